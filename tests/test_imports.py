@@ -20,6 +20,11 @@ HEAVY = (
     "pydantic",
     "tree_sitter",
     "acp",
+    "mcp",
+    "mcp_types",
+    "starlette",
+    "yaml",
+    "jsonschema",
 )
 
 

@@ -100,7 +100,7 @@ class ApprovalGate:
         `opinion` is that of the hooks, which stand before every question.
         """
         try:
-            check(tool.schema.parameters, call.input)
+            _checked(tool, call.input)
             decision = swayed(self._decide(call, tool), opinion, self.mode)
             if decision.decision != "ask":
                 return _permit(call, decision)
@@ -134,7 +134,7 @@ class ApprovalGate:
         if given is not None and dict(given) != dict(call.input):
             call = replace(call, input=dict(given))
             try:
-                check(tool.schema.parameters, call.input)
+                _checked(tool, call.input)
                 decision = self._decide(call, tool)
             except ToolError as error:
                 return Permit(call, None, str(error), "error")
@@ -174,13 +174,17 @@ class ApprovalGate:
         return decision
 
     def _ask(self, call: ToolCall, tool: Tool, decision: Decision) -> ApprovalRequest:
-        given = check(tool.schema.parameters, call.input)
+        given = _checked(tool, call.input)
         return ApprovalRequest(
             call=call,
             title=tool.title(given) or tool.name,
             why=decision.why,
             preview=self._preview(tool, given, decision.path),
-            kind="plan" if tool.traits.presents_plan else _KINDS.get(tool.traits.effect, "input"),
+            kind="plan"
+            if tool.traits.presents_plan
+            else _KINDS.get(tool.traits.effect, "input")
+            if tool.traits.subject
+            else "input",
             always=decision.always,
             unsaved=decision.unsaved,
             prefixes=decision.prefixes,
@@ -202,7 +206,7 @@ class ApprovalGate:
     def _asking(self, call: ToolCall, tool: Tool) -> ApprovalRequest | None:
         """The request for approval of a call as things stand; None where none is needed, or it cannot be shown yet."""
         try:
-            check(tool.schema.parameters, call.input)
+            _checked(tool, call.input)
             decision = self._decide(call, tool)
             ask = self._ask(call, tool, decision) if decision.decision == "ask" else None
         except ToolError:
@@ -224,6 +228,12 @@ class ApprovalGate:
             self._keep(decision, answer)
         self.repeats.forgive(call)
         return _permit(call, replace(decision, decision="allow", rule=f"user:{answer.choice}"))
+
+
+def _checked(tool: Tool, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The input as it will run. Raises ToolError where it cannot work."""
+    checked: Mapping[str, Any] = given if tool.foreign else check(tool.schema.parameters, given)
+    return checked
 
 
 def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]:

@@ -72,6 +72,7 @@ class Conversation:
         self.pending: list[Part] = []
         self._announced: Mode = "ask"
         self._unattended = ""
+        self._servers = False
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
         self._trouble = ""
@@ -103,15 +104,22 @@ class Conversation:
         yield self._record_prompt(prompt, history.turn + 1)
         yield from self.news()
 
-    def announce(self, mode: Mode, today: date, unattended: str = "", instructions: str = "", came: str = "") -> None:
+    def announce(
+        self, mode: Mode, today: date, unattended: str = "", instructions: str = "", came: str = "", servers: str = ""
+    ) -> None:
         """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes.
 
         The date, instruction files that changed, and skills and agents that `came` or went, are said again where the view no longer says them. `unattended` is
-        the reminder of a run where nobody can allow calls; it is given once.
+        the reminder of a run where nobody can allow calls; it is given once. So is the list of `servers` where the view has it:
+        what changes among them is told as it happens.
         """
         for fact in (f"Today is {today.isoformat()}.", instructions, came):
             if fact and self._newest_reminder(fact) != fact:
                 self.pending.append(_reminder(fact))
+        newest = self._newest_reminder(servers) if servers else ""
+        if servers and (not newest or (newest != servers and not self._servers)):
+            self.pending.append(_reminder(servers))
+        self._servers = True
         if mode != self._announced:
             self.pending.append(_reminder(MODE_WORDS[mode]))
             self._announced = mode

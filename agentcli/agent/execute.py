@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Sequence
 
 from agentcli.agent.streams import until_interrupted
 from agentcli.agent.tool_runner import ToolRunner
-from agentcli.core.aliases import no_tool
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Recorded, ToolStarted
 from agentcli.core.message import Status, ToolCall, ToolResult
@@ -27,14 +26,18 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
     calls = [runner.prepared(call) for call in calls]
     answered: set[str] = set()
     allowed: list[tuple[ToolCall, Tool]] = []
+    titles: dict[str, str] = {}
     for call in calls:
         if interrupt.is_set():
             break
-        tool = runner.tools.get(call.name)
+        tool = await until_interrupted(interrupt, runner.find(call))
         if tool is None:
+            break
+        if isinstance(tool, str):
             answered.add(call.call_id)
-            yield runner.record(refusal(call, no_tool(call.name, runner.tools), "error"))
+            yield runner.record(refusal(call, tool, "error"))
             continue
+        titles[call.call_id] = _title(tool, call)
         permit = await until_interrupted(interrupt, runner.permit(call, tool))
         for line in _drain(runner.printed):
             yield line
@@ -44,7 +47,7 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
             yield permit.event
         if permit.refused:
             answered.add(call.call_id)
-            yield runner.record(refusal(call, permit.refused, permit.status, _title(tool, call)))
+            yield runner.record(refusal(call, permit.refused, permit.status, titles[call.call_id]))
         else:
             allowed.append((permit.call, tool))
     for group in _groups(allowed):
@@ -56,9 +59,8 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
             yield event
     for call in calls:
         if call.call_id not in answered:
-            title = _title(runner.tools[call.name], call) if call.name in runner.tools else ""
             why = f"Not run: {runner.ended_by_hook}" if runner.ended_by_hook else NOT_RUN
-            yield runner.record(refusal(call, why, "interrupted", title))
+            yield runner.record(refusal(call, why, "interrupted", titles.get(call.call_id, "")))
 
 
 def refusal(call: ToolCall, why: str, status: Status, title: str = "") -> ToolResult:

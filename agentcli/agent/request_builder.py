@@ -66,6 +66,11 @@ class RequestBuilder:
         self._seen = journal.history, view(journal.history)
         self.recount()
 
+    def begin(self, history: History) -> None:
+        """Send what the session was born with at the beginning of each request."""
+        self.system, self.tools = history.system, tuple(map(ToolSchema.recorded, history.tools))
+        self.recount()
+
     def window(self) -> Window:
         """The context window as it stands."""
         history = self.journal.history

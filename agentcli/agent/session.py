@@ -17,8 +17,9 @@ from agentcli.agent.pages import PageReader
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lost
 from agentcli.agent.request_builder import RequestBuilder
-from agentcli.agent.setup import SessionSetup, changed_instructions, recorded_beginning
+from agentcli.agent.setup import SessionSetup, beginning, changed_beginning, changed_instructions
 from agentcli.agent.spending import BudgetGuard
+from agentcli.agent.streams import until_interrupted
 from agentcli.agent.subagents import Subagents
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.tool_runner import ToolRunner
@@ -29,8 +30,9 @@ from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult
-from agentcli.core.model import Model, ModelSpec
+from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
+from agentcli.core.servers import ServerState
 from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import for_model, for_person
@@ -106,12 +108,16 @@ class AgentSession:
 
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
+        await self.prepare(interrupt)
+        for warning in self._runner.server_tools.warnings():
+            yield Warned(warning)
         self.conversation.run_limits = self._setup.run_limits()
         self.extensions.grant(prompt.grants)
         came = await self.extensions.refresh()
         unattended = self._setup.unattended(for_model, self.mode)
         changed = changed_instructions(self._setup, self.history.system)
-        self.conversation.announce(self.mode, self._setup.today(), unattended, changed, came)
+        catalogue = self._runner.server_tools.catalogue(self._setup.mcp.catalogue_tokens)
+        self.conversation.announce(self.mode, self._setup.today(), unattended, changed, came, catalogue)
         prepare = getattr(self.conversation.model, "prepare", None)
         if prepare is not None:
             await prepare()
@@ -131,6 +137,26 @@ class AgentSession:
                 yield notice
             async for event in loop.turn(self.conversation, self.conversation.builder.fitting(prompt), interrupt):
                 yield event
+
+    async def prepare(self, interrupt: asyncio.Event) -> None:
+        """Wait for servers that are being connected, and settle what each request begins with, once for the whole session.
+
+        With a person there it waits a moment only: servers that come later are reached through the gate.
+        """
+        setup, servers = self._setup, self._setup.servers
+        seconds = setup.mcp.wait if setup.attended else None
+        if servers is not None and (not self.history.system or not setup.attended):
+            await until_interrupted(interrupt, servers.settle(seconds))
+        if self.history.system:
+            return
+        upfront = self._runner.server_tools.upfront(setup.mcp.upfront_tokens)
+        self._runner.record(beginning(setup, self.model, self.mode, upfront))
+        self.conversation.builder.begin(self.history)
+
+    @property
+    def servers(self) -> Sequence[ServerState]:
+        """The state of each server."""
+        return self._setup.servers.states() if self._setup.servers is not None else ()
 
     def steer(self, prompt: Prompt) -> None:
         """Add to the running turn at its next safe point."""
@@ -286,14 +312,14 @@ class AgentSession:
     def _conversation(self, model: Model, mode: Mode) -> Conversation:
         setup = self._setup
         policy = setup.policy or self.history.policy or setup.context.policy
-        settings, tools = recorded_beginning(setup, self.journal, model.spec, mode)
-        for body in settings:
+        for body in changed_beginning(setup, self.journal, model.spec, mode):
             self._runner.record(body)
+        born = self.history if self.history.system else beginning(setup, model.spec, mode)
         builder = RequestBuilder(
             self.journal,
             model,
-            self.history.system,
-            tools,
+            born.system,
+            tuple(map(ToolSchema.recorded, born.tools)),
             TokenCounter(setup.estimator(policy)),
             replace(setup.context, policy=cast(PolicyName, policy)),
             setup.agent,

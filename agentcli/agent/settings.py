@@ -1,4 +1,4 @@
-"""Settings of the agent: `[agent]`, `[permissions]` and `[hooks]`."""
+"""Settings of the agent: `[agent]`, `[mcp]`, `[permissions]` and `[hooks]`."""
 
 from __future__ import annotations
 
@@ -42,6 +42,18 @@ class AgentSettings:
     """Subagents that run at the same time at most."""
     subagent_model: str = ""
     """The model of subagents; empty: the session's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """`[mcp]`: servers of the Model Context Protocol. `mcp.json` and `.mcp.json` define them."""
+
+    upfront_tokens: int = 2_000
+    """Tokens of servers' tools that the model sees from the start; it finds the others with `mcp_search`."""
+    catalogue_tokens: int = 1_500
+    """Tokens of the list of servers and tools that the model gets with the first prompt."""
+    wait: float = 1.0
+    """Seconds that the first prompt of a session with a person waits for servers."""
 
 
 @dataclass(frozen=True, slots=True)

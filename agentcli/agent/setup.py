@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from datetime import date
 from pathlib import Path
 
 from agentcli.agent.checkpointing import Checkpointer, Makes
 from agentcli.agent.hooks.payloads import Subagent
 from agentcli.agent.ports import Approve, AskUser
-from agentcli.agent.settings import AgentSettings, HookSettings
+from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
 from agentcli.agent.spending import RunLimits
 from agentcli.context.budget import Spent
 from agentcli.context.settings import BudgetSettings, ContextSettings
@@ -18,6 +19,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode, Settings
+from agentcli.core.servers import Servers
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.integrations.extensions.discover import Extensions
 from agentcli.integrations.hookfiles import Hook
@@ -99,6 +101,9 @@ class SessionSetup:
     """The skills, slash commands and kinds of agents that there are now."""
     notes: Sequence[str] = ()
     """Notes for the person about the settings."""
+    mcp: McpSettings = field(default_factory=McpSettings)
+    servers: Servers | None = None
+    """The servers of the run, None where none is configured."""
 
     def unattended(self, text: Callable[..., str], mode: Mode) -> str:
         """The text about what this run denies because nobody is there to allow it; empty where somebody is."""
@@ -117,20 +122,24 @@ def changed_instructions(setup: SessionSetup, recorded: Sequence[str]) -> str:
     return f"The instruction files have changed since this session began. Only this holds now:\n\n{setup.standing}"
 
 
-def recorded_beginning(
-    setup: SessionSetup, journal: Journal, model: ModelSpec, mode: Mode
-) -> tuple[list[Settings], tuple[ToolSchema, ...]]:
-    """Settings to record when a session is opened, and its tools: the recorded ones of a session that has a beginning."""
+def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = ()) -> Settings:
+    """Settings that a session is born with, just before its first request: from then on system prompt and tools stay as they are.
+
+    `more` are tools of servers that stand up front.
+    """
+    tools = (*(tool.schema for tool in setup.tools), *more)
+    raw = tuple(tool.raw for tool in tools)
+    return Settings(model.name, mode, setup.context.policy, setup.system(model, mode), raw)
+
+
+def changed_beginning(setup: SessionSetup, journal: Journal, model: ModelSpec, mode: Mode) -> list[Settings]:
+    """Settings to record when a session is resumed that has a beginning."""
     history = journal.history
     if not history.system:
-        tools = tuple(tool.schema for tool in setup.tools)
-        raw = tuple(tool.raw for tool in tools)
-        system = setup.system(model, mode)
-        return [Settings(model.name, mode, setup.context.policy, system, raw)], tools
+        return []
     asked = setup.policy if setup.policy != history.policy else ""
     system = _restated(setup, history.system, model, mode)
-    changed = [Settings(policy=asked, system=system)] if asked or system else []
-    return changed, tuple(map(ToolSchema.recorded, history.tools))
+    return [Settings(policy=asked, system=system)] if asked or system else []
 
 
 def _restated(setup: SessionSetup, recorded: tuple[str, ...], model: ModelSpec, mode: Mode) -> tuple[str, ...]:

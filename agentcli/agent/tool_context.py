@@ -13,6 +13,7 @@ from agentcli.core.event import Event, ToolProgress
 from agentcli.core.journal import Journal
 from agentcli.core.passage import Needles, Passage, passages
 from agentcli.core.record import Body, Todo, TodoItem
+from agentcli.core.servers import Servers
 from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, OpenSkill, Question, Spawn, ToolLimits
 from agentcli.tools.jobs import Jobs
 
@@ -34,6 +35,7 @@ class SessionToolContext:
         leave_plan: LeavePlan,
         answer_page: AnswerPage,
         open_skill: OpenSkill,
+        servers: Servers | None = None,
     ) -> None:
         self.cwd = cwd
         self.roots = tuple(roots)
@@ -46,6 +48,7 @@ class SessionToolContext:
         self.leave_plan: LeavePlan | None = leave_plan
         self.answer_page: AnswerPage | None = answer_page
         self.open_skill: OpenSkill | None = open_skill
+        self.servers = servers
         self.seen: dict[Path, str] = {}
         self.printed: asyncio.Queue[Event] = asyncio.Queue()
         self._journal = journal

@@ -14,16 +14,18 @@ from agentcli.agent.hooks.opinion import Opinion, opinion_of, with_hook_output
 from agentcli.agent.hooks.session_hooks import HookPlace, Outcome, SessionHooks
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.agent.seen_files import seen_files, seen_in
+from agentcli.agent.server_tools import ServerTools
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.context.inject import wrap
-from agentcli.core.aliases import own_name
+from agentcli.core.aliases import no_tool, own_name
 from agentcli.core.event import Event, Noticed, Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.mending import mended, with_ignored
 from agentcli.core.message import Message, Part, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Body, Mode
+from agentcli.core.servers import PREFIX, TOOL, effective
 from agentcli.core.tool import (
     NO_SANDBOX,
     UNKNOWN,
@@ -62,6 +64,7 @@ class ToolRunner:
         model: Callable[[], ModelSpec],
     ) -> None:
         self._journal = journal
+        self.server_tools = ServerTools(setup.servers, setup.traits, lambda: setup.estimator(setup.context.policy))
         self.hooks = SessionHooks(
             (*configured(setup.hooks), *setup.file_hooks),
             HookPlace(
@@ -69,7 +72,7 @@ class ToolRunner:
                 setup.workspace.cwd,
                 lambda: self.approval.mode,
                 lambda: self._model().name,
-                setup.traits,
+                self.server_tools.traits,
                 setup.workspace,
                 setup.subagent,
             ),
@@ -79,13 +82,14 @@ class ToolRunner:
         self._added: dict[str, str] = {}
         self._setup = setup
         self._calls: dict[str, ToolCall] = {}
+        self._sent: dict[str, str] = {}
         self._ignored: dict[str, Sequence[str]] = {}
         self._permits: dict[str, Permit] = {}
         self._model = model
         self.tools = {tool.name: tool for tool in setup.tools}
         self.jobs = setup.jobs()
         self.approval = ApprovalGate(
-            traits=setup.traits,
+            traits=self.server_tools.traits,
             rules=setup.rules,
             mode=mode,
             workspace=setup.workspace,
@@ -109,6 +113,7 @@ class ToolRunner:
             leave_plan=leave_plan,
             answer_page=answer_page,
             open_skill=open_skill,
+            servers=setup.servers,
         )
         self.ctx.seen.update(seen_files(journal.history.entries))
         makes = setup.changes(journal)
@@ -124,6 +129,14 @@ class ToolRunner:
     def prepared(self, call: ToolCall) -> ToolCall:
         """A call of the newest reply under the name of the tool that it means, its input mended: what is decided about, shown and run."""
         return self._calls.get(call.call_id, call)
+
+    async def find(self, call: ToolCall) -> Tool | str:
+        """The tool that a call means, or the reason why there is none."""
+        if (tool := self.tools.get(call.name)) is not None:
+            return tool
+        if call.name.startswith(PREFIX):
+            return await self.server_tools.find(call.name)
+        return no_tool(call.name, self.tools)
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
         """Decide about one call, the hooks first; a permission holds for this call alone."""
@@ -180,7 +193,7 @@ class ToolRunner:
 
     def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
         """The calls of the same reply that come after this one."""
-        calls, tools = list(self._calls), self.tools
+        calls, tools = list(self._calls), {**self.server_tools.found, **self.tools}
         after = calls[calls.index(call.call_id) + 1 :] if call.call_id in calls else []
         return [(self._calls[each], tools[self._calls[each].name]) for each in after if self._calls[each].name in tools]
 
@@ -189,7 +202,7 @@ class ToolRunner:
         return [
             f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
             for job in self.jobs.finished()
-        ]
+        ] + [*self.server_tools.changes()]
 
     def _sandbox(self, permit: Permit, harmless: bool) -> CommandSandbox:
         """The sandbox of a command in the present mode.
@@ -205,7 +218,8 @@ class ToolRunner:
         return CommandSandbox(sandboxes.reader, hardened=True, note=_BLIND if permit.machine else "")
 
     def _named(self, part: Part) -> Part:
-        return replace(part, name=own_name(part.name, self.tools)) if isinstance(part, ToolCall) else part
+        known = (*self.tools, *self.server_tools.names)
+        return replace(part, name=own_name(part.name, known)) if isinstance(part, ToolCall) else part
 
     def _mended(self, call: ToolCall) -> ToolCall:
         tool = self.tools.get(call.name)
@@ -216,7 +230,7 @@ class ToolRunner:
         return replace(call, input=meant.input)
 
     def _traits_of(self, call: ToolCall) -> Traits:
-        return self._setup.traits.get(call.name, UNKNOWN)
+        return self.server_tools.traits.get(call.name, UNKNOWN)
 
     def record(self, body: Body) -> Recorded:
         """Append to the session; calls in a reply under the names of the tools that they mean, and prepared to be run."""
@@ -224,11 +238,15 @@ class ToolRunner:
             case Message() if body.calls:
                 body = replace(body, parts=tuple(map(self._named, body.parts)))
                 self._permits, self._ignored = {}, {}
-                self._calls = {call.call_id: self._mended(call) for call in body.calls}
+                self._calls = {call.call_id: self._mended(effective(call)) for call in body.calls}
+                self._sent = {call.call_id: call.name for call in body.calls}
             case Message():
                 self.ctx.seen.update(seen_in(body))
             case ToolResult() if (call := self._calls.get(body.call_id)) and not self._traits_of(call).polls:
                 self.approval.repeats.note(call, body)
             case _:
                 pass
+        if isinstance(body, ToolResult) and self._sent.get(body.call_id, body.name) != body.name:
+            # The record answers the call that the model made; everybody else is told which tool it was.
+            body = replace(body, name=self._sent[body.call_id], metadata={**body.metadata, TOOL: body.name})
         return Recorded(self._journal.append(body))

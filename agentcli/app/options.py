@@ -29,6 +29,7 @@ class Options:
     deny: tuple[str, ...] = ()
     cwd: str = ""
     add_dirs: tuple[str, ...] = ()
+    mcp_config: tuple[str, ...] = ()
     output_format: Literal["text", "json", "stream-json"] = "text"
     max_turns: int | None = None
     max_cost: float | None = None

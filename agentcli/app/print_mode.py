@@ -50,12 +50,14 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
     with _signals(interrupt) as caught:
         with program.preparing():
             session = program.begin()
+        await session.prepare(interrupt)
         front.begin(
             session_id=session.journal.id,
             model=session.model.name,
             cwd=str(session.cwd),
             mode=session.mode,
-            tools=[tool.name for tool in session.tools],
+            tools=[str(tool["name"]) for tool in session.history.tools],
+            mcp_servers=[{"name": state.name, "status": state.status} for state in session.servers],
             sandbox=session.sandbox,
         )
         for note in session.notes:
@@ -71,6 +73,7 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
         finally:
             await session.hooks.session_end("other")
             session.close()
+            program.servers.close()
 
 
 async def _handed_over(

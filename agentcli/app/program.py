@@ -19,6 +19,7 @@ from agentcli.app.keys import KeyStore, with_keys
 from agentcli.app.models import Models, no_key
 from agentcli.app.options import LAST, Options
 from agentcli.app.project import ProjectContext
+from agentcli.app.servers import RunServers
 from agentcli.app.starting import unstarted
 from agentcli.app.system_prompt import Surroundings, environment, standing, system_blocks
 from agentcli.app.workspace import WorkspacePolicy
@@ -75,6 +76,7 @@ class Program(ProjectContext):
         self.reload()
         self.approve: Approve = nobody
         self.ask: AskUser = no_answer
+        self.servers = RunServers(self)
         self.workspace_policy = WorkspacePolicy(self, lambda ask: self.approve(ask))
 
     @cached_property
@@ -243,11 +245,12 @@ class Program(ProjectContext):
         files = instructions(self.cwd, self.dirs.config, config.agent.instruction_bytes)
         counts = TokenCounter(self._estimator(config.context.policy))
         hooks = loaded(self)
+        servers = self.servers.connected()
         return SessionSetup(
             connect=self.models.connect,
             summariser=self.models.summariser,
             estimator=self._estimator,
-            tools=self.tools,
+            tools=self.tools_with(servers is not None),
             traits=TRAITS,
             run=run,
             system=lambda model, mode: self.system_prompt(files, model, mode),
@@ -273,20 +276,22 @@ class Program(ProjectContext):
             standing=standing(files),
             extensions=self.look_for_extensions,
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
+            mcp=config.mcp,
+            servers=servers,
             notes=(
                 *notes,
                 *config.warnings,
                 *self.extensions.left_out,
                 *hooks.notes,
+                *self.servers.problems,
                 *unstarted(self, attended=self.approve is not nobody),
             ),
         )
 
-    @property
-    def tools(self) -> Sequence[Tool]:
-        """The tools of a session."""
+    def tools_with(self, servers: bool) -> Sequence[Tool]:
+        """The tools of a session, with those that reach servers if there are any."""
         lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
-        offered = [tool for tool in tools() if tool.name not in lacking]
+        offered = [tool for tool in tools() if tool.name not in lacking and (servers or not tool.traits.gate)]
         return [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
 
     def system_prompt(self, files: Sequence[Instructions], model: ModelSpec, mode: Mode) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from agentcli.app import hooks
 from agentcli.app.approvals import not_started
 from agentcli.app.project import ProjectContext
+from agentcli.app.servers import project_servers
 from agentcli.app.trust import not_read
 from agentcli.integrations.definition import Definition
 
-SOURCES: tuple[Callable[[ProjectContext], Iterable[Definition]], ...] = (hooks.definitions,)
+SOURCES: tuple[Callable[[ProjectContext], Iterable[Definition]], ...] = (hooks.definitions, project_servers)
 """Functions that list what the files of a trusted project would start; an extension adds its own."""
 
 

@@ -26,6 +26,9 @@ Allow = Annotated[
 Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) to never run; repeatable")]
 Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="work in this folder")]
 AddDir = Annotated[list[str] | None, typer.Option(metavar="DIR", help="add a folder to the workspace; repeatable")]
+McpConfig = Annotated[
+    list[str] | None, typer.Option(metavar="FILE|JSON", help="also use the MCP servers defined there; repeatable")
+]
 Output = Annotated[
     Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="output of -p: text, json or stream-json")
 ]

@@ -31,6 +31,7 @@ from agentcli.cli.flags import (
     MaxTime,
     MaxTokens,
     MaxTurns,
+    McpConfig,
     Mode,
     Model,
     NoSession,
@@ -100,7 +101,13 @@ def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> 
     return Options(prompt=message if message is not None else prompt, session=session, **given)
 
 
-_LISTS = {"allow": "allow", "deny": "deny", "add_dir": "add_dirs", "settings": "settings"}
+_LISTS = {
+    "allow": "allow",
+    "deny": "deny",
+    "add_dir": "add_dirs",
+    "mcp_config": "mcp_config",
+    "settings": "settings",
+}
 """Repeatable flags, and what they are called in Options."""
 
 
@@ -113,6 +120,7 @@ def _flags(
     deny: Deny = None,
     cwd: Cwd = "",
     add_dir: AddDir = None,
+    mcp_config: McpConfig = None,
     output_format: Output = Format.text,
     max_turns: MaxTurns = None,
     max_cost: MaxCost = None,
@@ -301,6 +309,7 @@ _TAKES_VALUE = {
     *("-p", "--prompt", "-m", "--model", "--mode", "--allow", "--deny", "-C", "--cwd", "--add-dir", "-o"),
     *("--output-format", "--max-turns", "--max-cost", "--max-tokens", "--max-time", "--system-prompt"),
     *("--system-prompt-file", "--append-system-prompt", "--append-system-prompt-file", "--set"),
+    "--mcp-config",
 }
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
 

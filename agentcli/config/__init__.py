@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from agentcli.agent.settings import AgentSettings, HookSettings, PermissionSettings
+from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings, PermissionSettings
 from agentcli.config.coerce import Layer, coerce, near
 from agentcli.config.general import General
 from agentcli.config.tables import TABLES, Tables, put, split
@@ -46,6 +46,7 @@ class Config:
     sessions: SessionSettings = field(default_factory=SessionSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     hooks: HookSettings = field(default_factory=HookSettings)
+    mcp: McpSettings = field(default_factory=McpSettings)
     ui: UiSettings = field(default_factory=UiSettings)
     providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -84,6 +85,7 @@ SECTIONS = (
     "sessions",
     "permissions",
     "hooks",
+    "mcp",
     "ui",
 )
 SHORT = {"prune": "context.prune"}

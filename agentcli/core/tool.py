@@ -14,6 +14,7 @@ from agentcli.core.message import Image, Status
 from agentcli.core.model import ToolSchema
 from agentcli.core.passage import Needles, Passage
 from agentcli.core.record import TodoItem
+from agentcli.core.servers import Servers
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
 """What a call may do to the world: nothing (a list, former results), read files, write files, run programs, use the network, ask the user."""
@@ -52,6 +53,14 @@ class Traits:
     """It runs a subagent."""
     for_people: bool = False
     """Its result is of interest to the person, who reads it again."""
+    gate: bool = False
+    """It reaches the tools of servers; sessions without servers have no use for it."""
+    server: str = ""
+    """The server that it is a tool of."""
+    reads_only: bool = False
+    """Its server says that it changes nothing, and the user trusts what it says."""
+    interacts: bool = False
+    """A person is asked about each call, in every mode."""
 
     @property
     def runs_commands(self) -> bool:
@@ -66,7 +75,7 @@ class Traits:
     @property
     def parallel(self) -> bool:
         """True if calls may run at the same time as others."""
-        return self.effect in ("none", "read")
+        return self.effect in ("none", "read") or self.reads_only
 
 
 UNKNOWN = Traits()
@@ -213,6 +222,8 @@ class ToolContext(Protocol):
     leave_plan: LeavePlan | None
     answer_page: AnswerPage | None
     open_skill: OpenSkill | None
+    servers: Servers | None
+    """The servers of the run, None where there are none."""
 
     def keep_output(self, call_id: str, text: str) -> str:
         """Save a whole output and return the path that the cut notice names."""
@@ -257,7 +268,8 @@ class Tool:
     """A tool that the model can call: `run(ctx, call_id, **input)`; everything else about it is derived from this.
 
     `title` describes a call in one line; `preview` is shown to a person before allowing it, for an edit
-    the unified diff, and raises ToolError for one that cannot be made.
+    the unified diff, and raises ToolError for one that cannot be made. The input of a `foreign` one is not checked
+    here: whoever offers it does that.
     """
 
     schema: ToolSchema
@@ -265,6 +277,7 @@ class Tool:
     traits: Traits
     title: Title = lambda _: ""
     preview: Preview = as_json
+    foreign: bool = False
 
     @property
     def name(self) -> str:

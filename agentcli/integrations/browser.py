@@ -24,15 +24,15 @@ def browser(env: Mapping[str, str] = os.environ) -> str:
     return next((found for name in names if (found := which(name, path=env.get("PATH")))), "")
 
 
-def open_page(file: Path, env: Mapping[str, str] = os.environ) -> bool:
-    """Show a file in the browser; False where there is none, or it fails at once."""
+def open_page(page: Path | str, env: Mapping[str, str] = os.environ) -> bool:
+    """Show a file or a URL in the browser; False where there is none, or it fails at once."""
     program = browser(env)
     if not program:
         return False
     nothing = subprocess.DEVNULL
     try:
         process = subprocess.Popen(
-            [program, str(file)],
+            [program, str(page)],
             stdin=nothing,
             stdout=nothing,
             stderr=nothing,

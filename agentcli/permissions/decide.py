@@ -12,6 +12,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.core.resolve import MANUAL, MANUAL_FOLDER, searched
+from agentcli.core.servers import server_prefix
 from agentcli.core.tool import UNKNOWN, Effect, Traits
 from agentcli.permissions.paths import (
     PathVerdict,
@@ -86,6 +87,8 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("ask", "destructive", nature.destroys, unsaved="what can only destroy is asked about each time")
     if nature.protected:
         return Decision("ask", "protected path", nature.protected, unsaved="what is protected is asked about each time")
+    if nature.interacts:
+        return Decision("ask", "interaction", nature.interacts, unsaved="it is asked about each time")
     if nature.asked:
         why = f"a rule from {nature.asked.origin} asks"
         return Decision("ask", f"ask {nature.asked}", why, unsaved=f"the rule {nature.asked} still asks")
@@ -133,6 +136,7 @@ class CallFacts:
     denied: Rule | None = None
     destroys: str = ""
     protected: str = ""
+    interacts: str = ""
     asked: Rule | None = None
     allowed: Rule | None = None
     harmless: str = ""
@@ -169,6 +173,8 @@ def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspac
         return _file_nature(call, folder, tools, rules, workspace, pattern)
     if traits.fetches:
         return _fetch_nature(call.name, str(subject or ""), rules)
+    if traits.server:
+        return _server_nature(call, traits, rules)
     return _other_nature(call, traits.effect, rules)
 
 
@@ -307,6 +313,24 @@ def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> CallFacts:
         why="this tool may change something" if effect != "network" else "it uses the network",
         always=call.name if effect != "network" else "",
         unsaved="it uses the network" if effect == "network" else "",
+    )
+
+
+def _server_nature(call: ToolCall, traits: Traits, rules: Rules) -> CallFacts:
+    """The facts of a call of a server's tool: a foreign program does it, whatever it says of itself."""
+    denied, asked, allowed = (
+        next((rule for rule in kind if rule.is_for(call.name) and _speaks_of(rule, call.input)), None)
+        for kind in (rules.deny, rules.ask, rules.allow)
+    )
+    return CallFacts(
+        denied=denied,
+        interacts=f"the server {traits.server} wants a person to decide about each call" if traits.interacts else "",
+        asked=asked,
+        allowed=allowed,
+        changes=not traits.reads_only,
+        why=f"the server {traits.server} may do anything with it",
+        always=call.name,
+        prefixes=(f"{server_prefix(call.name)}*",),
     )
 
 

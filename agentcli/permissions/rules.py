@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.servers import PREFIX
 from agentcli.permissions.paths import Workspace, canonical, impossible, resolved
 from agentcli.permissions.shell.known_programs import bounded, starts_others
 
@@ -40,7 +41,9 @@ class Rule:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
 
     def is_for(self, tool: str) -> bool:
-        """True if the rule applies to this tool."""
+        """True if the rule applies to this tool; `mcp__git` to every tool of the server git."""
+        if self.tool.startswith(PREFIX) and "__" not in self.tool[len(PREFIX) :] and tool.startswith(f"{self.tool}__"):
+            return True
         return self.tool == tool or ("*" in self.tool and bool(wildcard(self.tool).fullmatch(tool)))
 
 

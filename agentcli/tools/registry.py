@@ -9,7 +9,7 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.mending import mended, with_ignored
+from agentcli.core.mending import Mended, mended, with_ignored
 from agentcli.core.model import ToolSchema
 from agentcli.core.schema import check, parameters, wire_names
 from agentcli.core.tool import Preview, Run, Title, Tool, ToolContext, ToolOutput, Traits, as_json
@@ -23,6 +23,7 @@ from agentcli.tools import (
     grep,
     jobs,
     list,
+    mcp,
     read,
     recall,
     skill,
@@ -73,6 +74,8 @@ _TABLE = (
     _Entry("web_fetch", web_fetch.web_fetch, web_fetch.title, Traits("network", "url")),
     _Entry("task", task.task, task.title, Traits("none", delegates=True)),
     _Entry("skill", skill.skill, skill.title, Traits("none")),
+    _Entry("mcp_search", mcp.mcp_search, mcp.search_title, Traits("none", gate=True)),
+    _Entry("mcp_call", mcp.mcp_call, mcp.call_title, Traits("run", gate=True)),
 )
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 """The traits of all built-in tools, whichever of them a session has: former sessions may have used the others."""
@@ -86,9 +89,9 @@ def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
 async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
     """Run a call: its input checked and mended, its failure returned as an output, its title filled in."""
     title = tool.name
-    meant = mended(tool, given, ctx.cwd)
+    meant = Mended(dict(given)) if tool.foreign else mended(tool, given, ctx.cwd)
     try:
-        checked = check(tool.schema.parameters, meant.input)
+        checked = meant.input if tool.foreign else check(tool.schema.parameters, meant.input)
         title = tool.title(checked)
         outcome = await tool.run(ctx, call_id, **_python_names(tool.run, checked))
     except ToolError as error:

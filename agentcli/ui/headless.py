@@ -37,6 +37,7 @@ from agentcli.core.event import (
 from agentcli.core.message import Message, Thinking, ToolResult, Usage
 from agentcli.core.record import Record
 from agentcli.core.sanitise import safe
+from agentcli.core.servers import TOOL, effective
 
 Format = Literal["text", "json", "stream-json"]
 SCHEMA_VERSION = 1
@@ -121,7 +122,7 @@ class Headless:
             case Recorded(record=Record(body=Message(role="assistant") as message)):
                 self._turns += 1
                 self._text = message.text or self._text
-                self._inputs |= {call.call_id: dict(call.input) for call in message.calls}
+                self._inputs |= {call.call_id: dict(call.input) for call in map(effective, message.calls)}
             case PermissionDecided(decision="deny") as denied:
                 given = self._inputs.get(denied.call_id, {})
                 about = {"id": denied.call_id, "name": denied.name, "input": given}
@@ -182,10 +183,11 @@ def _record_lines(record: Record) -> Iterator[Json]:
                 yield {"type": "thinking", "text": thoughts, "delta": False}
             if message.text:
                 yield {"type": "message", "role": "assistant", "text": message.text}
-            for call in message.calls:
+            for call in map(effective, message.calls):
                 yield {"type": "tool_call", "id": call.call_id, "name": call.name, "input": dict(call.input)}
         case ToolResult() as result:
-            head = {"type": "tool_result", "id": result.call_id, "name": result.name, "status": result.status}
+            name = result.metadata.get(TOOL) or result.name
+            head = {"type": "tool_result", "id": result.call_id, "name": name, "status": result.status}
             yield {**head, "output": result.output, "truncated": result.truncated}
         case _:
             pass

@@ -11,7 +11,7 @@ from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
-from agentcli.agent.settings import AgentSettings, HookSettings
+from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.spending import RunLimits
 from agentcli.context.settings import BudgetSettings, ContextSettings
@@ -20,6 +20,7 @@ from agentcli.core.event import Event, TurnEnded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
+from agentcli.core.servers import Servers
 from agentcli.core.tool import ToolLimits
 from agentcli.integrations.extensions.discover import Extensions
 from agentcli.permissions.paths import Workspace
@@ -64,6 +65,8 @@ def open_session(
     extensions: Callable[[], Extensions] = Extensions,
     readable: Callable[[], Sequence[Path]] = tuple,
     system: tuple[str, ...] = ("You are a test.",),
+    servers: Servers | None = None,
+    mcp: McpSettings | None = None,
     **agent: Any,
 ) -> AgentSession:
     """A session that works in `folder`; `wrapped` puts a model around the scripted one."""
@@ -76,7 +79,7 @@ def open_session(
         connect=lambda name: ScriptedModel(replace(model, id=name.partition("/")[2]), script),
         summariser=lambda _: summariser or made,
         estimator=lambda _: Calibrated(),
-        tools=tools(),
+        tools=[tool for tool in tools() if servers is not None or not tool.traits.gate],
         traits=TRAITS,
         run=run,
         system=lambda _model, _mode: system,
@@ -97,6 +100,8 @@ def open_session(
         strict=True,
         changes=changes,
         child=child,
+        servers=servers,
+        mcp=mcp or McpSettings(),
     )
     return AgentSession(journal or MemorySession(), setup, made, mode)
 

@@ -1,5 +1,6 @@
 """The program put together: what configuration makes of models."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def test_system_prompt_and_tools_stay_small_for_every_provider(tmp_path: Path, k
     given = program(tmp_path)
     given.cwd = work
     system = given.system_prompt((), PROVIDERS[kind].assumed(""), "ask")
-    tools = [tool.schema for tool in given.tools]
+    tools = [tool.schema for tool in given.tools_with(servers=False)]
     wire = [
         json.dumps(
             {"name": t.name, "description": t.description, "input_schema": dict(t.parameters)}, separators=(",", ":")
@@ -83,6 +84,7 @@ def test_the_system_prompt_is_written_once_whatever_the_folder_becomes(tmp_path:
     }
     journal = MemorySession()
     begun = Program(Options(cwd=str(work), model="demo"), env).session_for(journal)
+    asyncio.run(begun.prepare(asyncio.Event()))
     before = begun.history.system
     assert any("first.py" in block and "Mode ask" in block for block in before)
     (work / "second.py").touch()

@@ -58,6 +58,7 @@ def test_only_what_changes_nothing_runs_together() -> None:
         "edit",
         "multi_edit",
         "bash",
+        "mcp_call",
     }
     assert all(tool.traits.parallel for tool in tools({"read", "glob", "grep", "list", "recall", "todo"}))
 

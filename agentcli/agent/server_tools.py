@@ -1,0 +1,121 @@
+"""The tools of servers in one session: which of them stand up front, what the model is told of them, and which one a call means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Estimator
+from agentcli.core.model import ToolSchema
+from agentcli.core.servers import CALL, SEARCH, Servers, ServerState, ServerTool
+from agentcli.core.tool import Tool, Traits
+from agentcli.integrations.mcp import schema
+from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, server_tool
+
+CATALOGUE = "MCP servers of this session"
+"""The beginning of the reminder that lists the servers."""
+INSTRUCTIONS = 500
+"""Characters of a server's instructions that the catalogue gives."""
+_CHARACTERS_A_TOKEN = 4
+_TROUBLE = ("failed", "needs login")
+
+
+class ServerTools:
+    """The tools of servers that one session may call. `traits` grows by those of each tool that is `found`."""
+
+    def __init__(
+        self, servers: Servers | None, traits: Mapping[str, Traits], estimator: Callable[[], Estimator]
+    ) -> None:
+        self.traits: dict[str, Traits] = dict(traits)
+        self.found: dict[str, Tool] = {}
+        self._servers = servers
+        self._estimator = estimator
+        self._changes_told = len(servers.changes()) if servers is not None else 0
+        self._warned: set[str] = set()
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all tools of servers."""
+        return [tool.name for tool in self._servers.tools()] if self._servers is not None else []
+
+    async def find(self, name: str) -> Tool | str:
+        """The tool of that name, waited for while its server is being connected; or the reason why there is none."""
+        if self._servers is None:
+            return f"No MCP servers are configured here, so there is no tool {name}."
+        if self._known(name) is None:
+            await self._servers.settle(SEARCH_SECONDS)
+        known = self._known(name)
+        if known is None:
+            return self._servers.obstacle(name)
+        tool = self.found[name] = server_tool(known)
+        self.traits[name] = tool.traits
+        return tool
+
+    def upfront(self, tokens: int) -> Sequence[ToolSchema]:
+        """The tools that stand after the built-in ones: of the servers that fit whole into so many tokens, smallest first."""
+        if self._servers is None:
+            return ()
+        counter = TokenCounter(self._estimator())
+        chosen: list[ToolSchema] = []
+        for _, size, schemas in sorted(self._sized(counter), key=lambda each: each[:2]):
+            if size <= tokens:
+                tokens -= size
+                chosen += schemas
+        return sorted(chosen, key=lambda tool: tool.name)
+
+    def catalogue(self, tokens: int) -> str:
+        """The reminder that lists servers and tools; empty where there are none."""
+        states = self._servers.states() if self._servers is not None else ()
+        if self._servers is None or not states:
+            return ""
+        self._changes_told = len(self._servers.changes())
+        head = f"{CATALOGUE}. Find their tools with {SEARCH}, call them with {CALL}."
+        tools = self._servers.tools()
+        whole = "\n".join([head, *(_entry(state, tools, names=True) for state in states)])
+        if len(whole) <= tokens * _CHARACTERS_A_TOKEN:
+            return whole
+        short = "\n".join([head, *(_entry(state, tools, names=False) for state in states)])
+        return short[: tokens * _CHARACTERS_A_TOKEN]
+
+    def changes(self) -> Sequence[str]:
+        """What has changed among the servers since the last call of this, and since the catalogue."""
+        if self._servers is None:
+            return ()
+        lines = self._servers.changes()
+        fresh, self._changes_told = lines[self._changes_told :], len(lines)
+        return fresh
+
+    def warnings(self) -> Iterator[str]:
+        """A line for the person about each server that does not work, once."""
+        for state in self._servers.states() if self._servers is not None else ():
+            if state.status in _TROUBLE and state.name not in self._warned:
+                self._warned.add(state.name)
+                yield f"Server {state.name} {'is not connected' if state.status == 'needs login' else 'failed'}: {state.detail}."
+
+    def _known(self, name: str) -> ServerTool | None:
+        tools = self._servers.tools() if self._servers is not None else ()
+        return next((tool for tool in tools if tool.name == name), None)
+
+    def _sized(self, counter: TokenCounter) -> Iterator[tuple[bool, int, Sequence[ToolSchema]]]:
+        """For each connected server: whether it may wait, the tokens of its tools, and these."""
+        assert self._servers is not None
+        tools = self._servers.tools()
+        for state in self._servers.states():
+            own = [tool for tool in tools if tool.server == state.name and state.status == "connected"]
+            schemas = [found for tool in own if (found := _schema(tool)) is not None]
+            if schemas:
+                yield not own[0].always, counter.overhead((), schemas), schemas
+
+
+def _schema(tool: ServerTool) -> ToolSchema | None:
+    parameters = schema.upfront(tool.parameters)
+    return None if parameters is None else ToolSchema(tool.name, tool.description[:DESCRIPTION], parameters)
+
+
+def _entry(state: ServerState, tools: Sequence[ServerTool], *, names: bool) -> str:
+    own = [tool.name for tool in tools if tool.server == state.name]
+    said = " ".join(state.instructions.split())[:INSTRUCTIONS] if names else ""
+    lines = [f"- {state.name} ({state})"]
+    lines += [f"  {said}"] if said else []
+    lines += [f"  tools: {', '.join(own)}"] if own and names else []
+    return "\n".join(lines)

@@ -1,0 +1,155 @@
+"""The servers of a run: which ones are configured, which of these may be started, and the questions they put to the person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agentcli.core.errors import ConfigError
+from agentcli.core.servers import Elicitation, ElicitedField, ServerState
+from agentcli.core.tool import Choice, Question
+from agentcli.integrations.definition import Definition
+from agentcli.integrations.mcp.config import Definitions, ServerDefinition
+from agentcli.integrations.mcp.files import given_definitions, project_definitions, user_definitions
+
+if TYPE_CHECKING:
+    from agentcli.app.program import Program
+    from agentcli.app.project import ProjectContext
+    from agentcli.integrations.mcp.servers import McpServers
+
+LOGS = "logs"
+"""The folder in the state folder that servers' stderr goes to."""
+
+
+class RunServers:
+    """The servers of a run. Those of a project need the user's approval; `added` are those that an editor brings."""
+
+    def __init__(self, program: Program) -> None:
+        self.added: Sequence[ServerDefinition] = ()
+        self._program = program
+        self._connected: McpServers | None = None
+
+    def connected(self) -> McpServers | None:
+        """The servers that may be started, as things stand now; None where none is configured. Starts nothing."""
+        allowed, waiting = self._sorted()
+        if not allowed and not waiting:
+            return self._connected
+        if self._connected is None:
+            from agentcli.integrations.mcp.servers import McpServers, Surroundings
+
+            program = self._program
+            self._connected = McpServers(
+                Surroundings(
+                    program.given_env,
+                    program.cwd,
+                    lambda: program.workspace_policy.roots,
+                    None if program.options.no_session else program.dirs.state / LOGS,
+                    self._elicit,
+                )
+            )
+        self._connected.define(allowed, waiting)
+        return self._connected
+
+    def configured(self) -> Definitions:
+        """All servers that are configured, whether they may be started or not. Raises ConfigError for a broken `--mcp-config`."""
+        found = user_definitions(self._program.dirs.config)
+        if self._program.trusted:
+            found += project_definitions(self._program.cwd)
+        return found + self._given()
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What is wrong with the files that define servers."""
+        return self.configured().problems
+
+    def close(self) -> None:
+        """End all servers."""
+        if self._connected is not None:
+            self._connected.close()
+
+    def _sorted(self) -> tuple[Sequence[ServerDefinition], Sequence[ServerState]]:
+        """The servers that may be started, and the states of those that may not. One that may not stands in no other's way."""
+        program = self._program
+        own = user_definitions(program.dirs.config)
+        project = project_definitions(program.cwd) if program.trusted else Definitions()
+        approved = {
+            name: server for name, server in project.servers.items() if program.approvals.allows(approvable(server))
+        }
+        allowed = {**own.servers, **approved, **self._given().servers}
+        refused = [server for name, server in project.servers.items() if name not in allowed]
+        return [*allowed.values()], [_unapproved(server) for server in refused]
+
+    def _given(self) -> Definitions:
+        found = Definitions({server.name: server for server in self.added})
+        for text in self._program.options.mcp_config:
+            given = given_definitions(text, self._program.cwd)
+            if given.problems and not given.servers:
+                raise ConfigError(" ".join(given.problems))
+            found += given
+        return found
+
+    async def _elicit(self, asked: Elicitation) -> Mapping[str, Any] | None:
+        """Put a server's form to the person; a URL is opened only after a yes."""
+        if asked.url.startswith(("http://", "https://")):
+            return await self._open(asked)
+        questions = [_question(asked, field) for field in asked.fields] or [
+            Question(f"{asked.server}: {asked.message}", choices=(Choice("Yes"), Choice("No")))
+        ]
+        answers = await self._program.ask(questions)
+        if not answers or (not asked.fields and answers[0] != "Yes"):
+            return None
+        given = zip(asked.fields, answers, strict=False)
+        return {field.name: value for field, text in given if (value := _value(field, text)) is not None}
+
+    async def _open(self, asked: Elicitation) -> Mapping[str, Any] | None:
+        from agentcli.integrations.browser import open_page
+
+        text = f"{asked.server} wants to open {asked.url} in your browser. {asked.message}"
+        answers = await self._program.ask([Question(text, choices=(Choice("Open it"), Choice("No")))])
+        if not answers or answers[0] != "Open it":
+            return None
+        return {} if open_page(asked.url, self._program.env) else None
+
+
+def approvable(server: ServerDefinition) -> Definition:
+    """The server as something that a person approves."""
+    return Definition("server", server.name, server.source, server.starts, server.content)
+
+
+def project_servers(project: ProjectContext) -> Iterable[Definition]:
+    """The servers that the files of the project would start."""
+    return [approvable(server) for server in project_definitions(project.cwd).servers.values() if not server.disabled]
+
+
+def _unapproved(server: ServerDefinition) -> ServerState:
+    return ServerState(server.name, "not approved", f"{server.source} defines it", origin=server.source)
+
+
+def _question(asked: Elicitation, field: ElicitedField) -> Question:
+    about = field.title or field.name
+    more = f" ({field.description})" if field.description else ""
+    choices = field.choices or (("true", "false") if field.kind == "boolean" else ())
+    wanted = "" if field.required else " — optional"
+    return Question(
+        f"{asked.server}: {asked.message} {about}{more}{wanted}", about[:12], tuple(Choice(each) for each in choices)
+    )
+
+
+def _value(field: ElicitedField, text: str) -> Any:
+    """The answer as the form wants it; None for an empty one that need not be given."""
+    if not text.strip():
+        return field.default
+    try:
+        match field.kind:
+            case "boolean":
+                return text.strip().lower() in ("true", "yes", "y", "1", "on")
+            case "integer":
+                return int(text)
+            case "number":
+                return float(text)
+            case "array":
+                return [part.strip() for part in text.split(",")]
+            case _:
+                return text
+    except ValueError:
+        return text

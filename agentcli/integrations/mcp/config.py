@@ -1,0 +1,288 @@
+"""Definitions of servers: the JSON that Claude Code, Gemini CLI and others write, read into one form."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.sanitise import safe_line
+from agentcli.integrations.mcp.names import SERVER_NAME
+
+CALL_TIMEOUT = 120.0
+"""Seconds without news after which a call is cancelled."""
+STARTUP_TIMEOUT = 10.0
+"""Seconds within which a server must be connected."""
+Kind = Literal["stdio", "http", "sse"]
+Scope = Literal["user", "project", "flag", "plugin", "editor"]
+_KINDS: Mapping[str, Kind] = {
+    "stdio": "stdio",
+    "local": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamableHttp": "http",
+    "sse": "sse",
+}
+_FIELDS: Mapping[str, type | tuple[type, ...]] = {
+    "type": str,
+    "command": str,
+    "args": list,
+    "env": dict,
+    "cwd": str,
+    "url": str,
+    "httpUrl": str,
+    "headers": dict,
+    "timeout": (int, float),
+    "startupTimeout": (int, float),
+    "disabled": bool,
+    "enabled": bool,
+    "alwaysLoad": bool,
+    "includeTools": list,
+    "excludeTools": list,
+    "enabled_tools": list,
+    "disabled_tools": list,
+    "oauth": dict,
+    "trustHints": bool,
+    "trust": bool,
+    "description": str,
+}
+_PASSED = frozenset(
+    [
+        "PATH",
+        "HOME",
+        "SHELL",
+        "USER",
+        "LOGNAME",
+        "TERM",
+        "LANG",
+        "TZ",
+        "TMPDIR",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "NODE_EXTRA_CA_CERTS",
+    ]
+)
+_PASSED_LIKE = ("LC_*", "XDG_*", "*_PROXY", "*_proxy")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthSettings:
+    """`oauth` of a server: what a login needs that the server does not state itself."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    scopes: tuple[str, ...] = ()
+    callback_port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDefinition:
+    """Definition of a server as it stands in `source`, variables not expanded. Times are in seconds.
+
+    `guessed` if the type was not written: a server that takes no POST may then speak SSE.
+    """
+
+    name: str
+    kind: Kind
+    source: str = ""
+    scope: Scope = "user"
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    guessed: bool = False
+    timeout: float = CALL_TIMEOUT
+    startup_timeout: float = STARTUP_TIMEOUT
+    disabled: bool = False
+    always_load: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    oauth: OAuthSettings = OAuthSettings()
+    trust_hints: bool = False
+    content: Mapping[str, Any] = field(default_factory=dict)
+    """The definition as it stands in the file: what an approval covers."""
+
+    @property
+    def target(self) -> str:
+        """The command line, or the URL: what is started or asked."""
+        return " ".join([self.command, *self.args]) if self.kind == "stdio" else self.url
+
+    @property
+    def starts(self) -> str:
+        """The target with the variables and headers that the definition sets: all that a person approves."""
+        variables = [f"{name}={value}" for name, value in self.env.items()]
+        headers = [f"{name}: {value}" for name, value in self.headers.items()]
+        folder = [f"in {self.cwd}"] if self.cwd else []
+        return "; ".join([self.target, *folder, *variables, *headers])
+
+    def offers(self, tool: str) -> bool:
+        """True if a tool of the server is wanted."""
+        included = not self.include or any(fnmatchcase(tool, pattern) for pattern in self.include)
+        return included and not any(fnmatchcase(tool, pattern) for pattern in self.exclude)
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Servers by name, and what is wrong with the files that define them."""
+
+    servers: Mapping[str, ServerDefinition] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    def __add__(self, other: Definitions) -> Definitions:
+        return Definitions({**self.servers, **other.servers}, self.problems + other.problems)
+
+
+def parsed(text: str, source: str, scope: Scope = "user") -> Definitions:
+    """The servers that a file defines. Whatever cannot be read is left out and named in `problems`."""
+    try:
+        whole = json.loads(text.removeprefix("\ufeff")) if text.strip() else {}
+    except json.JSONDecodeError as error:
+        why = error.msg.replace("Expecting", "expected").replace("delimiter", "").replace("  ", " ")
+        return Definitions(problems=(f"{source} line {error.lineno}: {why.strip()} — its servers are left out.",))
+    except RecursionError:
+        return Definitions(problems=(f"{source} is nested too deeply — its servers are left out.",))
+    servers = whole.get("mcpServers", {}) if isinstance(whole, dict) else None
+    if not isinstance(servers, dict):
+        return Definitions(problems=(f'{source}: "mcpServers" must be an object — its servers are left out.',))
+    found = Definitions()
+    for name, given in servers.items():
+        found += definition(name, given, source, scope)
+    return found
+
+
+def definition(name: str, given: Any, source: str, scope: Scope = "user") -> Definitions:
+    """One server, as `Definitions` of it alone."""
+    where = f"{safe_line(name)} in {source}"
+    if not SERVER_NAME.fullmatch(name):
+        return Definitions(problems=(f"Server {where} is left out: a name has 1 to 40 letters, digits, - and _.",))
+    if not isinstance(given, dict):
+        return Definitions(problems=(f"Server {where} must be an object.",))
+    problems = [*_unknown(name, given), *_mistyped(where, given)]
+    values = {key: value for key, value in given.items() if key in _FIELDS and isinstance(value, _FIELDS[key])}
+    written, url = str(values.get("type", "")), str(values.get("url") or values.get("httpUrl") or "")
+    if written and written not in _KINDS:
+        return Definitions(
+            problems=(*problems, f"Server {where} has the type {safe_line(written)!r}: it must be stdio, http or sse.")
+        )
+    kind = _KINDS[written] if written else "stdio" if values.get("command") else "http"
+    if not (values.get("command") if kind == "stdio" else url):
+        needs = '"command" or "url"' if not written else '"command"' if kind == "stdio" else '"url"'
+        return Definitions(problems=(*problems, f"Server {where} needs {needs}."))
+    return Definitions(
+        {name: _built(name, kind, url, values, given, source, scope, guessed=not written)}, tuple(problems)
+    )
+
+
+def _built(
+    name: str, kind: Kind, url: str, values: Mapping[str, Any], given: Any, source: str, scope: Scope, *, guessed: bool
+) -> ServerDefinition:
+    oauth = values.get("oauth", {})
+    scopes = oauth.get("scopes", ())
+    return ServerDefinition(
+        name,
+        kind,
+        source,
+        scope,
+        command=values.get("command", "") if kind == "stdio" else "",
+        args=tuple(map(str, values.get("args", ()))),
+        env={str(key): str(value) for key, value in values.get("env", {}).items()},
+        cwd=values.get("cwd", ""),
+        url=url if kind != "stdio" else "",
+        headers={str(key): str(value) for key, value in values.get("headers", {}).items()},
+        guessed=guessed and kind == "http" and not values.get("httpUrl"),
+        timeout=_seconds(values.get("timeout"), CALL_TIMEOUT),
+        startup_timeout=_seconds(values.get("startupTimeout"), STARTUP_TIMEOUT),
+        disabled=bool(values.get("disabled")) or values.get("enabled") is False,
+        always_load=bool(values.get("alwaysLoad")),
+        include=tuple(map(str, (*values.get("includeTools", ()), *values.get("enabled_tools", ())))),
+        exclude=tuple(map(str, (*values.get("excludeTools", ()), *values.get("disabled_tools", ())))),
+        oauth=OAuthSettings(
+            str(oauth.get("clientId", "")),
+            str(oauth.get("clientSecret", "")),
+            tuple(map(str, scopes.split() if isinstance(scopes, str) else scopes)),
+            int(oauth.get("callbackPort") or 0),
+        ),
+        trust_hints=bool(values.get("trustHints")),
+        content=given,
+    )
+
+
+def _seconds(given: Any, default: float) -> float:
+    """A time below 1,000 is in seconds, any other in milliseconds, as Claude Code and Gemini CLI write it."""
+    if not given or given < 0:
+        return default
+    return float(given) if given < 1_000 else given / 1_000
+
+
+def _unknown(name: str, given: Mapping[str, Any]) -> list[str]:
+    found = []
+    for key in given:
+        if key not in _FIELDS:
+            near = did_you_mean(near_names(key, _FIELDS))
+            found.append(f"Unknown field {safe_line(key)!r} of server {name} is ignored.{near}".replace("'", '"'))
+    if given.get("trust") is True:
+        found.append(
+            f'"trust" of server {name} is ignored: allow its tools with a permission rule such as mcp__{name}.'
+        )
+    return found
+
+
+def _mistyped(where: str, given: Mapping[str, Any]) -> list[str]:
+    words = {str: "a text", list: "a list", dict: "an object", bool: "true or false", (int, float): "a number"}
+    return [
+        f"Server {where}: {key!r} must be {words[kind]}; it is ignored.".replace("'", '"')
+        for key, kind in _FIELDS.items()
+        if key in given and not isinstance(given[key], kind)
+    ]
+
+
+class MissingVariable(Exception):
+    """A variable of a definition that is not set."""
+
+
+def expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinition:
+    """The definition with `${VAR}` and `${VAR:-default}` replaced. Raises MissingVariable, which names it, for one that is not set."""
+
+    def of(text: str) -> str:
+        return _VARIABLE.sub(lambda match: _value(match, env), text)
+
+    return replace(
+        server,
+        command=of(server.command),
+        args=tuple(map(of, server.args)),
+        env={key: of(value) for key, value in server.env.items()},
+        cwd=of(server.cwd),
+        url=of(server.url),
+        headers={key: of(value) for key, value in server.headers.items()},
+    )
+
+
+def variables(server: ServerDefinition) -> Sequence[str]:
+    """The variables that a definition uses, in alphabetical order."""
+    places = (server.command, *server.args, *server.env.values(), server.cwd, server.url, *server.headers.values())
+    return sorted({match[1] for text in places for match in _VARIABLE.finditer(text)})
+
+
+def _value(match: re.Match[str], env: Mapping[str, str]) -> str:
+    value = env.get(match[1]) or match[2]
+    if value is None:
+        raise MissingVariable(f"${match[1]}")
+    return value
+
+
+def environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The variables of ours that a server gets to see: none that could hold a key."""
+    return {name: value for name, value in env.items() if is_passed(name)}
+
+
+def is_passed(name: str) -> bool:
+    """True if servers get to see this variable."""
+    return name in _PASSED or any(fnmatchcase(name, pattern) for pattern in _PASSED_LIKE)

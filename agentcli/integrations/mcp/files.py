@@ -1,0 +1,56 @@
+"""The files that define servers, from the user's to those of the current folder; the later ones win by server name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from agentcli.core.sanitise import safe_line
+from agentcli.integrations.mcp.config import Definitions, Scope, parsed
+from agentcli.integrations.project_files import project_files
+
+USER_FILE = "mcp.json"
+"""The user's own definitions, in the configuration folder."""
+PROJECT_FILES = (".gemini/settings.json", ".mcp.json", ".agentcli/mcp.json")
+"""The definitions of a project, the later ones winning; each kind is looked for from the top of the repository down."""
+FILE_BYTES = 1_000_000
+"""Size of a file of definitions at most."""
+
+
+def user_definitions(config: Path) -> Definitions:
+    """The user's own servers."""
+    return _read(config / USER_FILE, str(config / USER_FILE), "user")
+
+
+def project_definitions(cwd: Path) -> Definitions:
+    """The servers that the files of a project define; nothing of it is started here."""
+    files = project_files(cwd, PROJECT_FILES)
+    found = Definitions(problems=files.notes)
+    for name in PROJECT_FILES:
+        for path in files.paths:
+            if path.as_posix().endswith(f"/{name}"):
+                found += _read(path, os.path.relpath(path, cwd), "project")
+    return found
+
+
+def given_definitions(text: str, cwd: Path) -> Definitions:
+    """The servers of `--mcp-config`: JSON itself, or the name of a file."""
+    if text.lstrip().startswith("{"):
+        return parsed(text, "--mcp-config", "flag")
+    path = cwd / Path(text).expanduser()
+    if not path.is_file():
+        return Definitions(problems=(f"--mcp-config: {text} is not a file.",))
+    return _read(path, text, "flag")
+
+
+def _read(path: Path, source: str, scope: Scope) -> Definitions:
+    source = safe_line(source)
+    try:
+        if not path.is_file():
+            return Definitions()
+        if path.stat().st_size > FILE_BYTES:
+            return Definitions(problems=(f"{source} is larger than {FILE_BYTES:,} bytes — its servers are left out.",))
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        return Definitions(problems=(f"{source} cannot be read: {error.strerror} — its servers are left out.",))
+    return parsed(text, source, scope)

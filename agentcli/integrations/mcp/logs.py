@@ -1,0 +1,62 @@
+"""The files that servers' stderr goes to, one a server."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TextIO
+
+from agentcli.paths import folder
+
+LOG_BYTES = 1_000_000
+"""A longer log begins anew when its server is started."""
+
+
+class ServerLogs:
+    """Log files in a folder; without one they go to a temporary folder, which `close` removes."""
+
+    def __init__(self, place: Path | None) -> None:
+        self._place = place
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+
+    def path(self, server: str) -> Path:
+        """The log of a server."""
+        if self._place is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="agentcli-mcp-")
+            self._place = Path(self._temporary.name)
+        return self._place / f"mcp-{server}.log"
+
+    def open(self, server: str) -> TextIO:
+        """The log, open for appending. A folder that cannot be written means no log."""
+        path = self.path(server)
+        try:
+            folder(path.parent)
+            fresh = os.O_TRUNC if self.size(server) > LOG_BYTES else 0
+            return open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags | fresh, 0o600))
+        except OSError:
+            return open(os.devnull, "w", encoding="utf-8")
+
+    def size(self, server: str) -> int:
+        """The size of the log in bytes."""
+        try:
+            return self.path(server).stat().st_size
+        except OSError:
+            return 0
+
+    def tail(self, server: str, start: int = 0, most: int = 2_000) -> str:
+        """The end of the log after byte `start`, at most so many bytes of it."""
+        try:
+            with open(self.path(server), "rb") as log:
+                size = log.seek(0, os.SEEK_END)
+                log.seek(max(start if start <= size else 0, size - most))
+                return log.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def close(self) -> None:
+        """Remove what was temporary."""
+        if self._temporary is not None:
+            with contextlib.suppress(OSError):
+                self._temporary.cleanup()

@@ -1,0 +1,264 @@
+"""The servers of a run: one daemon thread with a loop of its own for all of them, and what other threads may ask."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ToolError
+from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.servers import (
+    Content,
+    Elicitation,
+    Progress,
+    ServerAnswer,
+    ServerPrompt,
+    ServerResource,
+    Servers,
+    ServerState,
+    ServerTool,
+)
+from agentcli.integrations.mcp import search
+from agentcli.integrations.mcp.config import ServerDefinition, environment
+from agentcli.integrations.mcp.life import CLOSE_SECONDS, ServerLife
+from agentcli.integrations.mcp.logs import ServerLogs
+from agentcli.integrations.mcp.names import server_prefix
+
+T = TypeVar("T")
+Ask = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
+_log = logging.getLogger("mcp")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Surroundings of the servers: environment, folder, folders of the workspace, log folder.
+
+    `ask` puts a question of a server to the person, in the loop that called the server.
+    """
+
+    env: Mapping[str, str]
+    cwd: Path
+    roots: Callable[[], Sequence[Path]]
+    logs: Path | None = None
+    ask: Ask | None = None
+    auth: Callable[[ServerDefinition], Any] = lambda _: None
+
+
+class McpServers(Servers):
+    """Servers by their definitions. `start` returns at once; nothing of the SDK is imported before, or in the caller's thread."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self.around = around
+        self.logs = ServerLogs(around.logs)
+        self._definitions: Mapping[str, ServerDefinition] = {}
+        self._waiting: Mapping[str, ServerState] = {}
+        self._lives: Mapping[str, ServerLife] = {}
+        self._changes: list[str] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._home: asyncio.AbstractEventLoop | None = None
+        self._begun: concurrent.futures.Future[None] = concurrent.futures.Future()
+
+    def define(self, definitions: Sequence[ServerDefinition], waiting: Sequence[ServerState] = ()) -> None:
+        """Set the servers of the run; `waiting` are those that may not be started, with the reason. New ones are connected if others are."""
+        self._definitions = {server.name: server for server in sorted(definitions, key=lambda each: each.name)}
+        self._waiting = {state.name: state for state in waiting}
+        if self._loop is not None:
+            asyncio.run_coroutine_threadsafe(self._begin(), self._loop)
+
+    def start(self) -> None:
+        """Connect all servers, in the background. Does nothing the second time."""
+        if self._loop is not None or not self._definitions:
+            return
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._run, args=[self._loop], name="mcp", daemon=True).start()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """End all servers together; no process of theirs is left."""
+        atexit.unregister(self.close)
+        loop, self._loop = self._loop, None
+        if loop is None:
+            return
+        ending = asyncio.run_coroutine_threadsafe(self._end(), loop)
+        try:
+            ending.result(CLOSE_SECONDS)
+        except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
+            _log.warning("servers did not end within %s s", CLOSE_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        self.logs.close()
+
+    def states(self) -> Sequence[ServerState]:
+        """The state of each server, by name."""
+        found = dict(self._waiting)
+        for name, server in self._definitions.items():
+            life = self._lives.get(name)
+            found[name] = life.state if life else ServerState(name, "connecting", origin=server.source)
+        return [found[name] for name in sorted(found)]
+
+    def tools(self) -> Sequence[ServerTool]:
+        """The tools of all servers that are or were connected, by name; none of those that were disabled."""
+        found = {
+            tool.name: tool for life in self._lives.values() if life.state.status != "disabled" for tool in life.tools
+        }
+        return [found[name] for name in sorted(found)]
+
+    def prompts(self) -> Sequence[ServerPrompt]:
+        """The prompts of all servers, by server and name."""
+        return [prompt for _, life in sorted(self._lives.items()) for prompt in life.prompts]
+
+    def resources(self) -> Sequence[ServerResource]:
+        """The resources that the servers list, by server and URI."""
+        return [found for _, life in sorted(self._lives.items()) for found in life.resources]
+
+    def search(self, query: str, limit: int) -> Sequence[ServerTool]:
+        """The tools that fit a query best, best first."""
+        return search.search(query, self.tools(), limit)
+
+    def obstacle(self, name: str) -> str:
+        """The reason why there is no tool of that name."""
+        state = next((state for state in self.states() if name.startswith(server_prefix(state.name))), None)
+        if state is None:
+            known = ", ".join(state.name for state in self.states())
+            return f"No server has a tool {name}. Servers: {known or 'none'}."
+        if state.status != "connected":
+            return f"Server {state.name} is not connected: {state.detail or state.status}."
+        own = {tool.name.removeprefix(server_prefix(state.name)): tool.name for tool in self.tools()}
+        near = did_you_mean([own[each] for each in near_names(name.removeprefix(server_prefix(state.name)), own)])
+        return f"Server {state.name} has no tool {name}.{near or ' mcp_search finds its tools.'}"
+
+    def changes(self) -> Sequence[str]:
+        """Lines about all that has changed so far, for the model: servers that connected, failed, or changed their tools."""
+        return tuple(self._changes)
+
+    async def settle(self, seconds: float | None) -> None:
+        """Wait until no server is being connected, or for so long; longest for the longest of their deadlines. Starts them."""
+        self.start()
+        if self._loop is None or all(state.settled for state in self.states()):
+            return
+        waiting = self._crossed(self._settled())
+        await asyncio.wait({waiting}, timeout=seconds)
+        waiting.cancel()
+
+    async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:
+        """Call a tool. Raises ToolError where no answer comes."""
+        home = asyncio.get_running_loop()
+        life = self._life(tool.server)
+
+        def report(text: str) -> None:
+            home.call_soon_threadsafe(progress, text)
+
+        return await self._crossed(life.call(tool, arguments, report))
+
+    async def read(self, server: str, uri: str) -> ServerAnswer:
+        """Read a resource. Raises ToolError where no answer comes."""
+        return await self._crossed(self._life(server).read(uri))
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
+        """The texts of a prompt. Raises ToolError where no answer comes."""
+        return await self._crossed(self._life(server).prompt(name, arguments))
+
+    async def restart(self, server: str) -> ServerState:
+        """Connect a server anew. Raises ToolError for one that does not exist."""
+        life = self._life(server)
+        await self._crossed(life.restart())
+        return life.state
+
+    async def disable(self, server: str) -> None:
+        """End a server until it is restarted. Raises ToolError for one that does not exist."""
+        await self._crossed(self._life(server).disable())
+
+    async def roots_changed(self) -> None:
+        """Tell the servers that the folders of the workspace are others now."""
+        for life in self._lives.values():
+            await self._crossed(life.roots_changed())
+
+    def _life(self, server: str) -> ServerLife:
+        life = self._lives.get(server)
+        if life is None:
+            state = next((state for state in self.states() if state.name == server), None)
+            why = f"Server {server} is not connected: {state.detail or state.status}." if state else ""
+            raise ToolError(why or f"There is no server {server!r}.")
+        return life
+
+    def _crossed(self, work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+        """The result of a coroutine in the servers' loop; cancelled there when it is cancelled here."""
+        self._home = asyncio.get_running_loop()
+        if self._loop is None:
+            work.close()
+            raise ToolError("The servers have been ended.")
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        beginning = loop.create_task(self._begin())
+        try:
+            loop.run_forever()
+        finally:
+            del beginning
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+    async def _begin(self) -> None:
+        try:
+            from agentcli.integrations.mcp.client import Host
+
+            around = self.around
+            host = Host(
+                environment={
+                    **environment(around.env),
+                    "CLAUDE_PROJECT_DIR": str(around.cwd),
+                    "AGENTCLI_PROJECT_DIR": str(around.cwd),
+                },
+                variables=around.env,
+                cwd=around.cwd,
+                roots=around.roots,
+                logs=self.logs,
+                elicit=self._elicit,
+            )
+            fresh = {
+                name: ServerLife(server, replace(host, auth=around.auth(server)), self._note)
+                for name, server in self._definitions.items()
+                if name not in self._lives
+            }
+            gone = [life for name, life in self._lives.items() if name not in self._definitions]
+            self._lives = {name: life for name, life in self._lives.items() if life not in gone} | fresh
+            if not self._begun.done():
+                self._begun.set_result(None)
+            await asyncio.gather(*(life.start() for life in fresh.values()), *(life.close() for life in gone))
+        except BaseException as error:
+            if not self._begun.done():
+                self._begun.set_exception(error)
+            raise
+
+    async def _settled(self) -> None:
+        await asyncio.wrap_future(self._begun)
+        for life in self._lives.values():
+            await life.settled.wait()
+
+    async def _end(self) -> None:
+        await asyncio.gather(*(life.close() for life in self._lives.values()), return_exceptions=True)
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _elicit(self, asked: Elicitation) -> Mapping[str, Any] | None:
+        ask, home = self.around.ask, self._home
+        if ask is None or home is None or home.is_closed():
+            return None
+
+        async def put() -> Mapping[str, Any] | None:
+            return await ask(asked)
+
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(put(), home))
+
+    def _note(self, line: str) -> None:
+        self._changes.append(line)

@@ -1,0 +1,151 @@
+"""The tools of servers of the Model Context Protocol: two that find and call any of them, and one for each that stands up front."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from agentcli.core.codec.encode import dumps
+from agentcli.core.errors import ToolError
+from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
+from agentcli.core.message import Image
+from agentcli.core.model import ToolSchema
+from agentcli.core.near import near_names
+from agentcli.core.sanitise import safe_line
+from agentcli.core.servers import CALL, SEARCH, Content, ServerAnswer, Servers, ServerTool
+from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
+from agentcli.core.truncate import truncate_bytes
+from agentcli.tools.lib.text import replace_surrogates
+from agentcli.tools.lib.truncate import whereabouts
+
+FOUND = 5
+"""Tools that a search shows at most, unless asked for more."""
+DESCRIPTION = 2_048
+"""Characters of a tool's description that are shown."""
+SEARCH_SECONDS = 10.0
+"""Seconds that a search waits for servers that are being connected."""
+_TITLE = 80
+
+
+async def mcp_search(
+    ctx: ToolContext,
+    call_id: str,
+    query: Annotated[str, "Words, or select:NAME,NAME"],
+    limit: Annotated[int, f"Tools shown, by default {FOUND}"] = FOUND,
+) -> ToolOutput:
+    servers = _servers(ctx)
+    await servers.settle(SEARCH_SECONDS)
+    found = servers.search(query, max(1, limit))
+    if found:
+        return ToolOutput("\n\n".join(map(_described, found)), metadata={"matches": len(found)})
+    names = [tool.name for tool in servers.tools()]
+    near = near_names(query.removeprefix("select:"), names, 0.3) or names[:FOUND]
+    lines = [f"No tool fits {query!r}."]
+    lines += [f"Nearest: {', '.join(near)}."] if near else []
+    lines += [f"Server {state.name} is {state}." for state in servers.states() if state.status != "connected"]
+    return ToolOutput("\n".join(lines), metadata={"matches": 0})
+
+
+async def mcp_call(
+    ctx: ToolContext,
+    call_id: str,
+    tool: Annotated[str, "mcp__server__tool"],
+    arguments: dict[str, Any] | None = None,
+) -> ToolOutput:
+    # Reached only by a call that names no tool of a server: any other is unwrapped before.
+    raise ToolError(f"{tool} is no tool of a server. Give its whole name, mcp__server__tool; {SEARCH} finds it.")
+
+
+def search_title(given: Mapping[str, Any]) -> str:
+    """`Find tools: git status`."""
+    return f"Find tools: {given.get('query', '')}"
+
+
+def call_title(given: Mapping[str, Any]) -> str:
+    """`Call mcp__git__git_status`."""
+    return f"Call {given.get('tool', '')}"
+
+
+def server_tool(found: ServerTool) -> Tool:
+    """A tool of a server as one of ours: its input is checked by the server alone."""
+
+    async def run(ctx: ToolContext, call_id: str, /, **given: Any) -> ToolOutput:
+        answer = await _servers(ctx).call(found, given, lambda text: ctx.progress(call_id, text))
+        return _output(ctx, call_id, answer)
+
+    def title(given: Mapping[str, Any]) -> str:
+        values = ", ".join(f"{name}: {value}" for name, value in given.items())
+        text = safe_line(replace_surrogates(f"{found.server} {found.tool}({values})"))
+        return text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…"
+
+    schema = ToolSchema(found.name, found.description[:DESCRIPTION], found.parameters)
+    traits = Traits("run", server=found.server, reads_only=found.reads, interacts=found.interacts)
+    return Tool(schema, run, traits, title, foreign=True)
+
+
+def _servers(ctx: ToolContext) -> Servers:
+    if ctx.servers is None:
+        raise ToolError("No MCP servers are configured here.")
+    return ctx.servers
+
+
+def _described(tool: ServerTool) -> str:
+    text = tool.description.strip()
+    text = text if len(text) <= DESCRIPTION else f"{text[:DESCRIPTION]}…"
+    return replace_surrogates(f"{tool.name}: {text}\nParameters: {dumps(dict(tool.parameters))}")
+
+
+def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
+    """The answer as text and images; other data goes to files that the text names."""
+    lines: list[str] = []
+    images: list[Image] = []
+    for number, content in enumerate(answer.contents, 1):
+        if (image := _image(content)) is not None:
+            images.append(image)
+        elif content.kind == "link":
+            lines.append(f"[resource {content.name}: {content.uri}]")
+        elif content.kind == "text":
+            lines.append(content.text)
+        else:
+            lines.append(_kept(ctx, f"{call_id}-{number}", content))
+    texts = [content.text for content in answer.contents if content.kind == "text"]
+    if answer.structured is not None and not any(text.strip() for text in texts):
+        lines.append(dumps(answer.structured))
+    return _cut(ctx, call_id, "\n".join(lines), images, failed=answer.failed)
+
+
+def _cut(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image], *, failed: bool) -> ToolOutput:
+    text = replace_surrogates(text) or ("" if images else "(no output)")
+    text = text or f"({len(images)} image{'s' if len(images) > 1 else ''})"
+    size, most, file = len(text.encode("utf-8", "replace")), ctx.limits.bash_output, ""
+    if size > most:
+        file = ctx.keep_output(call_id, text)
+        text = truncate_bytes(
+            text, most, f"{size - most:,} of {size:,} bytes left out here{whereabouts(file, call_id)}"
+        )
+    return ToolOutput(
+        text, status="error" if failed else "success", truncated=bool(file), output_file=file, images=tuple(images)
+    )
+
+
+def _image(content: Content) -> Image | None:
+    """The picture, where it is one that models take; what its first bytes say counts, not its name."""
+    if content.kind not in ("image", "blob") or len(content.data) * 3 // 4 > IMAGE_BYTES:
+        return None
+    try:
+        mime = mime_of(base64.b64decode(content.data[:32]))
+    except (binascii.Error, ValueError):
+        return None
+    return Image(mime, content.data) if mime in ENDINGS else None
+
+
+def _kept(ctx: ToolContext, name: str, content: Content) -> str:
+    """A line in place of data that no model takes, which names the file that holds it."""
+    file = ctx.keep_output(name, content.data)
+    about = " ".join(filter(None, [content.kind, content.mime, content.uri]))
+    return f"[{about}: {len(content.data) * 3 // 4:,} bytes, as base64 in {file}]"
+
+
+__all__ = ["CALL", "SEARCH", "call_title", "mcp_call", "mcp_search", "search_title", "server_tool"]

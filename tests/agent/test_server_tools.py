@@ -1,0 +1,255 @@
+"""Tools of servers in a session: behind the gate, up front, decided about by their own name, and never a change of what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.agent.ports import ApprovalResponse
+from agentcli.agent.settings import McpSettings
+from agentcli.core.errors import ToolError
+from agentcli.core.event import PermissionDecided, Warned
+from agentcli.core.message import Message, Text
+from agentcli.core.record import Compaction
+from agentcli.core.servers import Content, Progress, ServerAnswer, Servers, ServerState, ServerTool
+from agentcli.permissions.rules import parse_rules
+from agentcli.providers.scripted.model import Reply, call, say
+from tests.agent.open_session import Person, messages, open_session, results, say_to
+
+STATUS = ServerTool(
+    "mcp__git__status",
+    "git",
+    "status",
+    "Show the state.",
+    {"type": "object", "properties": {"path": {"type": "string"}}},
+)
+LARGE = ServerTool("mcp__big__do", "big", "do", "Do it.", {"type": "object", "description": "x" * 9_000})
+
+
+class Played(Servers):
+    """Servers whose tools, states and changes a test lays down."""
+
+    def __init__(self, *tools: ServerTool, answer: ServerAnswer | None = None) -> None:
+        self.offered = list(tools)
+        self.answer = answer or ServerAnswer((Content("text", "On branch main"),))
+        self.told: list[str] = []
+        self.failed: dict[str, str] = {}
+        self.called: list[tuple[str, Mapping[str, Any]]] = []
+
+    def states(self) -> Sequence[ServerState]:
+        names = sorted({tool.server for tool in self.offered})
+        return [
+            ServerState(name, "failed", self.failed[name]) if name in self.failed else ServerState(name, "connected")
+            for name in names
+        ]
+
+    def tools(self) -> Sequence[ServerTool]:
+        return [tool for tool in self.offered if tool.server not in self.failed]
+
+    def search(self, query: str, limit: int) -> Sequence[ServerTool]:
+        return [tool for tool in self.tools() if query in tool.name][:limit]
+
+    def obstacle(self, name: str) -> str:
+        return f"Server {name.split('__')[1]} is not connected."
+
+    def changes(self) -> Sequence[str]:
+        return list(self.told)
+
+    async def settle(self, seconds: float | None) -> None:
+        return None
+
+    async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:
+        self.called.append((tool.name, arguments))
+        if "fail" in arguments:
+            raise ToolError("Server git ended during the call.")
+        return self.answer
+
+
+def calls(name: str, **given: Any) -> Reply:
+    return Reply((call(name, **given),))
+
+
+def through_gate(tool: str, **arguments: Any) -> Reply:
+    return calls("mcp_call", tool=tool, arguments=arguments)
+
+
+def reminders(session: Any) -> list[str]:
+    return [
+        part.text
+        for message in messages(session)
+        for part in message.parts
+        if isinstance(part, Text) and part.synthetic
+    ]
+
+
+def test_a_call_of_the_gate_is_decided_about_and_shown_as_the_tool_that_it_calls(tmp_path: Path) -> None:
+    servers, person = Played(STATUS), Person(ApprovalResponse("once"))
+    session = open_session(
+        tmp_path, [through_gate("mcp__git__status", path="."), say("ok")], servers=servers, person=person
+    )
+    events = say_to(session, "go")
+    (asked,) = person.asked
+    assert (asked.call.name, asked.call.input) == ("mcp__git__status", {"path": "."})
+    assert (asked.always, asked.prefixes, asked.kind) == ("mcp__git__status", ("mcp__git__*",), "input")
+    assert asked.title == "git status(path: .)"
+    (decided,) = [event for event in events if isinstance(event, PermissionDecided)]
+    assert (decided.name, decided.decision) == ("mcp__git__status", "allow")
+    (result,) = results(session)
+    assert (result.name, result.metadata["tool"], result.output) == ("mcp_call", "mcp__git__status", "On branch main")
+    assert servers.called == [("mcp__git__status", {"path": "."})]
+    (sent,) = [message for message in messages(session) if message.calls]
+    assert sent.calls[0].name == "mcp_call", "the record keeps what the model sent"
+
+
+@pytest.mark.parametrize(
+    ("allow", "deny", "status"),
+    [
+        ("mcp__git", "", "success"),
+        ("mcp__git__*", "", "success"),
+        ("mcp__*", "", "success"),
+        ("mcp__git__status", "", "success"),
+        ("mcp__gi", "", "denied"),
+        ("mcp_call", "", "denied"),
+        ("mcp__*", "mcp__git", "denied"),
+    ],
+)
+def test_rules_name_a_tool_a_server_or_all_of_them(tmp_path: Path, allow: str, deny: str, status: str) -> None:
+    session = open_session(tmp_path, [through_gate("mcp__git__status"), say("ok")], servers=Played(STATUS))
+    session._runner.approval.rules = parse_rules([allow], (), [deny] if deny else [])
+    say_to(session, "go")
+    assert [result.status for result in results(session)] == [status]
+
+
+def test_plan_mode_allows_only_what_is_trusted_to_read_and_asks_about_it(tmp_path: Path) -> None:
+    peek = replace(STATUS, name="mcp__git__peek", tool="peek", reads=True)
+    person = Person(ApprovalResponse("once"))
+    session = open_session(
+        tmp_path,
+        [through_gate("mcp__git__status"), through_gate("mcp__git__peek"), say("ok")],
+        servers=Played(STATUS, peek),
+        person=person,
+        mode="plan",
+    )
+    say_to(session, "go")
+    assert [result.status for result in results(session)] == ["denied", "success"]
+    assert [ask.call.name for ask in person.asked] == ["mcp__git__peek"]
+
+
+def test_a_tool_that_wants_a_person_is_asked_about_in_every_mode_each_time(tmp_path: Path) -> None:
+    pay = replace(STATUS, interacts=True)
+    person = Person(ApprovalResponse("once"), ApprovalResponse("once"))
+    session = open_session(
+        tmp_path,
+        [through_gate("mcp__git__status"), through_gate("mcp__git__status", path="x"), say("ok")],
+        servers=Played(pay),
+        person=person,
+        mode="yolo",
+    )
+    session._runner.approval.rules = parse_rules(["mcp__git"])
+    say_to(session, "go")
+    assert [ask.always for ask in person.asked] == ["", ""]
+
+
+def test_small_servers_stand_up_front_and_what_comes_later_changes_nothing_that_was_sent(tmp_path: Path) -> None:
+    servers = Played(STATUS, LARGE)
+    session = open_session(tmp_path, [say("one"), calls("mcp__git__status"), say("two")], servers=servers, mode="yolo")
+    say_to(session, "first")
+    tools = session.conversation.builder.tools
+    assert [tool.name for tool in tools][-3:] == ["mcp_search", "mcp_call", "mcp__git__status"]
+    servers.offered.append(replace(STATUS, name="mcp__new__x", server="new"))
+    servers.failed["git"] = "it ended"
+    servers.told.append("Server git has ended.")
+    say_to(session, "second")
+    assert session.conversation.builder.tools == tools
+    assert "Server git has ended." in reminders(session)
+    assert [result.output for result in results(session)] == ["Server git is not connected."]
+    journal = session.journal
+    resumed = open_session(tmp_path, [say("three")], servers=None, journal=journal)
+    assert resumed.conversation.builder.tools == tools
+    assert resumed.conversation.builder.system == session.conversation.builder.system
+
+
+def test_the_servers_are_told_with_the_first_prompt_and_after_a_compaction(tmp_path: Path) -> None:
+    session = open_session(tmp_path, lambda _: say("ok"), servers=Played(STATUS, LARGE))
+
+    def listed() -> int:
+        return sum(text.startswith("MCP servers of this session") for text in reminders(session))
+
+    say_to(session, "one")
+    (catalogue,) = [text for text in reminders(session) if text.startswith("MCP servers")]
+    assert "- big (connected, 0 tools)\n  tools: mcp__big__do" in catalogue
+    say_to(session, "two")
+    assert listed() == 1
+    last = session.history.last_seq
+    session.journal.append(Compaction("manual", "compressed", "auto", (1, last), last + 1, "<state_snapshot/>"))
+    say_to(session, "three")
+    assert listed() == 1, "the former one has left the view"
+    assert "MCP servers" in reminders(session)[-1]
+
+
+def test_a_long_catalogue_counts_instead_of_naming(tmp_path: Path) -> None:
+    many = [replace(STATUS, name=f"mcp__git__tool_{n}", tool=f"tool_{n}") for n in range(300)]
+    session = open_session(tmp_path, lambda _: say("ok"), servers=Played(*many), mcp=McpSettings(catalogue_tokens=200))
+    say_to(session, "one")
+    (catalogue,) = [text for text in reminders(session) if text.startswith("MCP servers")]
+    assert "tool_7" not in catalogue
+    assert len(catalogue) <= 800
+
+
+def test_a_server_that_failed_is_named_to_the_person_once(tmp_path: Path) -> None:
+    servers = Played(STATUS)
+    servers.failed["git"] = "it was not found"
+    session = open_session(tmp_path, lambda _: say("ok"), servers=servers)
+    warned = [event.message for event in say_to(session, "one", "two") if isinstance(event, Warned)]
+    assert warned == ["Server git failed: it was not found."]
+
+
+def test_a_gate_call_that_names_no_tool_says_how_to_find_one(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [calls("mcp_call", tool="status"), say("ok")], servers=Played(STATUS), mode="yolo")
+    say_to(session, "go")
+    assert "mcp_search finds it" in results(session)[0].output
+
+
+def test_text_images_and_other_data_of_an_answer(tmp_path: Path) -> None:
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    answer = ServerAnswer(
+        (
+            Content("text", "Two things:"),
+            Content("image", data=pixel, mime="image/png"),
+            Content("audio", data="AAAA", mime="audio/wav"),
+            Content("link", uri="note://1", name="note"),
+        ),
+        structured={"said": "already"},
+    )
+    session = open_session(
+        tmp_path, [through_gate("mcp__git__status"), say("ok")], servers=Played(STATUS, answer=answer), mode="yolo"
+    )
+    say_to(session, "go")
+    (result,) = results(session)
+    assert [image.mime for image in result.images] == ["image/png"]
+    first, audio, link = result.output.splitlines()
+    assert (first, link) == ("Two things:", "[resource note: note://1]")
+    assert audio.startswith("[audio audio/wav: 3 bytes, as base64 in ")
+
+
+def test_what_only_the_structure_says_is_given_as_json(tmp_path: Path) -> None:
+    answer = ServerAnswer((), structured={"count": 3}, failed=True)
+    session = open_session(
+        tmp_path, [through_gate("mcp__git__status"), say("ok")], servers=Played(STATUS, answer=answer), mode="yolo"
+    )
+    say_to(session, "go")
+    assert [(result.output, result.status) for result in results(session)] == [('{"count":3}', "error")]
+
+
+def test_a_subagent_that_explores_has_no_gate(tmp_path: Path) -> None:
+    session = open_session(
+        tmp_path,
+        [calls("task", description="look", prompt="look", agent="explore"), say("done"), say("ok")],
+        servers=Played(STATUS),
+    )
+    say_to(session, "go")
+    assert isinstance(messages(session)[-1], Message)

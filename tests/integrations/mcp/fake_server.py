@@ -1,0 +1,154 @@
+"""A small server of the Model Context Protocol on stdio, without the SDK: its behaviour is laid down in its arguments.
+
+`python fake_server.py [FAULT …]`: see `FAULTS`. A file `tools.json` in the current folder replaces its tools.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+FAULTS = (
+    "silent",  # answers nothing
+    "exits",  # ends at once, with a last line on stderr
+    "chatter",  # prints text between its messages
+    "latin",  # sends bytes that are no UTF-8
+    "stubborn",  # ignores SIGTERM and the end of stdin
+    "changes",  # tells of changed tools after each call
+    "resources",  # offers a resource and a prompt
+    "refuses-relist",  # answers the second list with an error
+    "pages",  # lists its tools on two pages
+)
+TOOLS: list[dict[str, Any]] = [
+    {"name": "echo", "description": "Say a text again.", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
+    {"name": "die", "description": "End the server in the middle of a call.", "inputSchema": {"type": "object"}},
+    {"name": "hang", "description": "Never answer.", "inputSchema": {"type": "object"}},
+    {"name": "peek", "description": "Look, and change nothing.", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+    {"name": "sensitive", "description": "Needs a person.", "inputSchema": {"type": "object"}, "_meta": {"anthropic/requiresUserInteraction": True}},
+]  # fmt: skip
+
+
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def log(line: str) -> None:
+    with open("fake.log", "a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+
+
+def tools() -> list[dict[str, Any]]:
+    file = Path("tools.json")
+    return json.loads(file.read_text()) if file.exists() else TOOLS
+
+
+def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
+    name, given = params["name"], params.get("arguments") or {}
+    log(f"call {name} {json.dumps(given)}")
+    match name:
+        case "die":
+            print("fatal: out of cheese", file=sys.stderr, flush=True)
+            os._exit(3)
+        case "hang":
+            return
+        case "slow":
+            token = params.get("_meta", {}).get("progressToken")
+            for step in range(3):
+                send(
+                    {
+                        "method": "notifications/progress",
+                        "params": {"progressToken": token, "progress": step, "total": 3},
+                    }
+                )
+        case "picture":
+            data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+            send({"id": number, "result": {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}})
+            return
+        case "ask":
+            send({"id": "q1", "method": "elicitation/create", "params": {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}})  # fmt: skip
+            answer = json.loads(sys.stdin.buffer.readline())
+            given = {"text": json.dumps(answer.get("result"))}
+        case "roots":
+            send({"id": "r1", "method": "roots/list"})
+            given = {"text": json.dumps(json.loads(sys.stdin.buffer.readline()).get("result"))}
+        case "environment":
+            given = {"text": json.dumps(dict(os.environ))}
+        case "fails":
+            send({"id": number, "result": {"content": [{"type": "text", "text": "no such thing"}], "isError": True}})
+            return
+        case _:
+            pass
+    send({"id": number, "result": {"content": [{"type": "text", "text": str(given.get("text", "done"))}]}})
+    if "changes" in faults:
+        send({"method": "notifications/tools/list_changed"})
+
+
+def answered(message: dict[str, Any], faults: set[str], lists: list[int]) -> None:
+    number, params = message["id"], message.get("params") or {}
+    match message["method"]:
+        case "initialize":
+            offered: dict[str, Any] = {"tools": {"listChanged": True}}
+            if "resources" in faults:
+                offered |= {"resources": {}, "prompts": {}}
+            info = {"name": "fake", "version": "1"}
+            head = {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": info}
+            send({"id": number, "result": {**head, "instructions": "Use echo to say things."}})
+        case "tools/list":
+            lists.append(number)
+            if "refuses-relist" in faults and len(lists) > 1:
+                send({"id": number, "error": {"code": -32603, "message": "not now"}})
+            elif "pages" in faults and not params.get("cursor"):
+                send({"id": number, "result": {"tools": tools()[:1], "nextCursor": "2"}})
+            else:
+                send({"id": number, "result": {"tools": tools()[1:] if "pages" in faults else tools()}})
+        case "resources/list":
+            send({"id": number, "result": {"resources": [{"uri": "note://1", "name": "first note"}]}})
+        case "resources/read":
+            send({"id": number, "result": {"contents": [{"uri": params["uri"], "text": "buy milk"}]}})
+        case "prompts/list":
+            argument = {"name": "topic", "required": True}
+            send(
+                {
+                    "id": number,
+                    "result": {"prompts": [{"name": "summarise", "arguments": [argument, {"name": "style"}]}]},
+                }
+            )
+        case "prompts/get":
+            text = f"Summarise {params['arguments']}"
+            send({"id": number, "result": {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}})
+        case "tools/call":
+            called(number, params, faults)
+        case _:
+            send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
+
+
+def main(faults: set[str]) -> None:
+    log(f"start {os.getpid()}")
+    if "exits" in faults:
+        sys.exit("no licence found")
+    if "stubborn" in faults:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    lists: list[int] = []
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        if message.get("method") == "notifications/cancelled":
+            log("cancelled")
+        if "silent" in faults or "id" not in message or "method" not in message:
+            continue
+        if "chatter" in faults:
+            print("Welcome!", flush=True)
+        if "latin" in faults:
+            sys.stdout.buffer.write(b"gr\xfc\xdfe\n")
+        answered(message, faults, lists)
+    while "stubborn" in faults:
+        time.sleep(1)
+
+
+if __name__ == "__main__":
+    main(set(sys.argv[1:]))

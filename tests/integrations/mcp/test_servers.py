@@ -1,0 +1,142 @@
+"""Servers of the Model Context Protocol: their life, their faults, and what is left of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import ToolError
+from agentcli.core.servers import ServerState
+from tests.integrations.mcp.running import call, fake, is_alive, pids, servers, settled, text, until
+
+
+def test_a_server_is_connected_listed_called_and_ended(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("chatter", "latin", "pages")}) as made:
+        assert made.states() == [ServerState("fake", "connecting", origin="test")]
+        (state,) = settled(made)
+        assert (state.status, state.tools, state.instructions) == ("connected", 5, "Use echo to say things.")
+        assert [tool.name for tool in made.tools()] == [
+            f"mcp__fake__{name}" for name in ("die", "echo", "hang", "peek", "sensitive")
+        ]
+        assert text(call(made, "mcp__fake__echo", text="grüße")) == "grüße"
+        (pid,) = pids(tmp_path)
+        assert is_alive(pid)
+    assert not is_alive(pid)
+
+
+def test_what_keeps_a_server_from_connecting_is_said_with_its_last_words(tmp_path: Path) -> None:
+    given = {
+        "gone": {"command": "no-such-program-anywhere"},
+        "exits": fake("exits"),
+        "silent": fake("silent", startupTimeout=0.5),
+        "unset": {"command": "x", "args": ["${NO_SUCH_VARIABLE}"]},
+        "off": fake(disabled=True),
+        "works": fake(),
+    }
+    with servers(tmp_path, given) as made:
+        states = {state.name: str(state) for state in settled(made)}
+        assert states == {
+            "gone": "failed: no-such-program-anywhere was not found",
+            "exits": "failed: Connection closed (no licence found)",
+            "silent": "failed: it did not answer within 0.5 s",
+            "unset": "failed: it needs $NO_SUCH_VARIABLE, which is not set",
+            "off": "disabled",
+            "works": "connected, 5 tools",
+        }
+        assert made.obstacle("mcp__gone__x").startswith("Server gone is not connected: no-such-program")
+        assert "Did you mean mcp__works__echo" in made.obstacle("mcp__works__ecko")
+        assert made.obstacle("mcp__other__x").startswith("No server has a tool mcp__other__x.")
+        assert text(call(made, "mcp__works__echo", text="all the same")) == "all the same"
+    assert not [pid for pid in pids(tmp_path) if is_alive(pid)]
+
+
+def test_a_server_that_dies_in_a_call_is_started_again_at_the_next_three_times(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake()}) as made:
+        settled(made)
+        for _ in range(4):
+            with pytest.raises(ToolError, match=r"ended during the call \(fatal: out of cheese\)"):
+                call(made, "mcp__fake__die")
+        with pytest.raises(ToolError, match="is not connected: it ended 4 times"):
+            call(made, "mcp__fake__echo", text="gone")
+    assert len(pids(tmp_path)) == 4
+
+
+def test_a_call_that_gets_no_answer_is_cancelled_and_the_server_works_on(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake(timeout=0.2)}) as made:
+        settled(made)
+        with pytest.raises(ToolError, match=r"did not answer within 0.2 s. The call was cancelled"):
+            call(made, "mcp__fake__hang")
+        assert made.states()[0].status == "connected"
+        asyncio.run(until(lambda: "cancelled" in (tmp_path / "fake.log").read_text()))
+
+
+def test_an_interrupted_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
+    async def interrupted() -> None:
+        tool = next(tool for tool in made.tools() if tool.tool == "hang")
+        task = asyncio.create_task(made.call(tool, {}, lambda _: None))
+        await until(lambda: "call hang" in (tmp_path / "fake.log").read_text())
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await until(lambda: "cancelled" in (tmp_path / "fake.log").read_text())
+
+    with servers(tmp_path, {"fake": fake()}) as made:
+        settled(made)
+        asyncio.run(interrupted())
+
+
+@pytest.mark.slow  # the SDK gives a program two seconds, twice
+def test_a_server_that_will_not_end_is_killed(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("stubborn")}) as made:
+        settled(made)
+        (pid,) = pids(tmp_path)
+    assert not is_alive(pid)
+
+
+def test_changed_tools_are_listed_anew_and_told(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("changes")}) as made:
+        settled(made)
+        schema = {"type": "object"}
+        (tmp_path / "tools.json").write_text(
+            json.dumps([{"name": name, "inputSchema": schema} for name in ("echo", "new")])
+        )
+        call(made, "mcp__fake__echo")
+        asyncio.run(until(lambda: any("changed its tools" in line for line in made.changes())))
+        assert [tool.tool for tool in made.tools()] == ["echo", "new"]
+        assert made.changes()[-1] == (
+            "Server fake has changed its tools. new: mcp__fake__new; "
+            "gone: mcp__fake__die, mcp__fake__hang, mcp__fake__peek, mcp__fake__sensitive."
+        )
+
+
+def test_a_server_sees_the_workspace_and_no_key_of_ours(tmp_path: Path) -> None:
+    names = ("environment", "roots")
+    (tmp_path / "tools.json").write_text(
+        json.dumps([{"name": name, "inputSchema": {"type": "object"}} for name in names])
+    )
+    with servers(tmp_path, {"fake": fake(env={"OWN": "x"})}) as made:
+        settled(made)
+        seen = json.loads(text(call(made, "mcp__fake__environment")))
+        assert "SECRET_KEY" not in seen
+        assert (seen["OWN"], seen["CLAUDE_PROJECT_DIR"]) == ("x", str(tmp_path))
+        assert json.loads(text(call(made, "mcp__fake__roots")))["roots"][0]["uri"] == tmp_path.as_uri()
+
+
+def test_resources_and_prompts_can_be_read(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("resources")}) as made:
+        settled(made)
+        assert text(call(made, "mcp__fake__read_resource", uri="note://1")) == "buy milk"
+        assert text(call(made, "mcp__fake__list_resources")) == "note://1  first note"
+        (prompt,) = made.prompts()
+        assert prompt.arguments == (("topic", True), ("style", False))
+        (said,) = asyncio.run(made.prompt("fake", "summarise", {"topic": "milk"}))
+        assert said.text == "Summarise {'topic': 'milk'}"
+
+
+def test_include_and_exclude_choose_among_the_tools(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake(includeTools=["e*", "p*"], excludeTools=["peek"])}) as made:
+        settled(made)
+        assert [tool.tool for tool in made.tools()] == ["echo"]
