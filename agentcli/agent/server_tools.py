@@ -31,6 +31,7 @@ class ServerTools:
         self._servers = servers
         self._estimator = estimator
         self._changes_told = len(servers.changes()) if servers is not None else 0
+        self._listed = False
         self._warned: set[str] = set()
 
     @property
@@ -68,7 +69,8 @@ class ServerTools:
         states = self._servers.states() if self._servers is not None else ()
         if self._servers is None or not states:
             return ""
-        self._changes_told = len(self._servers.changes())
+        if not self._listed:
+            self._listed, self._changes_told = True, len(self._servers.changes())
         head = f"{CATALOGUE}. Find their tools with {SEARCH}, call them with {CALL}."
         tools = self._servers.tools()
         whole = "\n".join([head, *(_entry(state, tools, names=True) for state in states)])

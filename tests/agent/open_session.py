@@ -75,11 +75,13 @@ def open_session(
     async def nobody(_: Any) -> None:
         return None
 
+    lacking = {"skill"} if extensions is Extensions else set()
+    lacking |= {"mcp_search", "mcp_call"} if servers is None else set()
     setup = SessionSetup(
         connect=lambda name: ScriptedModel(replace(model, id=name.partition("/")[2]), script),
         summariser=lambda _: summariser or made,
         estimator=lambda _: Calibrated(),
-        tools=[tool for tool in tools() if servers is not None or not tool.traits.gate],
+        tools=[tool for tool in tools() if tool.name not in lacking],
         traits=TRAITS,
         run=run,
         system=lambda _model, _mode: system,
