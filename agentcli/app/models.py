@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import field, replace
 from typing import Any
 
@@ -28,6 +28,8 @@ class Models:
     """What endpoints were found to lack."""
     figures: Figures = field(default_factory=Figures)
     """Windows and prices that the user has read from elsewhere."""
+    stored: Set[str] = frozenset()
+    """The variables of `env` that hold stored keys."""
 
     @property
     def providers(self) -> Mapping[str, ProviderSettings]:
@@ -65,7 +67,8 @@ class Models:
         spec = self.spec(name)
         settings = self.providers.get(spec.provider)
         retry = self.config.retry.short if brief or self._has_fallback(spec) else self.config.retry
-        return connect(spec, settings, self.env, retry, built_in={"demo": demo_model}, memory=self.memory)
+        built_in = {"demo": demo_model}
+        return connect(spec, settings, self.env, retry, built_in=built_in, memory=self.memory, stored=self.stored)
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
         """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""

@@ -20,6 +20,7 @@ from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, In
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.ui.headless import Headless
 from agentcli.ui.input.attachments import with_attachments
+from agentcli.ui.input.missing_files import with_warnings
 
 STDIN_WAIT = 3.0
 """Seconds to wait for the first byte of piped input when a prompt was given as well."""
@@ -99,7 +100,8 @@ async def _say(
     for text in texts:
         command = print_command(text, program)
         prompt = with_attachments(text, session.cwd)
-        async for event in command.events(session, interrupt) if command else session.turn(prompt, interrupt):
+        turn = with_warnings(session.turn(prompt, interrupt), text, session.cwd)
+        async for event in command.events(session, interrupt) if command else turn:
             front.show(event)
             if isinstance(event, TurnEnded):
                 ended = event

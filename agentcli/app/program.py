@@ -92,7 +92,10 @@ class Program(ProjectContext):
     @property
     def models(self) -> Models:
         """The models that configuration and keys make available."""
-        return Models(self.config, self.env, self.memory, figures.load(self.dirs.state / figures.FILE))
+        seen = figures.load(self.dirs.state / figures.FILE)
+        return Models(
+            self.config, self.env, self.memory, seen, frozenset(dict(self.env.items() - self.given_env.items()))
+        )
 
     def new(self) -> AgentSession:
         """A fresh session in the current folder."""

@@ -18,7 +18,7 @@ from agentcli.providers.settings import (
     ProviderSettings,
     base_url,
     base_url_variable,
-    credentials,
+    key_variable,
     key_variables,
     needs_key,
 )
@@ -61,9 +61,9 @@ def _key(program: Program, settings: ProviderSettings, model: ModelSpec) -> str:
     names = key_variables(settings)
     if model.kind not in PROVIDERS or not needs_key(settings, program.env):
         return "none needed"
-    if found := next((name for name in names if program.given_env.get(name)), ""):
+    if found := key_variable(settings, program.given_env):
         return f"{found} (environment)"
-    if credentials(settings, program.env):
+    if key_variable(settings, program.env):
         return f"stored: {KeyStore(program.dirs.config).places().get(settings.name, 'config folder')}"
     return f"not set: {' or '.join(names)}, or `agentcli auth set {settings.name}`"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Set
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -90,9 +90,19 @@ class CapableModel:
     """
 
     def __init__(
-        self, model: Model, fields: Mapping[str, str], memory: EndpointMemory, url: str = "", key: str | None = None
+        self,
+        model: Model,
+        fields: Mapping[str, str],
+        memory: EndpointMemory,
+        url: str = "",
+        key: str | None = None,
+        explained: Callable[[ModelError], ModelError] = lambda error: error,
     ) -> None:
-        """`url` and `key` are those of a server of the user's own, which may state the window; empty for a vendor's."""
+        """`url` and `key` are those of a server of the user's own, which may state the window; empty for a vendor's.
+
+        `explained` makes the error of a refused key one that names the key.
+        """
+        self._explained = explained
         self._model, self._fields, self._memory, self._url, self._key = model, fields, memory, url, key
         learnt = memory.known(model.spec.name, url)
         self._lacking: Set[str] = learnt.lacking
@@ -134,6 +144,8 @@ class CapableModel:
                         yield step
                 return
             except ModelError as error:
+                if error.cause == "auth":
+                    raise self._explained(error) from error
                 if error.cause == "too_long" and (window := window_in(error.answer)) < self.spec.window:
                     self._learn_window(window)
                 refused = set() if started or error.cause != "bad_request" else named(error.answer, sent, self._fields)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from types import MappingProxyType
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers.capabilities import CapableModel
+from agentcli.providers.errors import key_refused
 from agentcli.providers.memory import EndpointMemory
 from agentcli.providers.preload import warm
 from agentcli.providers.registry import PROVIDERS, Provider
@@ -31,10 +33,12 @@ def connect(
     *,
     built_in: Mapping[str, Make] = _NO_MODELS,
     memory: EndpointMemory | None = None,
+    stored: Set[str] = frozenset(),
 ) -> Model:
     """A Model for `spec` that retries, and goes on without what its endpoint lacks, which `memory` holds. No SDK is imported before its first request.
 
-    `settings` None means the built-in provider of that name. `built_in` makes models without a server, by id. Raises
+    `settings` None means the built-in provider of that name. `built_in` makes models without a server, by id; `stored` are the
+    variables of `env` that hold stored keys. Raises
     CredentialsError where a key is needed and none is set, InputError for a provider or script that does not exist.
     """
     settings = settings or BUILT_IN.get(spec.provider)
@@ -48,7 +52,8 @@ def connect(
     url = base_url(settings, env)
     model = _imported(provider.adapter)(spec, settings, key, url)
     if provider.takes_key:
-        model = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key)
+        explained = partial(key_refused, settings=settings, env=env, stored=stored)
+        model = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key, explained)
     return RetryingModel(model, retry)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from agentcli.core.errors import Cause, ModelError
 from agentcli.providers.http import scrubbed
 from agentcli.providers.registry import PROVIDERS
-from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.settings import ProviderSettings, key_variable, key_variables
 
 CURES: Mapping[Cause, str] = {
     "auth": " Check the API key.",
@@ -72,6 +72,8 @@ def refusal(
         cure = f" It asks to wait {retry_after:g} s."
     message = f"The provider answered {name}: {answer}." if answer else f"The provider answered {name}."
     brief = _BRIEF[cause].format(vendor=vendor) + (f" ({status})" if status else "") if cause in _BRIEF else ""
+    if cause == "auth":
+        brief = f"{name}: {answer}" if answer else name
     return ModelError(
         f"{message}{cure}{hint}",
         cause,
@@ -80,6 +82,33 @@ def refusal(
         retry_after=retry_after,
         status=status,
         should_retry=_should_retry(headers or {}),
+    )
+
+
+def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str, str], stored: Set[str]) -> ModelError:
+    """The error of a refused key, which names the variable that held it; `stored` are the variables set from stored keys."""
+    vendor, used = vendor_name(settings), key_variable(settings, env)
+    verb = "denied access with" if error.status == 403 else "rejected"
+    if used in stored:
+        said = f"{vendor} {verb} the stored key ({error.brief})."
+        cure = f"Store a valid one with `agentcli auth set {settings.name}`, then resume with `agentcli -c`."
+    elif used:
+        said = f"{vendor} {verb} the key in {used} ({error.brief})."
+        cure = f"Set {used} to a valid key, then resume with `agentcli -c`."
+    else:
+        said = f"{vendor} rejected a request without a key ({error.brief})."
+        names = " or ".join(key_variables(settings))
+        cure = (
+            f"Set {names}." if names else f"Set `api_key_env` in [providers.{settings.name}] and the variable it names."
+        )
+    return ModelError(
+        f"{said} {cure}",
+        error.cause,
+        brief=error.brief,
+        answer=error.answer,
+        retry_after=error.retry_after,
+        status=error.status,
+        should_retry=error.should_retry,
     )
 
 

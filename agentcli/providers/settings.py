@@ -64,10 +64,14 @@ def key_variables(settings: ProviderSettings) -> tuple[str, ...]:
     return vendor.key_variables if vendor else ()
 
 
+def key_variable(settings: ProviderSettings, env: Mapping[str, str]) -> str:
+    """The environment variable that holds the key; empty where none does."""
+    return next((name for name in key_variables(settings) if env.get(name, "").strip()), "")
+
+
 def credentials(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:
     """The key, or None where no variable holds one."""
-    values = (env.get(name, "").strip() for name in key_variables(settings))
-    return next((value for value in values if value), None)
+    return env.get(key_variable(settings, env), "").strip() or None
 
 
 def base_url(settings: ProviderSettings, env: Mapping[str, str]) -> str:

@@ -17,6 +17,8 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import ReplyRestarted, TextDelta
 from agentcli.core.message import Text, ToolCall
 from agentcli.core.model import PartDone, Stopped
+from agentcli.providers.catalog import spec
+from agentcli.providers.connect import connect
 from agentcli.providers.retrying import RetryingModel, RetryPolicy
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.loopback import Bytes, Cut, Fail, Idle, Loopback, Raw, Refuse
@@ -87,6 +89,54 @@ def _expect(name: str, refusal: Refuse, cause: str, code: int) -> None:
     assert (heard.error.cause, heard.error.exit_code) == (cause, code)
     assert str(refusal.status) in str(heard.error)
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("refusal", "env", "stored", "text"),
+    [
+        (
+            Refuse(401, message="invalid x-api-key"),
+            {"ANTHROPIC_API_KEY": KEY},
+            (),
+            "Anthropic rejected the key in ANTHROPIC_API_KEY (401 authentication_error: invalid x-api-key). "
+            "Set ANTHROPIC_API_KEY to a valid key, then resume with `agentcli -c`.",
+        ),
+        (
+            Refuse(401, message="invalid x-api-key"),
+            {"ANTHROPIC_API_KEY": KEY},
+            ("ANTHROPIC_API_KEY",),
+            "Anthropic rejected the stored key (401 authentication_error: invalid x-api-key). "
+            "Store a valid one with `agentcli auth set anthropic`, then resume with `agentcli -c`.",
+        ),
+        (
+            Refuse(403, message="no access to this model"),
+            {"ANTHROPIC_AUTH_TOKEN": KEY},
+            (),
+            "Anthropic denied access with the key in ANTHROPIC_AUTH_TOKEN (403 permission_error: no access to this model). "
+            "Set ANTHROPIC_AUTH_TOKEN to a valid key, then resume with `agentcli -c`.",
+        ),
+        (
+            Refuse(401, message="x-api-key header is required"),
+            {},
+            (),
+            "Anthropic rejected a request without a key (401 authentication_error: x-api-key header is required). "
+            "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.",
+        ),
+    ],
+)
+def test_a_rejected_key_is_named_with_its_source(
+    refusal: Refuse, env: dict[str, str], stored: tuple[str, ...], text: str
+) -> None:
+    with Loopback([refusal]) as server:
+        address = {"ANTHROPIC_BASE_URL": server.url}
+
+        async def run() -> Heard:
+            model = connect(spec("haiku"), None, {**env, **address}, ONCE, stored=frozenset(stored))
+            heard = await hear(model, request(model.spec, "hello"))
+            await model.close()  # type: ignore[attr-defined]
+            return heard
+
+        assert str(asyncio.run(run()).error) == text
 
 
 def test_the_wait_that_a_provider_asks_for_is_understood() -> None:

@@ -36,19 +36,19 @@ def with_attachments(text: str, folder: Path, before: tuple[Part, ...] = ()) -> 
     """
     from agentcli.agent.ports import Prompt  # the editor knows this module, and it stands before the agent is loaded
 
-    attached = tuple(part for name in _names(text) for part in _attach(name, folder))
+    attached = tuple(part for name in mentions(text) for part in _attach(name, folder))
     if not attached and not before:
         return Prompt(text)
     return Prompt(text, (*before, *attached, Text(text)))
 
 
-def _names(text: str) -> Iterable[str]:
+def mentions(text: str) -> Iterable[str]:
     """Distinct @path mentions, in order."""
     return dict.fromkeys(found[1] or found[2] for found in _AT.finditer(text))
 
 
 def _attach(name: str, folder: Path) -> Iterator[Part]:
-    for candidate in (name, name.rstrip(".,;:!?)")):
+    for candidate in candidates(name):
         try:
             path = (folder / Path(candidate).expanduser()).resolve()
             folder_, file = path.is_dir(), path.is_file()
@@ -60,6 +60,11 @@ def _attach(name: str, folder: Path) -> Iterator[Part]:
         if file:
             yield from _read(path)
             return
+
+
+def candidates(name: str) -> tuple[str, str]:
+    """The mention as it stands, and without the punctuation of the sentence."""
+    return name, name.rstrip(".,;:!?)")
 
 
 def _read(path: Path) -> Iterator[Part]:

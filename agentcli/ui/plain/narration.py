@@ -8,6 +8,7 @@ from agentcli.ui.render.calls import brief
 from agentcli.ui.render.cells import clip
 from agentcli.ui.render.facts import Work
 from agentcli.ui.render.pieces import (
+    Attached,
     Called,
     CalledTogether,
     Finished,
@@ -35,6 +36,8 @@ def narrate(piece: Piece, look: Look) -> list[str]:
             return [*([""] if block.gap else []), *block.own.split("\n")]
         case UserMessage():
             return []
+        case Attached(path, size):
+            return [f"Attached: {look.near(path)}, {size}"]
         case Thought(text, seconds):
             return [f"Thought for {duration(seconds)}.", *(text.strip().split("\n") if look.thinking else [])]
         case Called():

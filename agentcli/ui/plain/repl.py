@@ -22,6 +22,7 @@ from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
+from agentcli.ui.input.missing_files import with_warnings
 from agentcli.ui.plain import narration
 from agentcli.ui.plain.lines import Lines
 from agentcli.ui.plain.questions import PlainAsking
@@ -252,7 +253,8 @@ class PlainTerminal:
             elif text.strip():
                 ahead, self._ahead = tuple(self._ahead), []
                 prompt = await asyncio.to_thread(with_attachments, text, self.session.cwd, ahead)
-                await self.play("Working", lambda interrupt: self.session.turn(prompt, interrupt))
+                turn, folder = self.session.turn, self.session.cwd
+                await self.play("Working", lambda interrupt: with_warnings(turn(prompt, interrupt), text, folder))
         except AgentError as error:
             self.warn(str(error))
 

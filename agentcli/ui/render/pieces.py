@@ -19,6 +19,14 @@ class UserMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Attached:
+    """A file, folder or picture that went with a prompt: its path, and its size in words."""
+
+    path: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A finished block of the model's answer."""
 
@@ -105,4 +113,4 @@ class Printed:
     lines: tuple[str, ...]
 
 
-Piece = UserMessage | Reply | Thought | Called | CalledTogether | TodoList | Finished | Note | Printed
+Piece = UserMessage | Attached | Reply | Thought | Called | CalledTogether | TodoList | Finished | Note | Printed

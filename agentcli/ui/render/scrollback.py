@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from agentcli.core.record import TodoItem
-from agentcli.core.sanitise import safe
+from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.render.calls import called, together
 from agentcli.ui.render.cells import clip, expand, wrap
 from agentcli.ui.render.cells import width as _width
 from agentcli.ui.render.markdown_blocks import Block
 from agentcli.ui.render.pieces import (
+    Attached,
     Called,
     CalledTogether,
     Finished,
@@ -43,6 +44,8 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
             return ["", *_prompt(text, width, look.theme, whole)]
         case Thought():
             return _thought(piece, width, look)
+        case Attached(path, size):
+            return [look.theme.paint("dim", clip(f"  {safe_line(look.near(path))} · {size}", width))]
         case Called():
             return called(piece, width, look, markdown)
         case CalledTogether(calls):

@@ -13,6 +13,7 @@ from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.ui.dialogs.dialogs import Dialog
+from agentcli.ui.render.attached import attached
 from agentcli.ui.render.facts import Running, Status, Work
 from agentcli.ui.render.markdown_blocks import Blocks
 from agentcli.ui.render.pieces import (
@@ -210,7 +211,7 @@ def _recorded(state: State, record: Record, now: float) -> State:
             typed = body.typed
             steering = tuple(text for text in state.steering if text.strip() != typed.strip())
             state = replace(state, steering=steering, asked_at=now)
-            return state.add(UserMessage(safe(typed))) if typed.strip() else state
+            return state.add(UserMessage(safe(typed)), *attached(body)) if typed.strip() else state
         case Message():
             if body.text and not state.spoke:
                 state = _hear(_end_thought(state, now), body.text)

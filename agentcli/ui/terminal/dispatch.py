@@ -16,6 +16,7 @@ from agentcli.ui import commands
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
+from agentcli.ui.input.missing_files import with_warnings
 from agentcli.ui.render.pieces import Note, UserMessage
 from agentcli.ui.terminal.console import Console
 
@@ -133,7 +134,10 @@ class Repl:
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
         else:
             prompt = await self._with_files(text)
-            await console.play("Working", lambda interrupt: console.session.turn(prompt, interrupt))
+            session = console.session
+            await console.play(
+                "Working", lambda interrupt: with_warnings(session.turn(prompt, interrupt), text, session.cwd)
+            )
 
     async def _with_files(self, text: str) -> Prompt:
         """The prompt with its attachments. Raises InputError for unreadable ones and puts the text back into the input."""

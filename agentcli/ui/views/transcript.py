@@ -9,9 +9,10 @@ from itertools import takewhile
 
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
-from agentcli.core.message import File, Message, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.ui.render.attached import attached
 from agentcli.ui.render.calls import called
 from agentcli.ui.render.cells import expand, wrap
 from agentcli.ui.render.markdown_blocks import Blocks
@@ -97,10 +98,9 @@ def _prompt(message: Message) -> Iterator[Piece]:
         yield UserMessage(safe(message.typed), whole=True)
         if message.typed != message.text:
             yield Printed(tuple(safe(message.text).split("\n")))
+        yield from attached(message)
     for part in message.parts:
         match part:
-            case File(path=path, text=text):
-                yield Note("act", f"{safe_line(path)}: {len(text.splitlines()):,} lines attached", gap=True)
             case Text(text=text, source="shell"):
                 yield Note("act", safe(text.strip()), gap=True)
             case _:

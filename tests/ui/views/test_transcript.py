@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from agentcli.providers.scripted.model import call, say
-from agentcli.ui.render.cells import width
+from agentcli.ui.input.attachments import with_attachments
+from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.style import PLAIN, Look
 from agentcli.ui.terminal.screen import renderer
 from agentcli.ui.views.transcript import Transcript, section_lines
@@ -61,3 +64,29 @@ def test_rows_fit_a_narrow_screen(tmp_path: Path) -> None:
     session = open_session(tmp_path, script, mode="yolo")
     say_to(session, "go " * 50)
     assert lines(Transcript(session.journal), 38)
+
+
+def test_what_went_with_a_prompt_stands_below_it_with_its_size(tmp_path: Path) -> None:
+    header = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (56).to_bytes(4, "big") + (28).to_bytes(4, "big")
+    (tmp_path / "shot.png").write_bytes(header)
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "data.bin").write_bytes(b"\0\1")
+    session = open_session(tmp_path, [say("Seen.")])
+    prompt = with_attachments("see @shot.png @a.py @lib @data.bin", tmp_path)
+
+    async def run() -> None:
+        async for _ in session.turn(prompt, asyncio.Event()):
+            pass
+
+    asyncio.run(run())
+    look = replace(LOOK, folder=str(tmp_path))
+    sections = [section_lines(section, 80, look, renderer(look)) for section in Transcript(session.journal).new()]
+    shown = [ESCAPE.sub("", row) for rows in sections for row in rows]
+    begins = shown.index("> see @shot.png @a.py @lib @data.bin")
+    assert shown[begins + 1 : begins + 5] == [
+        "  shot.png · 56×28, 2 tokens",
+        "  a.py · 1 line",
+        "  lib · 0 entries",
+        "  data.bin · binary: only its name is sent",
+    ]

@@ -1,0 +1,44 @@
+"""Warnings of @path mentions that name no file."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+from agentcli.core.event import Event, Recorded, Warned
+from agentcli.core.message import Message
+from agentcli.ui.input.attachments import candidates, mentions
+
+_LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5})[.,;:!?)]*")
+"""Mentions with a slash or a file's suffix; not decorators and people."""
+
+
+async def with_warnings(events: AsyncIterator[Event], text: str, folder: Path) -> AsyncIterator[Event]:
+    """The events of a turn; the warnings about its prompt follow it."""
+    missing = await asyncio.to_thread(missing_files, text, folder)
+    async with aclosing(events) as turn:  # type: ignore[type-var]
+        async for event in turn:
+            yield event
+            if missing and isinstance(event, Recorded) and isinstance(event.record.body, Message):
+                for line in missing:
+                    yield Warned(line)
+                missing = []
+
+
+def missing_files(text: str, folder: Path) -> list[str]:
+    """A line for each mention that looks like a file and names none."""
+    return [
+        f"@{candidates(name)[-1]}: no such file, sent as text"
+        for name in mentions(text)
+        if _LIKE_A_FILE.fullmatch(name) and not any(_exists(folder, each) for each in candidates(name))
+    ]
+
+
+def _exists(folder: Path, name: str) -> bool:
+    try:
+        return (folder / Path(name).expanduser()).exists()
+    except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte: it names nothing
+        return False

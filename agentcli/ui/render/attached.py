@@ -1,0 +1,35 @@
+"""Attachments of a prompt, each with its size as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentcli.context.tokens.image_tokens import dimensions, image_tokens
+from agentcli.core.message import File, Image, Message
+from agentcli.ui.render.pieces import Attached
+
+
+def attached(message: Message) -> Iterator[Attached]:
+    """The files, folders and pictures of a prompt."""
+    for part in message.parts:
+        match part:
+            case Image(path=path):
+                yield Attached(path or "picture", _picture(part))
+            case File("inode/directory", path, text):
+                yield Attached(path, _counted(len(text.splitlines()), "entry", "entries"))
+            case File("application/octet-stream", path):
+                yield Attached(path, "binary: only its name is sent")
+            case File(path=path, text=text):
+                yield Attached(path, _counted(len(text.splitlines()), "line", "lines"))
+            case _:
+                pass
+
+
+def _picture(image: Image) -> str:
+    size = dimensions(image)
+    pixels = f"{size[0]:,}×{size[1]:,}, " if size else ""
+    return pixels + _counted(image_tokens(image), "token", "tokens")
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
