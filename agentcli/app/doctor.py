@@ -6,7 +6,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -20,8 +21,17 @@ from agentcli.core.errors import AgentError, ConfigError
 from agentcli.integrations.extensions.places import shown
 from agentcli.providers import reach
 from agentcli.providers.capabilities import gaps
+from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PROVIDERS, SERVERS
-from agentcli.providers.settings import BUILT_IN, base_url, base_url_variable, credentials, key_variables, needs_key
+from agentcli.providers.settings import (
+    BUILT_IN,
+    ProviderSettings,
+    base_url,
+    base_url_variable,
+    credentials,
+    key_variables,
+    needs_key,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,9 @@ def _keys(program: Program) -> Iterator[Finding]:
         advice = f"not set; `agentcli auth set {provider}` stores one, {' or '.join(names)} sets one"
         yield Finding(f"key for {provider}", bool(found or stored), found[0] if found else stored or advice)
     for settings in program.models.providers.values():
+        if settings.platform:
+            yield _platform(settings, program.given_env)
+            continue
         names = key_variables(settings)
         missing = [name for name in names if not program.env.get(name)]
         yield Finding(f"key for {settings.name}", not missing, f"{missing[0]} is not set" if missing else "set")
@@ -99,6 +112,20 @@ def _keys(program: Program) -> Iterator[Finding]:
     yield Finding("model", ok, detail)
 
 
+def _platform(settings: ProviderSettings, env: Mapping[str, str]) -> Finding:
+    """The credentials that a platform's SDK would find."""
+    cloud = PLATFORMS[settings.platform]
+    found = cloud.found(env, Path(env.get("HOME") or "~").expanduser())
+    missing = [f"{each} is not set" for each in cloud.missing(env)]
+    installed = (
+        [] if find_spec(cloud.module.partition(".")[0]) else [f"pip install 'agentcli[{cloud.extra}]' is missing"]
+    )
+    seen = f"credentials for {cloud.title} in {found}" if found else f"no credentials for {cloud.title} seen"
+    return Finding(
+        f"key for {settings.name}", bool(found) and not (missing or installed), "; ".join((seen, *missing, *installed))
+    )
+
+
 def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
     """The addresses in force, and whether somebody is there. No key is sent, and nothing is spent."""
     for settings in {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}.values():
@@ -106,7 +133,9 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
         url = own or vendor.url
         set_by = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
         address = f"{reach.bare(url)}{f' ({set_by})' if own else ''}"
-        if not own and needs_key(settings, program.env) and not credentials(settings, program.env):
+        if settings.platform and not own:
+            ok, result = True, "not asked; its SDK knows the address"
+        elif not own and needs_key(settings, program.env) and not credentials(settings, program.env):
             ok, result = True, "not asked: no key is set"
         elif live:
             ok, result = reach.answers(url, vendor.models_path, ANSWER_SECONDS)

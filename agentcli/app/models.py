@@ -14,6 +14,7 @@ from agentcli.providers import catalog
 from agentcli.providers.connect import connect
 from agentcli.providers.figures import Figures
 from agentcli.providers.memory import EndpointMemory
+from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 
@@ -128,4 +129,9 @@ def _provider(name: str, table: Mapping[str, object]) -> ProviderSettings:
     if kind not in SERVERS:
         kinds = " or ".join(f'kind = "{each}"' for each in SERVERS)
         raise ConfigError(f"providers.{name} needs {kinds}.")
+    platform = str(table.get("platform", ""))
+    if platform and PLATFORMS[platform].kind != kind:
+        raise ConfigError(
+            f'providers.{name}: platform = "{platform}" is for kind = "{PLATFORMS[platform].kind}", not "{kind}".'
+        )
     return ProviderSettings(name, **{**table, "kind": kind})  # type: ignore[arg-type]

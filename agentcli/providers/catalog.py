@@ -11,6 +11,7 @@ from typing import Any
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.model import ModelSpec, PriceChange, Prices
 from agentcli.core.near import near_names
+from agentcli.providers.platforms import vendor_id
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 
@@ -98,9 +99,10 @@ def _find(name: str, providers: Mapping[str, ProviderSettings]) -> ModelSpec:
 
 
 def _of_provider(settings: ProviderSettings, model: str) -> ModelSpec:
+    listed = vendor_id(model) if settings.platform else model
     for candidate in models():
-        if candidate.id == model and candidate.kind == settings.kind:
-            return _renamed(candidate, settings.name)
+        if candidate.id == listed and candidate.kind == settings.kind:
+            return _renamed(replace(candidate, id=model), settings.name)
     return _unknown(settings, model)
 
 

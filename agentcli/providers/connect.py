@@ -13,6 +13,7 @@ from agentcli.core.model import Model, ModelSpec
 from agentcli.providers.capabilities import CapableModel
 from agentcli.providers.errors import key_refused
 from agentcli.providers.memory import EndpointMemory
+from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.preload import warm
 from agentcli.providers.registry import PROVIDERS, Provider
 from agentcli.providers.retrying import RetryingModel, RetryPolicy
@@ -47,7 +48,7 @@ def connect(
     provider = PROVIDERS[spec.kind]
     if not provider.takes_key and spec.id in built_in:
         return RetryingModel(built_in[spec.id](spec), retry)
-    _need_sdk(provider, spec)
+    _need_sdk(provider, spec, settings.platform)
     key = _key(settings, env)
     url = base_url(settings, env)
     model = _imported(provider.adapter)(spec, settings, key, url)
@@ -57,8 +58,14 @@ def connect(
     return RetryingModel(model, retry)
 
 
-def _need_sdk(provider: Provider, spec: ModelSpec) -> None:
-    """Raise InputError where the SDK is not installed, with the command that installs it."""
+def _need_sdk(provider: Provider, spec: ModelSpec, platform: str = "") -> None:
+    """Raise InputError where the SDK is not installed, or what a platform needs besides, with the command that installs it."""
+    if platform and not _is_installed(PLATFORMS[platform].module):
+        cloud = PLATFORMS[platform]
+        raise InputError(
+            f"{spec.name} needs a package for {cloud.title}, which is not installed. "
+            f"Install it: pip install 'agentcli[{cloud.extra}]'"
+        )
     if provider.extra and not all(map(_is_installed, provider.sdk)):
         raise InputError(
             f"{spec.name} needs the SDK of {provider.title}, which is not installed. "

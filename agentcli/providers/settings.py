@@ -20,7 +20,7 @@ class ProviderSettings:
     """One provider: a built-in one, or a `[providers.<name>]` table of the configuration.
 
     `kind` is the key of its entry in `PROVIDERS`: the wire format that it speaks.
-    Empty strings leave the SDK's default. `wire` picks one of OpenAI's two wire formats: without it the vendor's own models use Responses, and
+    Empty strings leave the SDK's default. `platform` names a cloud that serves the vendor's models, whose credentials the SDK finds itself. `wire` picks one of OpenAI's two wire formats: without it the vendor's own models use Responses, and
     all others chat completions. `auth` is the header that carries the key, `version` the `anthropic-version` header or the Gemini API version. `thinking` overrides the models' own style, for servers that speak the wire format
     but not all of it. `caching` and `counting` switch off what a server lacks, `extra_body` is added to every request.
     Times in seconds: a reply that sends nothing for `idle_timeout` counts as dropped.
@@ -30,6 +30,7 @@ class ProviderSettings:
     kind: str
     base_url: str = ""
     api_key_env: str = ""
+    platform: Literal["", "bedrock", "vertex", "vertexai"] = ""
     wire: Literal["", "responses", "chat"] = ""
     auth: Literal["bearer", "x-api-key", "api-key"] = "bearer"
     version: str = ""
@@ -87,7 +88,7 @@ def base_url_variable(settings: ProviderSettings) -> str:
 
 def needs_key(settings: ProviderSettings, env: Mapping[str, str]) -> bool:
     """True if a request needs a key: not for a server on this machine or the local network, nor for a script."""
-    if not PROVIDERS[settings.kind].takes_key:
+    if not PROVIDERS[settings.kind].takes_key or settings.platform:
         return False
     host = urlsplit(base_url(settings, env)).hostname or ""
     return not (host in ("localhost", "::1") or host.startswith(_LOCAL_NETS) or host.endswith((".local", ".internal")))

@@ -183,7 +183,9 @@ class Loopback:
     def _note(self, target: str, headers: dict[str, str], body: bytes) -> Asked | None:
         path = target.partition("?")[0]
         wire: Wire
-        if path.endswith(("/v1/messages", "/v1/messages/count_tokens")):
+        if path.endswith(
+            ("/v1/messages", "/v1/messages/count_tokens", "/invoke-with-response-stream", ":streamRawPredict")
+        ):
             wire, counting = "anthropic", path.endswith("count_tokens")
         elif ":streamGenerateContent" in path or ":countTokens" in path:
             wire, counting = "google", path.endswith(":countTokens")

@@ -13,10 +13,12 @@ from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
 from agentcli.providers.anthropic.errors import from_event, from_status
 from agentcli.providers.anthropic.models import KIND
+from agentcli.providers.anthropic.platform import on_platform, platform_errors, refused_by_platform
 from agentcli.providers.anthropic.reply import Reply
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.errors import vendor_name
 from agentcli.providers.http import connection_error, http_client, quiet_sdk
+from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings
@@ -30,8 +32,9 @@ class AnthropicModel:
         self._spec = spec
         self._settings = settings
         self._key = key
-        # The SDK adds /v1 itself, and people copy addresses that have it already.
-        self._base_url = base_url.rstrip("/").removesuffix("/v1") or PROVIDERS[KIND].url
+        # The SDK adds /v1 itself, and people copy addresses that have it already. A platform has addresses by region.
+        bare = base_url if settings.platform else base_url.rstrip("/").removesuffix("/v1")
+        self._base_url = bare or ("" if settings.platform else PROVIDERS[KIND].url)
 
     @property
     def spec(self) -> ModelSpec:
@@ -44,19 +47,16 @@ class AnthropicModel:
         wire = to_wire(request, self._settings)
         reply = Reply(used(request))
         with self._translated(reply):
-            async with self._client.messages.with_streaming_response.create(**wire, stream=True) as response:
-                await self._refuse_json(response.http_response)
-                # The raw events cost a third of the SDK's typed ones and hide neither unknown kinds nor the true bytes of a block.
-                async for sse in self._sdk.AsyncStream.raw_events(response.http_response):
-                    if sse.data:
-                        for step in self._read(reply, sse.data):
-                            yield step
+            async for data in self._events(wire):
+                for step in self._read(reply, data):
+                    yield step
         for step in reply.end():
             yield step
 
     async def count(self, request: Request) -> int | None:
         """See `Model.count`."""
-        if not self._settings.counting:
+        platform = PLATFORMS.get(self._settings.platform)
+        if not self._settings.counting or (platform and not platform.counts):
             return None
         wire = to_wire(request, self._settings)
         del wire["max_tokens"]
@@ -72,6 +72,21 @@ class AnthropicModel:
         """Give the connections back."""
         if "_client" in self.__dict__:
             await self._client.close()
+
+    async def _events(self, wire: dict[str, Any]) -> AsyncIterator[str]:
+        """The JSON of each event of a reply."""
+        if self._settings.platform == "bedrock":
+            # Framed by Amazon's own rules, which the SDK alone reads.
+            async with await self._client.messages.create(**wire, stream=True) as events:
+                async for event in events:
+                    yield event.to_json(indent=None)
+            return
+        async with self._client.messages.with_streaming_response.create(**wire, stream=True) as response:
+            await self._refuse_json(response.http_response)
+            # The raw events cost a third of the SDK's typed ones and hide neither unknown kinds nor the true bytes of a block.
+            async for sse in self._sdk.AsyncStream.raw_events(response.http_response):
+                if sse.data:
+                    yield sse.data
 
     async def _refuse_json(self, response: Any) -> None:
         """Raise ModelError for an answer whose content type is no event stream, such as an error with status 200."""
@@ -109,6 +124,8 @@ class AnthropicModel:
         except UnicodeDecodeError:
             if not reply.stopped:
                 raise ModelError("The reply is garbled.", "bad_reply") from None
+        except platform_errors(self._settings) as error:
+            raise refused_by_platform(error, self._settings) from None
         except sdk.AnthropicError as error:
             raise ModelError(f"The SDK refused the request ({type(error).__name__}).", "bad_request") from None
 
@@ -125,6 +142,8 @@ class AnthropicModel:
     @cached_property
     def _client(self) -> Any:
         quiet_sdk("anthropic", "anthropic")
+        if self._settings.platform:
+            return on_platform(self._sdk, self._settings, self._base_url)
         return self._sdk.AsyncAnthropic(
             api_key=self._key or "",
             base_url=self._base_url,

@@ -85,6 +85,8 @@ class GoogleModel:
             yield
         except errors.APIError as error:
             raise from_api_error(error, self._key, self._settings) from None
+        except _auth_errors(self._settings) as error:
+            raise ModelError(f"Vertex AI cannot be asked: {scrubbed(str(error), self._key)}", "auth") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             if not reply.stopped:
                 raise connection_error(error, self._settings, self._host) from None
@@ -114,6 +116,17 @@ class GoogleModel:
         if self._settings.version:
             options["api_version"] = self._settings.version
         try:
+            if self._settings.platform:  # credentials, project and location as the SDK finds them
+                return genai.Client(vertexai=True, http_options=options)
             return genai.Client(api_key=self._key or "none", vertexai=False, http_options=options)
         except (ImportError, ValueError) as error:
             raise ModelError(f"The Gemini SDK cannot start: {scrubbed(str(error), self._key)}", "bad_request") from None
+
+
+def _auth_errors(settings: ProviderSettings) -> tuple[type[Exception], ...]:
+    """The errors by which the SDK says that it finds no credentials of a platform."""
+    if not settings.platform:
+        return ()
+    from google.auth.exceptions import GoogleAuthError
+
+    return (GoogleAuthError,)

@@ -1,0 +1,145 @@
+"""Claude on Amazon Bedrock and Vertex AI, Gemini on Vertex AI."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+import zlib
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.app.models import Models
+from agentcli.config import Config
+from agentcli.core.errors import ConfigError, InputError, ModelError
+from agentcli.core.message import Text, Thinking
+from agentcli.providers.connect import connect
+from agentcli.providers.platforms import PLATFORMS, vendor_id
+from agentcli.providers.scripted.model import call, say
+from agentcli.providers.settings import ProviderSettings
+from tests.loopback import Asked, Bytes, Loopback, anthropic_wire
+from tests.loopback.plan import Answer
+from tests.providers.hearing import ONCE, Heard, hear, request
+
+BEDROCK = ProviderSettings("aws", "anthropic", platform="bedrock")
+
+
+@pytest.mark.parametrize(
+    ("listed", "own"),
+    [
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("global.anthropic.claude-opus-4-6-v1", "claude-opus-4-6"),
+        ("anthropic.claude-opus-5-5", "claude-opus-5-5"),
+        ("claude-haiku-4-5@20251001", "claude-haiku-4-5"),
+        ("claude-sonnet-5-5", "claude-sonnet-5-5"),
+        ("gemini-3.8-flash", "gemini-3.8-flash"),
+        ("arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-6-v1:0", "claude-opus-4-6"),
+    ],
+)
+def test_ids_of_platforms_lead_to_the_figures_of_the_model(listed: str, own: str) -> None:
+    assert vendor_id(listed) == own
+
+
+def test_a_model_of_a_platform_keeps_its_own_id_and_has_no_price() -> None:
+    models = Models(Config(providers={"aws": {"kind": "anthropic", "platform": "bedrock"}}), {})
+    spec = models.spec("aws/us.anthropic.claude-sonnet-4-5-20250929-v1:0")
+    assert (spec.id, spec.window, spec.thinking) == ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200_000, "budget")
+    assert spec.prices is None
+    assert spec.known
+
+
+def test_a_platform_of_another_vendor_is_refused() -> None:
+    with pytest.raises(ConfigError, match='platform = "bedrock" is for kind = "anthropic"'):
+        _ = Models(Config(providers={"aws": {"kind": "google", "platform": "bedrock"}}), {}).providers
+
+
+def test_credentials_are_seen_where_the_sdk_would_find_them(tmp_path: Path) -> None:
+    aws = PLATFORMS["bedrock"]
+    assert aws.found({}, tmp_path) == ""
+    assert aws.found({"AWS_PROFILE": "work"}, tmp_path) == "AWS_PROFILE"
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws/credentials").touch()
+    assert aws.found({}, tmp_path) == "~/.aws/credentials"
+    assert [*aws.missing({})] == ["AWS_REGION or AWS_DEFAULT_REGION or AWS_PROFILE"]
+    assert [*aws.missing({"AWS_REGION": "us-east-1"})] == []
+
+
+def test_what_is_not_installed_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "botocore", None)
+    model = Models(Config(), {}).spec("anthropic/claude-sonnet-4-5")
+    with pytest.raises(InputError, match=r"pip install 'agentcli\[bedrock\]'"):
+        connect(model, BEDROCK, {})
+
+
+def test_claude_on_vertex_is_asked_by_its_own_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CLOUD_ML_REGION", "europe-west1")
+    monkeypatch.setenv("ANTHROPIC_VERTEX_PROJECT_ID", "project")
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    heard, server = asked_on("vertex", "claude-haiku-4-5@20251001", say("never"))
+    assert isinstance(heard.error, ModelError)
+    assert heard.error.cause == "auth"
+    assert "CLOUD_ML_REGION" in str(heard.error)
+    assert server.asked == []
+
+
+def test_a_region_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CLOUD_ML_REGION", raising=False)
+    heard, _ = asked_on("vertex", "claude-haiku-4-5@20251001", say("never"))
+    assert heard.error is not None
+    assert heard.error.cause == "auth"
+    assert "Vertex AI cannot be asked" in str(heard.error)
+
+
+def test_claude_on_bedrock_streams_in_amazons_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("botocore")
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "token")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    reply = say("Reading.", call("read", file_path="a"), thinking="Hm.")
+    heard, server = asked_on("bedrock", "us.anthropic.claude-haiku-4-5-20251001-v1:0", reply)
+    assert heard.error is None
+    assert [type(part) for part in heard.parts[:2]] == [Thinking, Text]
+    assert heard.calls[0].input == {"file_path": "a"}
+    [asked] = server.asked
+    assert asked.path.endswith("/invoke-with-response-stream")
+    assert asked.json["anthropic_version"]
+    assert asked.headers["authorization"] == "Bearer token"
+
+
+def asked_on(platform: Any, model: str, reply: Any) -> tuple[Heard, Loopback]:
+    """One request to a platform that is played on this machine."""
+
+    def answer(asked: Asked) -> Answer:
+        asked.__dict__["body"] = json.dumps({**asked.json, "model": model}).encode()
+        events = anthropic_wire.events(asked, reply, server)
+        return Bytes(b"".join(map(frame, events)), "application/vnd.amazon.eventstream")
+
+    with Loopback(answer, strict=False) as server:
+        settings = ProviderSettings("cloud", "anthropic", base_url=server.url, platform=platform)
+
+        async def run() -> Heard:
+            models = Models(Config(providers={"cloud": {"kind": "anthropic", "platform": platform}}), {})
+            connected = connect(models.spec(f"cloud/{model}"), settings, {}, ONCE)
+            heard = await hear(connected, request(connected.spec, "hello"))
+            await connected.close()  # type: ignore[attr-defined]
+            return heard
+
+        return asyncio.run(run()), server
+
+
+def frame(event: bytes) -> bytes:
+    """A server-sent event as a message of Amazon's event stream."""
+    data = event.split(b"data: ", 1)[1].strip()
+    payload = json.dumps({"bytes": b64encode(data).decode()}).encode()
+    named = ((":event-type", "chunk"), (":content-type", "application/json"), (":message-type", "event"))
+    headers = b"".join(
+        bytes([len(name)]) + name.encode() + b"\x07" + struct.pack("!H", len(value)) + value.encode()
+        for name, value in named
+    )
+    prelude = struct.pack("!II", 16 + len(headers) + len(payload), len(headers))
+    message = prelude + struct.pack("!I", zlib.crc32(prelude)) + headers + payload
+    return message + struct.pack("!I", zlib.crc32(message))
