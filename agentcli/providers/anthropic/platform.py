@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 from agentcli.core.errors import ModelError
@@ -9,10 +11,19 @@ from agentcli.providers.http import http_client, scrubbed
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.settings import ProviderSettings
 
+_CLIENTS = MappingProxyType(
+    {
+        "bedrock": ("anthropic.lib.bedrock", "AsyncAnthropicBedrock"),
+        "vertex": ("anthropic.lib.vertex", "AsyncAnthropicVertex"),
+    }
+)
+
 
 def on_platform(sdk: Any, settings: ProviderSettings, base_url: str) -> Any:
     """The SDK's client for the platform of these settings. Raises ModelError where it lacks a region or the like."""
-    make = sdk.AsyncAnthropicBedrock if settings.platform == "bedrock" else sdk.AsyncAnthropicVertex
+    # Neither class is an attribute of the package: a session that needs none spares the import.
+    module, name = _CLIENTS[settings.platform]
+    make = getattr(import_module(module), name)
     headers: dict[str, str] = dict(settings.headers)
     if settings.beta_headers:
         headers["anthropic-beta"] = ",".join(settings.beta_headers)
