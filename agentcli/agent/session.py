@@ -71,9 +71,13 @@ class AgentSession:
             lambda *asked: self.extensions.open_skill(*asked),
             lambda: self.model,
         )
-        self._subagents = Subagents(setup, self._runner, lambda: self.conversation, AgentSession)
-        self.extensions = SessionExtensions(setup, self._runner, lambda: self.conversation, self._subagents.delegate)
-        self._pages = PageReader(
+        self._subagents: Subagents = Subagents(
+            setup, self._runner, lambda: self.conversation, AgentSession, lambda: self.extensions
+        )
+        self.extensions: SessionExtensions = SessionExtensions(
+            setup, self._runner, lambda: self.conversation, self._subagents.delegate
+        )
+        self._pages: PageReader = PageReader(
             lambda: setup.summariser(self.model),
             lambda spec, tokens: self.conversation.objection(spec, tokens),
             self._runner.ctx.printed.put_nowait,
@@ -81,7 +85,7 @@ class AgentSession:
         )
         self.jobs = self._runner.jobs
         self.hooks = self._runner.hooks
-        self.conversation = self._conversation(model, mode)
+        self.conversation: Conversation = self._conversation(model, mode)
         self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, opened_at)
         self._titles = TitleWriter(setup.summariser, setup.agent.titles)
         self._unknown_reported: set[str] = set()

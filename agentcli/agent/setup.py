@@ -97,6 +97,10 @@ class SessionSetup:
     """The state of the sandbox, in a word for the status line."""
     run_limits: Callable[[], RunLimits] = RunLimits
     today: Callable[[], date] = date.today
+    system_of: Callable[[str, ModelSpec, Mode], tuple[str, ...]] = lambda text, *_: (text,)
+    """The system prompt of a session whose definition has a text in place of the program's own."""
+    depth: int = 0
+    """The level of this session: 0, or for a subagent the number of those above it."""
     extensions: Callable[[], Extensions] = Extensions
     """The skills, slash commands and kinds of agents that there are now."""
     notes: Sequence[str] = ()

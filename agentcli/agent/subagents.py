@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from agentcli.agent.conversation import Conversation
+from agentcli.agent.extensions.kinds import kind_named, model_for, settings_for, tools_for
+from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
 from agentcli.agent.report import changes
 from agentcli.agent.setup import SessionSetup
@@ -33,7 +35,9 @@ from agentcli.core.message import ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.subagent_result import FILES, spending
-from agentcli.core.tool import ToolOutput, Traits
+from agentcli.core.tool import Tool, ToolOutput
+from agentcli.integrations.extensions.agents import AgentKind
+from agentcli.integrations.extensions.discover import listing_only
 from agentcli.resources import prompt
 
 
@@ -41,6 +45,7 @@ class Child(Protocol):
     """The session of a subagent, as far as its parent needs it."""
 
     journal: Journal
+    extensions: SessionExtensions
 
     @property
     def history(self) -> History: ...
@@ -54,11 +59,8 @@ class Child(Protocol):
 
 
 OpenChild = Callable[[Journal, SessionSetup, Model, Mode], Child]
-KINDS: Mapping[str, Callable[[Traits], bool]] = {
-    "general": lambda _: True,
-    "explore": lambda traits: traits.effect in ("read", "network") or traits.recalls,
-}
-"""The tools of its parent that each kind of subagent gets, less those that need the person or would send subagents of a subagent."""
+AGENTS = 50
+"""Subagents of one session at most."""
 
 
 class Subagents:
@@ -70,9 +72,12 @@ class Subagents:
         runner: ToolRunner,
         conversation: Callable[[], Conversation],
         open_child: OpenChild,
+        extensions: Callable[[], SessionExtensions],
     ) -> None:
-        """`runner` and `conversation` are the parent's; `open_child` opens a session."""
+        """`runner`, `conversation` and `extensions` are the parent's; `open_child` opens a session."""
         self._setup, self._runner, self._parent, self._open_child = setup, runner, conversation, open_child
+        self._parent_extensions = extensions
+        self._opened = 0
         self._slots = asyncio.Semaphore(max(1, setup.agent.subagents_at_once))
         self._asking = asyncio.Lock()
         self._sent: dict[str, Journal] = {}
@@ -82,12 +87,14 @@ class Subagents:
 
         When it is cancelled the subagent is interrupted, and what it has said so far is the report.
         """
-        if (kind or "general") not in KINDS:
-            raise ToolError(f"There is no kind of agent {kind!r}. There are: {', '.join(KINDS)}.")
+        wanted = kind_named(kind, self._parent_extensions().found.agents)
+        if self._opened >= AGENTS:
+            raise ToolError(f"This session has had {AGENTS} subagents, which is the most. Do it yourself.")
+        self._opened += 1
         async with self._slots:
-            child = self._open(call_id, description, kind or "general")
+            child = self._open(call_id, description, wanted)
             interrupt = asyncio.Event()
-            working = asyncio.create_task(self._work(child, call_id, task, interrupt))
+            working = asyncio.create_task(self._work(child, call_id, task, wanted, interrupt))
             try:
                 ended = await asyncio.shield(working)
             except asyncio.CancelledError:
@@ -97,34 +104,46 @@ class Subagents:
                 child.close()
         return _outcome(child, ended)
 
-    def _open(self, call_id: str, description: str, kind: str) -> Child:
-        """The subagent's session. In plan mode nothing is changed, so it can only explore."""
+    def _open(self, call_id: str, description: str, kind: AgentKind) -> Child:
+        """The subagent's session. In plan mode nothing is changed, so it can only look."""
         setup, approval, conversation = self._setup, self._runner.approval, self._parent()
+        planning = approval.mode == "plan"
+        tools = tools_for(kind, setup.tools, depth=setup.depth + 1, planning=planning)
+        model, trouble = model_for(kind, setup.agent.subagent_model, conversation.model, setup.connect)
+        if trouble:
+            self._runner.ctx.printed.put_nowait(Warned(trouble))
         journal = setup.child(conversation.journal)
         self._sent[call_id] = journal
-        kind = "explore" if approval.mode == "plan" else kind
-        mode: Mode = "ask" if approval.mode == "plan" else approval.mode
-        has = KINDS[kind]
-        meant = [tool for tool in setup.tools if not (tool.traits.needs_person or tool.traits.delegates)]
+        mode: Mode = "ask" if planning else approval.mode
         own = replace(
             setup,
-            tools=[tool for tool in meant if has(tool.traits)],
-            system=lambda model, mode: (*setup.system(model, mode), prompt("subagent.md")),
-            agent=replace(setup.agent, titles=False),
+            tools=tools,
+            system=lambda model, mode: (*self._system(kind, tools, model, mode), prompt("subagent.md")),
+            agent=replace(settings_for(kind, setup.agent), titles=False),
+            depth=setup.depth + 1,
             rules=approval.rules + approval.turn_rules,
             approve=self._approve(description, setup.approve),
             run_limits=self._run_limits,
             changes=lambda _: None,
             checkpointer=self._runner.checkpointer,
             above=lambda: self._besides(journal),
-            subagent=self._runner.hooks.identity(kind, journal),
+            subagent=self._runner.hooks.identity(kind.name, journal),
         )
-        wanted = setup.agent.subagent_model
-        return self._open_child(journal, own, setup.connect(wanted) if wanted else conversation.model, mode)
+        return self._open_child(journal, own, model, mode)
 
-    async def _work(self, child: Child, call_id: str, task: str, interrupt: asyncio.Event) -> TurnEnded:
+    def _system(self, kind: AgentKind, tools: Sequence[Tool], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
+        """The system prompt of a subagent: that of its definition in place of the program's, and the lists that it has tools for."""
+        setup = self._setup
+        whole = setup.system_of(kind.prompt, model, mode) if kind.prompt else setup.system(model, mode)
+        delegates = any(tool.traits.delegates for tool in tools)
+        return listing_only(whole, skills=any(tool.name == "skill" for tool in tools), agents=delegates)
+
+    async def _work(
+        self, child: Child, call_id: str, task: str, kind: AgentKind, interrupt: asyncio.Event
+    ) -> TurnEnded:
         ended = TurnEnded("failed")
-        async for event in child.turn(Prompt(task, typed=False), interrupt):
+        given = await child.extensions.with_skills(kind.skills, Prompt(task, typed=False))
+        async for event in child.turn(given, interrupt):
             for reported in _reported(event, call_id):
                 self._runner.ctx.printed.put_nowait(reported)
             if isinstance(event, TurnEnded):
@@ -151,6 +170,8 @@ class Subagents:
     def _besides(self, own: Journal) -> tuple[Spent, Spent]:
         """Spending of session and task, without the subagent with this journal."""
         session, task = self._parent().totals_spent()
+        if self._setup.above is not None:
+            session, task = (each.plus(more) for each, more in zip((session, task), self._setup.above(), strict=True))
         for journal in self._working():
             if journal is not own:
                 session, task = (each.add(journal.history.usage, journal.history.cost) for each in (session, task))

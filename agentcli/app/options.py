@@ -13,7 +13,8 @@ class Options:
     """Flags of a run. Empty and None mean "not given": configuration decides then.
 
     `then` are said after `prompt`, one after the other; `/compress` and its like are among them carried out. `session` is what `resume` was
-    asked for: None for a new session, "" for a choice, "--last" for the newest of this project. `handoff` is what comes
+    asked for: None for a new session, "" for a choice, "--last" for the newest of this project. `agent` names
+    the definition that the session works by. `handoff` is what comes
     next in a new session that goes on from it; None where it goes on itself.
     """
 
@@ -37,6 +38,7 @@ class Options:
     max_time: float | None = None
     system_prompt: str | None = None
     append_system_prompt: str = ""
+    agent: str = ""
     settings: tuple[str, ...] = ()
     no_session: bool = False
     trust: bool = False
@@ -46,7 +48,7 @@ class Options:
     @property
     def restates_system(self) -> bool:
         """True if this run asks for a system prompt of its own, also where a session goes on that has one."""
-        return self.system_prompt is not None or bool(self.append_system_prompt or self.add_dirs)
+        return self.system_prompt is not None or bool(self.append_system_prompt or self.add_dirs or self.agent)
 
     @property
     def overrides(self) -> Mapping[str, Any]:

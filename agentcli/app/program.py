@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.agent.checkpointing import Makes
+from agentcli.agent.extensions.kinds import kind_named, settings_for, tools_for
+from agentcli.agent.extensions.turn import keeps_model
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
@@ -25,12 +27,13 @@ from agentcli.app.system_prompt import Surroundings, environment, standing, syst
 from agentcli.app.workspace import WorkspacePolicy
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator, estimator
-from agentcli.core.errors import CredentialsError, InputError, TrustError, UsageError
+from agentcli.core.errors import CredentialsError, InputError, ToolError, TrustError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question, Tool
+from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, instructions
 from agentcli.providers import figures
@@ -187,8 +190,11 @@ class Program(ProjectContext):
 
         Raises TrustError where a folder that is not trusted would say it.
         """
-        if name := self.models.default:
-            return name
+        default = self.models.default
+        if self.agent and default and not keeps_model(self.agent.model, self.models.spec(default)):
+            return self.models.spec(self.agent.model).name
+        if default:
+            return default
         if self.options.session == "" and (newest := self.store.newest(self.project)):
             return newest.model  # one of the past sessions will be chosen, and each has its own
         if self.folder_config.general.model:
@@ -259,7 +265,7 @@ class Program(ProjectContext):
             system=lambda model, mode: self.system_prompt(files, model, mode),
             context=config.context,
             budget=config.budget,
-            agent=config.agent,
+            agent=settings_for(self.agent, config.agent) if self.agent else config.agent,
             hooks=config.hooks,
             file_hooks=hooks.hooks,
             limits=workspace_policy.limits,
@@ -277,6 +283,7 @@ class Program(ProjectContext):
             save_rule=workspace_policy.save_rule,
             instructions=[(file.path, counts.text(file.text)) for file in files],
             standing=standing(files),
+            system_of=lambda text, model, mode: self.system_prompt(files, model, mode, text),
             extensions=self.look_for_extensions,
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
             mcp=config.mcp,
@@ -295,17 +302,31 @@ class Program(ProjectContext):
         """The tools of a session, with those that reach servers if there are any."""
         lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
         offered = [tool for tool in tools() if tool.name not in lacking and (servers or not tool.traits.gate)]
-        return [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
+        offered = [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
+        return tools_for(self.agent, offered, depth=0) if self.agent else offered
 
-    def system_prompt(self, files: Sequence[Instructions], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
-        """The system prompt of a session that begins now."""
+    @cached_property
+    def agent(self) -> AgentKind | None:
+        """The definition that this run works by (`--agent`). Raises UsageError where there is none of that name."""
+        try:
+            return kind_named(self.options.agent, self.extensions.agents) if self.options.agent else None
+        except ToolError as error:
+            raise UsageError(str(error)) from error
+
+    def system_prompt(
+        self, files: Sequence[Instructions], model: ModelSpec, mode: Mode, own_text: str | None = None
+    ) -> tuple[str, ...]:
+        """The system prompt of a session that begins now, with `own_text` in place of the program's."""
         policy, options = self.workspace_policy, self.options
         family = PROVIDERS[model.kind].family_prompt if model.kind in PROVIDERS else ""
         own = (prompt("system.md"), *([prompt(family)] if family else []))
         here = Surroundings(
             self.cwd, policy.roots, policy.sandbox.kind if policy.sandbox.working else "", self.approve is not nobody
         )
-        base = own if options.system_prompt is None else (options.system_prompt,)
+        given = own_text if own_text is not None else options.system_prompt
+        if given is None and self.agent:
+            given = self.agent.prompt or None
+        base = own if given is None else (given,)
         found = self.extensions
         listed = catalogue(found.skills, found.agents if self.config.agent.subagents else {}, model.window)
         return system_blocks(base, files, listed, environment(here, mode), options.append_system_prompt)

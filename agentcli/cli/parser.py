@@ -19,6 +19,7 @@ from agentcli import __version__
 from agentcli.app.options import LAST, Options
 from agentcli.cli.flags import (
     AddDir,
+    AgentName,
     Allow,
     AppendPrompt,
     AppendPromptFile,
@@ -130,6 +131,7 @@ def _flags(
     system_prompt_file: SystemPromptFile = None,
     append_system_prompt: AppendPrompt = "",
     append_system_prompt_file: AppendPromptFile = None,
+    agent: AgentName = "",
     settings: Set = None,
     no_session: NoSession = False,
     fork: Fork = False,
@@ -308,7 +310,7 @@ def with_command(arguments: list[str], commands: set[str]) -> list[str]:
 _TAKES_VALUE = {
     *("-p", "--prompt", "-m", "--model", "--mode", "--allow", "--deny", "-C", "--cwd", "--add-dir", "-o"),
     *("--output-format", "--max-turns", "--max-cost", "--max-tokens", "--max-time", "--system-prompt"),
-    *("--system-prompt-file", "--append-system-prompt", "--append-system-prompt-file", "--set"),
+    *("--system-prompt-file", "--agent", "--append-system-prompt", "--append-system-prompt-file", "--set"),
     "--mcp-config",
 }
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")

@@ -15,8 +15,9 @@ from agentcli.agent.spending import RunLimits
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.event import Event, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
-from agentcli.core.message import ToolCall, ToolResult, Usage
+from agentcli.core.message import Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Prices, Request
+from agentcli.integrations.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.info import Parent
@@ -254,3 +255,90 @@ def test_an_interrupt_ends_a_subagent_and_keeps_what_it_said(tmp_path: Path) -> 
     [result] = results(session)
     assert result.status == "interrupted"
     assert "Half of it is done." in result.output
+
+
+REVIEWER = "---\nname: rev\ndescription: Reviews.\n{}---\nYou review code."
+
+
+def reviewing(
+    tmp_path: Path, head: str, child: list[Reply], *calls: ToolCall, **more: object
+) -> tuple[AgentSession, list[Request]]:
+    """A session whose `rev` a file defines; with the requests that its subagents made."""
+    file = tmp_path / "home/.claude/agents/rev.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(REVIEWER.format(head))
+    asked: list[Request] = []
+    play = family([say("", *(calls or (to_rev("t1"),))), say("Ah.")], child)
+
+    def script(request: Request) -> Reply:
+        if is_child(request):
+            asked.append(request)
+        return play(request)
+
+    session = open_session(
+        tmp_path,
+        script,
+        extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
+        **more,  # type: ignore[arg-type]
+    )
+    return session, asked
+
+
+def to_rev(call_id: str, **more: object) -> ToolCall:
+    return call("task", call_id, description="review", prompt="Look.", agent="rev", **more)
+
+
+def test_an_agent_of_a_file_has_its_text_as_system_prompt_and_its_tools_alone(tmp_path: Path) -> None:
+    head = "tools: Glob, Grep, LS, Read, NotebookRead, Bash(git *), Agent\ndisallowedTools: Bash\nmodel: sonnet\neffort: low\n"
+    session, asked = reviewing(tmp_path, head, [say("Fine.")])
+    say_to(session, "go")
+    assert results(session)[0].output == "Fine."
+    assert asked[0].system[0] == "You review code."
+    assert [tool.name for tool in asked[0].tools] == ["read", "glob", "grep", "list", "task"]
+    assert asked[0].model.id == session.model.id
+    assert asked[0].options["effort"] == "low"
+
+
+def test_an_agent_without_a_tool_that_exists_is_answered_with_its_tools(tmp_path: Path) -> None:
+    session, asked = reviewing(tmp_path, "tools: NotebookRead, LSP\n", [say("Fine.")])
+    say_to(session, "go")
+    assert results(session)[0].output == "Agent rev lists no tool that exists here: NotebookRead, LSP."
+    assert not asked
+
+
+def test_a_wrong_kind_is_answered_with_the_near_ones(tmp_path: Path) -> None:
+    wrong = call("task", "t1", description="d", prompt="p", agent="revv")
+    session, _ = reviewing(tmp_path, "", [say("Fine.")], wrong)
+    say_to(session, "go")
+    assert results(session)[0].output == (
+        "There is no kind of agent 'revv'. Did you mean rev? There are: rev, general, explore."
+    )
+
+
+def test_an_agent_stops_after_its_steps_and_begins_with_its_skills(tmp_path: Path) -> None:
+    skill = tmp_path / "home/.claude/skills/pdf/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\ndescription: d\n---\nBody of pdf.")
+    session, asked = reviewing(
+        tmp_path, "maxTurns: 1\nskills: pdf, none\n", [say("", call("list", "l1")), say("Late.")]
+    )
+    say_to(session, "go")
+    assert "taken 1 steps" in results(session)[0].output
+    assert any("Body of pdf." in part.text for part in asked[0].messages[0].parts if isinstance(part, Text))
+
+
+def test_a_subagent_of_a_subagent_sends_none(tmp_path: Path) -> None:
+    session, asked = reviewing(tmp_path, "tools: Agent, Read\n", [say("", to_rev("t2")), say("Fine.")])
+    say_to(session, "go")
+    assert [[tool.name for tool in request.tools] for request in asked] == [
+        ["read", "task"],
+        ["read"],
+        ["read"],
+        ["read", "task"],
+    ]
+
+
+def test_in_plan_mode_an_agent_of_a_file_only_looks(tmp_path: Path) -> None:
+    session, asked = reviewing(tmp_path, "tools: Bash, Read, Write\n", [say("Fine.")], mode="plan")
+    say_to(session, "go")
+    assert [tool.name for tool in asked[0].tools] == ["read"]

@@ -12,7 +12,7 @@ from agentcli.app.options import Options
 from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
 from agentcli.cli import run
-from agentcli.core.errors import InputError
+from agentcli.core.errors import InputError, UsageError
 from tests.agent.open_session import say_to
 
 
@@ -103,3 +103,16 @@ def test_doctor_and_the_lists_name_everything_with_its_source(work: Path, capsys
     assert '"name":"pdf"' in capsys.readouterr().out.replace(": ", ":")
     assert run(["skills", "check", str(work / ".claude/skills/pdf")]) == 0
     assert run(["skills", "check", str(work)]) == 1
+
+
+def test_a_run_works_as_an_agent_of_a_file(work: Path) -> None:
+    file = work / ".claude/agents/rev.md"
+    file.parent.mkdir()
+    file.write_text("---\nname: rev\ndescription: d\ntools: Read, Task\neffort: low\n---\nYou review.")
+    session = Program(Options(model="script:echo", cwd=str(work), trust=True, agent="rev")).new()
+    assert session.history.system[0] == "You review."
+    assert [tool.name for tool in session.tools] == ["read", "task"]
+    assert session.conversation.builder.effort == "low"
+    session.close()
+    with pytest.raises(UsageError, match="There is no kind of agent 'revv'"):
+        Program(Options(model="script:echo", cwd=str(work), trust=True, agent="revv")).new()

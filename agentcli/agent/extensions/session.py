@@ -102,6 +102,14 @@ class SessionExtensions:
         await self._grant(skill, call_id)
         return ToolOutput(text, metadata={"skill": skill.name})
 
+    async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
+        """The prompt with the bodies of these skills before it; a name that no skill has is passed over."""
+        known = [self.found.skills[name] for name in names if name in self.found.skills]
+        if not known:
+            return prompt
+        bodies = [Text(await self._body(skill, "", skill.name), True, "skill") for skill in known]
+        return replace(prompt, parts=(*bodies, *(prompt.parts or (Text(prompt.text),))))
+
     def grant(self, grants: TurnGrants) -> None:
         """Have these rules hold until the turn ends; those of the turn before are gone."""
         self._runner.approval.turn_rules = _rules(grants)

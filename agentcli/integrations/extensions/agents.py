@@ -41,6 +41,14 @@ class AgentKind:
     worktree: bool = False
     file: Path | None = None
     place: Place | None = None
+    only_looks: bool = False
+    """It has tools that read, and no others."""
+
+
+BUILT_IN: Mapping[str, AgentKind] = {
+    "general": AgentKind("general", "Has all tools."),
+    "explore": AgentKind("explore", "Only reads.", only_looks=True),
+}
 
 
 def find_agents(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, AgentKind], list[AgentKind]]:
@@ -81,6 +89,9 @@ def load(path: Path, place: Place, notes: list[str]) -> AgentKind | None:
         notes.append(f"{shown(path)}: an agent cannot be called {safe_line(name)}: left out.")
         return None
     if head.text("mode") == "primary":
+        return None
+    if name in BUILT_IN and not place.plugin:
+        notes.append(f"{shown(path)}: {name} is an agent of agentcli itself: left out.")
         return None
     for field in _WITHOUT_EFFECT:
         if field in head.fields:

@@ -62,6 +62,18 @@ def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], windo
     return "\n\n".join(filter(None, blocks))
 
 
+def listing_only(system: Sequence[str], *, skills: bool, agents: bool) -> tuple[str, ...]:
+    """The blocks of a system prompt, the lists of skills and agents left out where they are not wanted."""
+    blocks = []
+    for block in system:
+        if block.startswith((SKILLS, AGENTS)):
+            head, _, tail = block.partition(f"{AGENTS}\n")
+            parts = [head.rstrip("\n") if skills else "", f"{AGENTS}\n{tail}" if agents and tail else ""]
+            block = "\n\n".join(filter(None, parts))
+        blocks.append(block)
+    return tuple(filter(None, blocks))
+
+
 def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: Mapping[str, AgentKind]) -> str:
     """A reminder of the skills and agents that came and went since a session began with these system blocks; empty where none did."""
     block = next((block for block in recorded if block.startswith((SKILLS, AGENTS))), "")

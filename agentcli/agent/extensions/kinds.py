@@ -1,0 +1,83 @@
+"""Kinds of subagents: the two that are built in, and those that files define; the tools that each has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from agentcli.agent.extensions.turn import keeps_model
+from agentcli.agent.settings import AgentSettings
+from agentcli.core.aliases import known_as
+from agentcli.core.errors import AgentError, ToolError
+from agentcli.core.model import Model
+from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.tool import Tool
+from agentcli.integrations.extensions.agents import BUILT_IN, AgentKind
+
+DEPTH = 2
+"""Levels of subagents at most: one of the last level sends none."""
+
+
+def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
+    """The kind that a call of `task` means, by default `general`. Raises ToolError, naming the near ones."""
+    known = {**found, **BUILT_IN}
+    name = name or "general"
+    kind = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
+    if kind is None:
+        near = did_you_mean(near_names(name, known))
+        raise ToolError(f"There is no kind of agent {name!r}.{near} There are: {', '.join(known)}.")
+    return kind
+
+
+def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: bool = False) -> list[Tool]:
+    """The tools of a subagent of this kind among those of its parent; `depth` is its level, where the main session's is 0.
+
+    In plan mode (`planning`) it can only look. Raises ToolError for a definition of which no tool exists here.
+    """
+    offered = [
+        tool for tool in tools if not tool.traits.needs_person and not (tool.traits.delegates and depth >= DEPTH)
+    ]
+    if kind.tools is None:
+        chosen = [tool for tool in offered if not tool.traits.delegates]
+    else:
+        chosen = [tool for tool in offered if _listed(tool.name, kind.tools)]
+        if not chosen:
+            raise ToolError(f"Agent {kind.name} lists no tool that exists here: {', '.join(kind.tools)}.")
+    chosen = [tool for tool in chosen if not _listed(tool.name, kind.denied)]
+    return [tool for tool in chosen if _only_looks(tool)] if kind.only_looks or planning else chosen
+
+
+def unknown_tools(kind: AgentKind, tools: Sequence[Tool]) -> list[str]:
+    """The tools that a definition lists and that do not exist here."""
+    return [name for name in kind.tools or () if not any(_listed(tool.name, [name]) for tool in tools)]
+
+
+def model_for(kind: AgentKind, default: str, own: Model, connect: Callable[[str], Model]) -> tuple[Model, str]:
+    """The model of a subagent: its definition's, else the configured `default`, else its parent's; with the reason why it is not the definition's."""
+    if not keeps_model(kind.model, own.spec):
+        try:
+            return connect(kind.model), ""
+        except AgentError as error:
+            return own, f"Agent {kind.name} runs with {own.spec.name}, since {kind.model} is not to be had: {error}"
+    return (connect(default) if default and not kind.model else own), ""
+
+
+def settings_for(kind: AgentKind, settings: AgentSettings) -> AgentSettings:
+    """The settings of a session that works by this definition."""
+    steps = min(filter(None, (kind.max_steps, settings.max_steps)), default=0)
+    return replace(settings, effort=kind.effort or settings.effort, max_steps=steps)
+
+
+def _listed(tool: str, names: Sequence[str]) -> bool:
+    """True if names as files write them are about a tool of ours; `mcp__server` stands for all tools of a server."""
+    for text in names:
+        name = text.partition("(")[0].strip()
+        server = name.startswith("mcp__") and (tool.startswith(f"{name}__") or fnmatchcase(tool, name))
+        if tool == name or server or known_as(name) == tool:
+            return True
+    return False
+
+
+def _only_looks(tool: Tool) -> bool:
+    return tool.traits.effect in ("read", "network") or tool.traits.recalls
