@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from agentcli.agent.conversation import Conversation
-from agentcli.agent.extensions.kinds import kind_named, model_for, settings_for, tools_for
+from agentcli.agent.extensions.kinds import kind_named, model_for, reaches_servers, settings_for, tools_for
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
 from agentcli.agent.report import changes
@@ -121,6 +121,7 @@ class Subagents:
             system=lambda model, mode: (*self._system(kind, tools, model, mode), prompt("subagent.md")),
             agent=replace(settings_for(kind, setup.agent), titles=False),
             depth=setup.depth + 1,
+            servers=setup.servers if reaches_servers(kind) else None,
             rules=approval.rules + approval.turn_rules,
             approve=self._approve(description, setup.approve),
             run_limits=self._run_limits,

@@ -110,6 +110,7 @@ def test_a_run_works_as_an_agent_of_a_file(work: Path) -> None:
     file.parent.mkdir()
     file.write_text("---\nname: rev\ndescription: d\ntools: Read, Task\neffort: low\n---\nYou review.")
     session = Program(Options(model="script:echo", cwd=str(work), trust=True, agent="rev")).new()
+    say_to(session, "hello")
     assert session.history.system[0] == "You review."
     assert [tool.name for tool in session.tools] == ["read", "task"]
     assert session.conversation.builder.effort == "low"

@@ -41,11 +41,17 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
     if kind.tools is None:
         chosen = [tool for tool in offered if not tool.traits.delegates]
     else:
-        chosen = [tool for tool in offered if _listed(tool.name, kind.tools)]
+        servers = reaches_servers(kind)
+        chosen = [tool for tool in offered if _listed(tool.name, kind.tools) or (tool.traits.gate and servers)]
         if not chosen:
             raise ToolError(f"Agent {kind.name} lists no tool that exists here: {', '.join(kind.tools)}.")
     chosen = [tool for tool in chosen if not _listed(tool.name, kind.denied)]
     return [tool for tool in chosen if _only_looks(tool)] if kind.only_looks or planning else chosen
+
+
+def reaches_servers(kind: AgentKind) -> bool:
+    """True if a subagent of this kind may use tools of servers."""
+    return kind.tools is None or any(name.startswith("mcp__") for name in kind.tools)
 
 
 def unknown_tools(kind: AgentKind, tools: Sequence[Tool]) -> list[str]:
