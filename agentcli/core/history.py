@@ -101,9 +101,6 @@ class History:
 
 def evolve(history: History, record: Record) -> History:
     """The history after one more record. Raises NeedsReplay on an undo, which reaches back further than a history can."""
-    if record.seq == 1 and _changes_view(record):
-        # A session that begins with a hand-over goes on with the sums and settings of the one before.
-        history = _start([], record)
     history = replace(history, last_seq=max(history.last_seq, record.seq))
     body: Body = record.body
     match body:
@@ -120,6 +117,7 @@ def evolve(history: History, record: Record) -> History:
             entries = (*history.entries, record)
             return replace(history, entries=entries, usage=history.usage + usage, cost=_add(history.cost, cost))
         case Compaction():
+            history = _carried(history, body) if body.status == "compressed" else history
             spent = replace(history, usage=history.usage + body.usage, cost=_add(history.cost, body.cost))
             return _compacted(spent, record, body) if body.status == "compressed" else spent
         case Prune():
@@ -160,9 +158,7 @@ def evolve(history: History, record: Record) -> History:
 def fold(records: Iterable[Record]) -> History:
     """The history of a whole session, or of the tail that `tail` chose from it."""
     kept, undone = _in_force(list(records))
-    start = next((n for n in range(len(kept) - 1, -1, -1) if _changes_view(kept[n])), None)
-    before = History() if start is None else _start(kept[:start], kept[start])
-    history = _evolve_all(before, kept if start is None else kept[start:])
+    history = _evolve_all(History(), kept)
     return replace(history, undone=_around(history, undone))
 
 
@@ -206,20 +202,13 @@ def _around(history: History, stretches: Iterable[tuple[int, int]]) -> tuple[tup
     return tuple((start, end) for start, end in stretches if bisect_right(seqs, start) < bisect_left(seqs, end))
 
 
-def _changes_view(record: Record) -> bool:
-    return isinstance(record.body, Compaction) and record.body.status == "compressed"
-
-
-def _start(before: list[Record], newest: Record) -> History:
-    """The history just before the newest compaction: its carry for the sums, the records before it for the rest."""
-    body = newest.body
-    assert isinstance(body, Compaction)
-    whole = _evolve_all(History(), before)
+def _carried(history: History, body: Compaction) -> History:
+    """The history with the sums and settings that a compaction carries: a tail of the session begins with it, and so may a session."""
     carry = body.carry
     return replace(
-        whole,
-        pins=whole.pins | {words.seq for words in body.pins} if carry.pins is None else frozenset(carry.pins),
-        cleared=whole.cleared if carry.cleared is None else carry.cleared,
+        history,
+        pins=history.pins | {words.seq for words in body.pins} if carry.pins is None else frozenset(carry.pins),
+        cleared=history.cleared if carry.cleared is None else carry.cleared,
         cleared_inputs=carry.cleared_inputs,
         usage=carry.usage,
         cost=carry.cost,

@@ -185,7 +185,7 @@ class CompactionRun:
             cost=self._summariser.cost,
             model=self._summariser.spec.name if self._summariser.usage.total else "",
             note="; ".join(filter(None, (record.note, _log(result, self._brief.form)))),
-            carry=replace(record.carry, calibration=self._brief.window.counter.calibration.to_json()),
+            carry=replace(self._journal.history.carry, calibration=self._brief.window.counter.calibration.to_json()),
         )
 
     def _gave_up(self, why: str) -> Iterator[Event]:

@@ -19,7 +19,7 @@ from agentcli.core.event import CompactionStarted, Recorded, UsageReported, Warn
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, Thinking
 from agentcli.core.model import Prices, Request
-from agentcli.core.record import Compaction, Pin, Todo, TodoItem
+from agentcli.core.record import Compaction, Pin, Title, Todo, TodoItem
 from agentcli.tools.registry import TRAITS
 from tests.agent.compaction.compacting import (
     CHEAP,
@@ -237,6 +237,20 @@ def test_pins_survive_whole_and_too_many_are_reported() -> None:
     tight = ContextSettings(pins_share=0.001)
     warned = compress(session_with_pin(story), Answers(GOOD), settings=tight)
     assert any(isinstance(event, Warned) and "/unpin" in event.message for event in warned)
+
+
+def test_what_is_pinned_and_named_while_a_summary_is_written_lasts() -> None:
+    journal = session(long_story())
+    newest_seq = journal.history.last_seq
+
+    def answer(_: Request) -> str:
+        journal.append(Pin(newest_seq))
+        journal.append(Title(name="A better name"))
+        return GOOD
+
+    assert ended(compress(journal, Answers(answer))).status == "compressed"
+    assert (journal.history.pins, journal.history.name) == ({newest_seq}, "A better name")
+    assert fold(journal.records()) == journal.history
 
 
 def session_with_pin(story: Story):  # type: ignore[no-untyped-def]
