@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from agentcli.agent.ports import AskUser
 from agentcli.core.event import Event, ToolProgress
 from agentcli.core.journal import Journal
-from agentcli.core.passage import Needles, Passage, passages
+from agentcli.core.passage import Needles, OutOfTime, Passage, passages
 from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.servers import Servers
 from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, OpenSkill, Question, Spawn, ToolLimits
@@ -77,24 +78,36 @@ class SessionToolContext:
         """Replace and record the list."""
         self._record(Todo(tuple(items)))
 
-    def passages(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Passage]:
+    def passages(
+        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
+    ) -> Iterator[Passage]:
         """The passages of this session's records up to number `newest` that may hold the needles, and of this call, newest first."""
-        return _passages(self._journal, needles, call_id, newest)
+        return _passages(self._journal, needles, call_id, newest, until)
+
+    def index(self) -> Iterator[float]:
+        """Make what is missing of this session's index, then of that of the session that it was handed over from."""
+        journal: Journal | None = self._journal
+        while journal is not None:
+            yield from journal.index()
+            journal = journal.predecessor.journal if journal.predecessor else None
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
         """The user's answers in order, or None when nobody is there to answer."""
         return await self._ask(questions)
 
 
-def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None) -> Iterator[Passage]:
+def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None, until: float) -> Iterator[Passage]:
     """The passages of a session, then those of the one that it was handed over from, numbered below 1."""
     if newest is None or newest > 0:
-        for entry in journal.candidates(needles, call_id, newest):
+        for entry in journal.candidates(needles, call_id, newest, until):
             found = passages(entry, journal.output)
             yield from (passage for passage in found if call_id in ("", passage.call_id))
     former = journal.predecessor
     if former is None:
         return
-    until = former.until if newest is None or newest >= 0 else former.until + 1 + newest
-    for passage in _passages(former.journal, needles, call_id, until):
-        yield replace(passage, seq=former.number(passage.seq))
+    last = former.until if newest is None or newest >= 0 else former.until + 1 + newest
+    try:
+        for passage in _passages(former.journal, needles, call_id, last, until):
+            yield replace(passage, seq=former.number(passage.seq))
+    except OutOfTime as left:
+        raise OutOfTime(former.number(left.seq)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -85,11 +86,18 @@ class Journal(Protocol):
         """One record by its number."""
         ...
 
-    def candidates(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Entry]:
+    def candidates(
+        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
+    ) -> Iterator[Entry]:
         """The records up to number `newest` that may hold the needles in one passage, and the call; the newest first.
 
-        Those that do are among them. What was rewound or summarised since is, too.
+        Those that do are among them. What was rewound or summarised since is, too. Raises OutOfTime once `time.monotonic`
+        has passed `until`, but never before it has looked at some.
         """
+        ...
+
+    def index(self) -> Iterator[float]:
+        """Make the parts of the index that are missing, one at a time; yields the share that is done, nothing if none is missing."""
         ...
 
     @property

@@ -18,6 +18,14 @@ Needles = Sequence[Sequence[str]]
 """Alternatives, each a list of pieces of text that must all occur; none at all: anything may match."""
 
 
+class OutOfTime(Exception):
+    """A search was given up; `seq` is the newest record that it has not looked at."""
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(f"record {seq} and those before it were not searched")
+        self.seq = seq
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A record with the turn that it belongs to."""

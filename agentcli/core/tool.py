@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -241,11 +242,18 @@ class ToolContext(Protocol):
         """Replace and record the list."""
         ...
 
-    def passages(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Passage]:
+    def passages(
+        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
+    ) -> Iterator[Passage]:
         """The passages of this session's records up to number `newest` that may hold the needles, and of this call, newest first.
 
-        Those that do are among them, also what was cleared, summarised or rewound since, and what a fork inherited.
+        Those that do are among them, also what was cleared, summarised or rewound since, and what a fork inherited. Raises
+        OutOfTime once `time.monotonic` has passed `until`.
         """
+        ...
+
+    def index(self) -> Iterator[float]:
+        """Make the parts of the session's index that are missing, one at a time; yields the share that is done."""
         ...
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:

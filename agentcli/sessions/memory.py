@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -99,7 +100,9 @@ class MemorySession:
         """One record by its number."""
         return next((record for record in self._records if record.seq == seq), None)
 
-    def candidates(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Entry]:
+    def candidates(
+        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
+    ) -> Iterator[Entry]:
         """The records up to number `newest` that hold the call, the newest first; without one all of them: no index is kept."""
         turn, entries = 0, []
         for record in self._records:
@@ -107,6 +110,10 @@ class MemorySession:
             if newest is None or record.seq <= newest:
                 entries.append(Entry(record, turn))
         return (entry for entry in reversed(entries) if not call_id or call_id in call_ids(entry.record.body))
+
+    def index(self) -> Iterator[float]:
+        """There is nothing to make."""
+        return iter(())
 
     def trouble(self) -> str:
         """Nothing is saved, and that is what was asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -159,14 +160,24 @@ class Session:
         waiting = self._waiting().get(seq)
         return waiting or Reader(self._shelf).read(seq)
 
-    def candidates(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Entry]:
+    def candidates(
+        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
+    ) -> Iterator[Entry]:
         """The records up to number `newest` that may hold the needles and the call, the newest first, found by the index."""
         last = self._info.records if newest is None else min(newest, self._info.records)
-        save = self._writer is not None and self._writer.exists and not self._closed
-        for seq, turn in self._recall.candidates(last, self.record, needles, call_id, save=save):
+        found = self._recall.candidates(last, self.record, needles, call_id, save=self._saves_index, until=until)
+        for seq, turn in found:
             record = self.record(seq)
             if record is not None:
                 yield Entry(record, turn)
+
+    def index(self) -> Iterator[float]:
+        """Make the parts of the index that are missing; a session that is only read keeps them in memory."""
+        return self._recall.fill(self._info.records, self.record, save=self._saves_index)
+
+    @property
+    def _saves_index(self) -> bool:
+        return self._writer is not None and self._writer.exists and not self._closed
 
     def trouble(self) -> str:
         """The reason why the session is not being saved right now; or, once, that a write had to be repeated; or an empty text."""

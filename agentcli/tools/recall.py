@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import signal
 import threading
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
-from agentcli.core.passage import Passage, folded
+from agentcli.core.passage import OutOfTime, Passage, folded
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.literals import literals
 from agentcli.tools.lib.text import clip, plural
@@ -40,6 +41,7 @@ async def recall(
     limit: int = 0,
 ) -> ToolOutput:
     regex = _compiled(pattern)
+    await _indexed(ctx, call_id)
     if id:
         return _one(ctx, id, role or "", regex, offset, limit)
     if not pattern and since == _FIRST and not until:
@@ -51,6 +53,16 @@ def title(given: Mapping[str, Any]) -> str:
     """`Recall call_7 "Error"`."""
     pattern = f' "{given["pattern"]}"' if given.get("pattern") else ""
     return f"Recall {given.get('id') or given.get('role') or 'session'}{pattern}"
+
+
+async def _indexed(ctx: ToolContext, call_id: str) -> None:
+    """Make the index of an old session first, in pieces between which other work goes on, and say how far it is."""
+    shown = -1
+    for share in ctx.index():
+        if (tenth := int(share * 10)) > shown:
+            ctx.progress(call_id, f"The index of this session is being made: {share:.0%}\n")
+            shown = tenth
+        await asyncio.sleep(0)
 
 
 def _matching(text: str, regex: re.Pattern[str], limits: ToolLimits, offset: int = 1) -> Sequence[tuple[int, str]]:
@@ -186,16 +198,20 @@ class _Search:
         """The hits, each with record, turn, role and line; and where to go on if there may be more."""
         end = time.monotonic() + self.ctx.limits.recall_seconds
         stopped = None
-        for passage in self.ctx.passages(self.needles, newest=self.until):
-            if passage.seq < self.since != _FIRST:
-                break
-            if len(self.rows) >= self.most or time.monotonic() > end:
-                stopped = passage.seq
-                break
-            self._note(passage)
+        try:
+            for passage in self.ctx.passages(self.needles, newest=self.until, until=end):
+                if passage.seq < self.since != _FIRST:
+                    break
+                if len(self.rows) >= self.most or time.monotonic() > end:
+                    stopped = passage.seq
+                    break
+                self._note(passage)
+        except OutOfTime as left:
+            stopped = left.seq if self.since == _FIRST or left.seq >= self.since else None
         after = [f"[Older records were not searched; go on with to={stopped}]"] if stopped else []
         if not self.rows:
-            return ToolOutput("\n".join(["Nothing in this session matches.", *after]), metadata={"matches": 0})
+            nothing = "Nothing found so far." if after else "Nothing in this session matches."
+            return ToolOutput("\n".join([nothing, *after]), metadata={"matches": 0})
         return ToolOutput("\n".join([*self.rows, *after]), truncated=bool(stopped), metadata={"matches": self.matches})
 
     def _note(self, passage: Passage) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-from agentcli.core.passage import Passage, PassageRole
+from agentcli.core.passage import Needles, OutOfTime, Passage, PassageRole
 from agentcli.core.tool import ToolLimits
+from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -144,3 +149,30 @@ def test_a_search_that_finds_too_much_or_takes_too_long_says_where_to_go_on(call
     assert rest[0].startswith("7 turn")
     ctx.limits = ToolLimits(recall_seconds=0.0)
     assert "go on with to=10" in call("recall", pattern="word").output
+
+
+class Slow(Bench):
+    """A session that is too long to be searched at once, and whose index has to be made."""
+
+    def passages(self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = 0.0) -> Any:
+        yield from super().passages(needles, call_id, newest)
+        if (newest or 900) > 300:
+            raise OutOfTime((newest or 900) - 300)
+
+    def index(self) -> Iterator[float]:
+        return iter((0.04, 0.08, 0.5, 1.0))
+
+
+def test_a_search_without_hits_says_where_to_go_on_and_the_making_of_an_index_how_far_it_is(tmp_path: Path) -> None:
+    slow = Slow(tmp_path, None)
+
+    def searched(**given: Any) -> str:
+        [recall] = tools({"recall"})
+        return asyncio.run(run(recall, slow, "c", {"pattern": "word", **given})).output
+
+    on = "[Older records were not searched; go on with to={}]"
+    assert searched().split("\n") == ["Nothing found so far.", on.format(600)]
+    assert [text.split(": ")[1] for text in slow.shown] == ["4%\n", "50%\n", "100%\n"]
+    assert searched(to=600).endswith(on.format(300))
+    assert searched(to=300) == "Nothing in this session matches."
+    assert searched(**{"from": 700}) == "Nothing in this session matches."

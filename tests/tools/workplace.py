@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,9 +57,14 @@ class Bench:
     def set_todo(self, items: Sequence[TodoItem]) -> None:
         self.items = tuple(items)
 
-    def passages(self, needles: Needles = (), call_id: str = "", newest: int | None = None) -> Iterator[Passage]:
+    def passages(
+        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
+    ) -> Iterator[Passage]:
         found = sorted((p for p in self.said if newest is None or p.seq <= newest), key=lambda p: -p.seq)
         return (passage for passage in found if call_id in ("", passage.call_id))
+
+    def index(self) -> Iterator[float]:
+        return iter(())
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
         self.asked += questions

@@ -7,7 +7,9 @@ records when it is lost or damaged. The rows of the newest records are in memory
 
 from __future__ import annotations
 
+import math
 import struct
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +17,7 @@ from pathlib import Path
 
 from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Message
-from agentcli.core.passage import Entry, Needles, call_ids, folded, passages
+from agentcli.core.passage import Entry, Needles, OutOfTime, call_ids, folded, passages
 from agentcli.core.record import Record
 from agentcli.sessions.storage.disk import Disk, make_folder, write_file
 
@@ -49,19 +51,45 @@ class RecallIndex:
             self._fill(record.seq // SEGMENT, load, save=True)
 
     def candidates(
-        self, newest: int, load: Load, needles: Needles, call_id: str = "", *, save: bool = True
+        self,
+        newest: int,
+        load: Load,
+        needles: Needles,
+        call_id: str = "",
+        *,
+        save: bool = True,
+        until: float = math.inf,
     ) -> Iterator[tuple[int, int]]:
         """Number and turn of the records up to `newest` that may hold the needles and the call, the newest first.
 
-        With `save` the segments that are found missing are made again and written.
+        With `save` the segments that are found missing are made again and written. Raises OutOfTime between two segments once
+        `time.monotonic` has passed `until`.
         """
-        sieve = _Sieve(needles, call_id)
-        for segment in range((newest - 1) // SEGMENT + 1, 0, -1):
+        sieve, newest_segment = _Sieve(needles, call_id), (newest - 1) // SEGMENT + 1
+        for segment in range(newest_segment, 0, -1):
+            if segment < newest_segment and time.monotonic() > until:
+                raise OutOfTime(segment * SEGMENT)
             rows = self._segment(segment) or self._fill(segment, load, save=save, newest=newest)
             first = (segment - 1) * SEGMENT + 1
             for number in range(len(rows) - 1, -1, -1):
                 if first + number <= newest and sieve.passes(rows[number]):
                     yield first + number, _ROW.unpack_from(rows[number])[0]
+
+    def fill(self, newest: int, load: Load, *, save: bool = True) -> Iterator[float]:
+        """Make the missing segments, the newest first, with a pause after each; yields the share of them that is done."""
+        written = {path.stem for path in self.folder.glob("*.rows")}
+        missing = [
+            segment
+            for segment in range(newest // SEGMENT, 0, -1)
+            if self._path(segment).stem not in written and not self._holds(segment)
+        ]
+        for done, segment in enumerate(missing, 1):
+            self._fill(segment, load, save=save)
+            yield done / len(missing)
+
+    def _holds(self, segment: int) -> bool:
+        """True if all rows of a segment are in memory."""
+        return all(seq in self._rows for seq in range((segment - 1) * SEGMENT + 1, segment * SEGMENT + 1))
 
     def _segment(self, segment: int) -> Sequence[bytes]:
         """The rows of a file, or none where it is missing or damaged."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
-from agentcli.core.passage import Entry, passages
+from agentcli.core.passage import Entry, OutOfTime, passages
 from agentcli.core.record import Compaction, Record, Retry
 from agentcli.sessions.copying import plant
 from agentcli.sessions.importing.imported import Imported
@@ -142,6 +142,8 @@ def test_a_session_from_before_there_was_an_index_is_searched_read_only_too(sess
         path.unlink()
     session.close()
     seen = store.open(session.info.project_id, session.id, read_only=True)
+    assert list(seen.index()) == [0.5, 1.0]
+    assert list(seen.index()) == []
     assert set(holding(seen, "number77$")) <= set(numbers(seen, "number77$"))
     assert not files(session)
 
@@ -156,6 +158,29 @@ def test_a_fork_finds_what_it_inherited_and_nothing_that_came_after(session: Ses
     assert max(numbers(fork, "number2220")) >= 301
     assert set(holding(session, "number501")) <= set(numbers(session, "number501"))
     fork.close()
+
+
+def test_missing_parts_of_an_index_are_made_one_at_a_time(session: Session) -> None:
+    folder = files(session)[0].parent
+    assert list(session.index()) == []
+    for file in files(session):
+        file.unlink()
+    making = session.index()
+    assert next(making) == 0.5
+    assert len(list(folder.glob("*.rows"))) == 1
+    assert list(making) == [1.0]
+    assert list(session.index()) == []
+
+
+def test_a_search_without_hits_stops_in_time_and_says_where(session: Session) -> None:
+    """It always looks at the newest segment first, so that going on from there comes to an end."""
+    newest = None
+    for rest in (2 * SEGMENT, SEGMENT):
+        with pytest.raises(OutOfTime) as left:
+            list(session.candidates([["nothing of the kind"]], newest=newest, until=-1.0))
+        newest = left.value.seq
+        assert newest == rest
+    assert list(session.candidates([["nothing of the kind"]], newest=newest, until=-1.0)) == []
 
 
 def test_a_lost_record_is_passed_over(session: Session) -> None:
