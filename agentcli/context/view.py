@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
+from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.inject import injections_first, wrap
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History, evolve
-from agentcli.core.message import File, Message, Part, Role, Status, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.message import File, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune, Record
 
-CLEARED = "[Old tool result content cleared]"
-"""Marker in place of a pruned output; a line that names the call follows."""
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
 GO_ON = (
     "The conversation up to here was summarised to make room. Go on with the task from where the summary leaves off: "
@@ -128,42 +126,9 @@ def after(history: History, body: Compaction | Prune) -> View:
     return view(evolve(history, Record(history.last_seq + 1, "", "", "", body)))
 
 
-@lru_cache(maxsize=4096)
-def cleared_result(call_id: str, name: str, status: Status, outcome: str = "") -> ToolResult:
-    """A pruned result as the model sees it: the marker, how a command ended, and how to get the output back."""
-    ended = f"\n{outcome}" if outcome else ""
-    return ToolResult(call_id, name, status, f'{CLEARED}{ended}\n[recall(id="{call_id}") shows it again]')
-
-
-def cleared_input(call: ToolCall) -> ToolCall:
-    """A call whose input is cleared, as the model sees it: the path, and how to get the rest back."""
-    lines = sum(text.count("\n") + 1 for text in _leaves(call.input))
-    path = call.input.get("file_path")
-    return _marked_call(call.call_id, call.name, path if isinstance(path, str) else "", lines)
-
-
-def keeps_input(call: ToolCall) -> bool:
-    """True if the input may not change: the provider has signed the call."""
-    return call.meta is not None
-
-
-@lru_cache(maxsize=4096)
-def _marked_call(call_id: str, name: str, path: str, lines: int) -> ToolCall:
-    # Remembered so that the same marker is the same object in every view, and is measured once.
-    marker = f'[{name} of {lines} lines cleared: recall(id="{call_id}", role="input") shows it again]'
-    return ToolCall(call_id, name, {**({"file_path": path} if path else {}), "cleared": marker})
-
-
-def _leaves(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            yield from (text for inner in value.values() for text in _leaves(inner))
-        case list() | tuple():
-            yield from (text for inner in value for text in _leaves(inner))
-        case _:
-            return
+def replaced_key(block: Block) -> str:
+    """The key of a block in `Compaction.replaced`: the id of its call, `#seq` for the reminders of a record, or none."""
+    return block.tool_use_id or (f"#{block.seq}" if block.source == "reminder" else "")
 
 
 def is_answer(body: Compaction) -> bool:
@@ -223,7 +188,7 @@ class _Lens:
                 return ViewMessage("user", (self.result(record, result),), record.seq, 0)
             case Message("user", parts, turn):
                 blocks = tuple(self.part(part, record) for part in injections_first(parts))
-                return ViewMessage("user", blocks, record.seq, turn)
+                return ViewMessage("user", self.summarised_reminders(blocks, record), record.seq, turn)
             case Message() as message:
                 return self.reply(record, message)
             case _:
@@ -251,6 +216,14 @@ class _Lens:
         tier, source = _origin(part)
         pinned = record.seq in self.history.pins
         return Block(part, record.seq, tier, source, record.time, pinned=pinned, compactable=source != "user")
+
+    def summarised_reminders(self, blocks: tuple[Block, ...], record: Record) -> tuple[Block, ...]:
+        """The parts of a prompt; a summary stands in place of its reminders if they were summarised."""
+        summary = self.compaction.replaced.get(f"#{record.seq}") if self.compaction else None
+        if summary is None:
+            return blocks
+        block = Block(Text(summary, True, "reminder"), record.seq, 3, "reminder", record.time, compactable=False)
+        return (block, *(block for block in blocks if block.source != "reminder"))
 
     def result(self, record: Record, result: ToolResult) -> Block:
         block = Block(

@@ -73,7 +73,7 @@ class Compaction:
 
     `covers` are the first and last seq that were summarised, `kept_from` the seq of the first record that stays as it was.
     `kept` are seqs before `kept_from` that stay verbatim all the same (primers of `sliding`), `replaced` maps call ids to
-    the summary that stands in place of their output (`regions`), `cleared` and `cleared_inputs` are calls whose outputs and
+    the summary that stands in place of their output (`regions`), and `#seq` to that in place of a record's reminders, `cleared` and `cleared_inputs` are calls whose outputs and
     inputs are cleared in the same step, because it rewrites the cache anyway. `answer` is the model's newest answer where it was summarised: the user may be
     replying to it. `stands_for` are the first and last seq that the snapshot stands for, former snapshots included. Only status `compressed` changes the view.
     """

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.context.view import ACKNOWLEDGED, CLEARED, GO_ON, View, view
+from agentcli.context.cleared import CLEARED
+from agentcli.context.view import ACKNOWLEDGED, GO_ON, View, view
 from agentcli.core.message import File, Image, Text, ToolResult
 from agentcli.core.record import Body, Compaction, Pin, Prune, Undo, VerbatimText
 from tests.context.made import call, history, prompt, reply, result, thought

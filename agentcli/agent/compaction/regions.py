@@ -14,7 +14,7 @@ from agentcli.context.policies.regions import heading
 from agentcli.context.snapshot.form import TRUNCATED
 from agentcli.context.snapshot.transcript import dialogue, recite
 from agentcli.context.snapshot.verify import Evidence, Struck, speaks_another_language, verified_text
-from agentcli.context.view import ViewMessage
+from agentcli.context.view import ViewMessage, replaced_key
 from agentcli.core.secrets import redact
 from agentcli.core.truncate import truncate_middle
 from agentcli.resources import prompt
@@ -24,7 +24,7 @@ async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> Su
     """One summary for each region, as many regions in a call as it holds; what no call is left for is cut to its ends."""
     evidence = task.evidence()
     struck: list[Struck] = []
-    wanted = {n: _segment(task, calls) for n, calls in enumerate(task.plan.regions, 1)}
+    wanted = {n: _segment(task, keys) for n, keys in enumerate(task.plan.regions, 1)}
     room = summariser.room - brief.window.counter.text(prompt(task.policy.prompt))
     answers: dict[int, str] = {}
     for batch in _batches(wanted, brief, room)[: summariser.calls]:
@@ -34,13 +34,13 @@ async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> Su
     return SummaryResult(Summary(replaced=replaced(task, answers, evidence, brief, struck)), tuple(struck))
 
 
-def _segment(task: SummaryTask, calls: Sequence[str]) -> list[ViewMessage]:
-    """The outputs of a region as messages, so that they are recited like any others."""
-    chosen = set(calls)
+def _segment(task: SummaryTask, keys: Sequence[str]) -> list[ViewMessage]:
+    """The outputs and reminders of a region as messages, so that they are recited like any others."""
+    chosen = set(keys)
     return [
-        replace(message, blocks=tuple(block for block in message.blocks if block.tool_use_id in chosen))
+        replace(message, blocks=tuple(block for block in message.blocks if replaced_key(block) in chosen))
         for message in task.gone
-        if any(block.tool_use_id in chosen for block in message.blocks)
+        if any(replaced_key(block) in chosen for block in message.blocks)
     ]
 
 
@@ -71,10 +71,11 @@ def _answers(reply: str) -> dict[int, str]:
 def replaced(
     task: SummaryTask, answers: Mapping[int, str], evidence: Evidence, brief: Brief, struck: list[Struck]
 ) -> dict[str, str]:
-    """For each call of each region the text in place of its output; the first bears the summary, the others name it."""
+    """For each call of each region, and for each record's reminders, the text in their place; the first bears the summary,
+    the others name it."""
     texts = {}
-    for number, calls in enumerate(task.plan.regions, 1):
-        messages = _segment(task, calls)
+    for number, keys in enumerate(task.plan.regions, 1):
+        messages = _segment(task, keys)
         text, gone = verified_text(answers.get(number, ""), evidence)
         struck += gone
         turns = [message.turn for message in messages]
@@ -82,7 +83,8 @@ def replaced(
             brief.window.settings.regions.summary_of(sum(map(brief.window.size, messages)))
             + brief.window.settings.regions.slack
         )
-        first, *others = calls
+        first, *others = keys
         texts[first] = f"{heading(min(turns), max(turns))}\n{truncate_middle(redact(text), longest) or TRUNCATED}"
-        texts |= dict.fromkeys(others, f"[summarised together with the output of {first}]")
+        source = first if first.startswith("#") else f"the output of {first}"
+        texts |= dict.fromkeys(others, f"[summarised together with {source}]")
     return texts

@@ -24,7 +24,7 @@ from agentcli.context.snapshot.reconcile import ledger_lines
 from agentcli.context.snapshot.transcript import facts
 from agentcli.context.snapshot.verify import Evidence
 from agentcli.context.snapshot.worth import worthwhile
-from agentcli.context.view import View, ViewMessage, is_answer
+from agentcli.context.view import View, ViewMessage, is_answer, replaced_key
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
@@ -124,7 +124,7 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
     `earlier` are records from before the view, for a session whose former compaction left no ledger.
     """
     seen, policy = window.view, policy_named(plan.policy)
-    going = set(plan.summarised)
+    going: set[int | str] = {*plan.summarised, *(key for region in plan.regions for key in region)}
     gone = tuple(message for message in (_reduced(each, going) for each in compactable(seen)) if message.blocks)
     former = former_compaction(seen)
     ledger = from_json(former.ledger if former else {})
@@ -160,7 +160,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
     plan, former, history = prepare.plan, prepare.former, prepare.history
     stays = not plan.summarised or prepare.policy.form == "regions"
     first = min((entry.seq for entry in history.entries), default=1)
-    alive = {block.tool_use_id for block in prepare.view.blocks if block.tool_use_id}
+    alive = {key for block in prepare.view.blocks for key in (block.tool_use_id, f"#{block.seq}")}
     replaced = {call: text for call, text in (former.replaced if former else {}).items() if call in alive}
     covers = (min(plan.summarised, default=0), max(plan.summarised, default=0))
     kept_from = plan.split if plan.split is not None else history.last_seq + 1
@@ -201,8 +201,12 @@ def shrinkage(window: Window, later: View) -> float | None:
     return 1 - new / old if old > 0 and new >= 0 else None
 
 
-def _reduced(message: ViewMessage, seqs: set[int]) -> ViewMessage:
-    return replace(message, blocks=tuple(block for block in message.blocks if block.seq in seqs))
+def _reduced(message: ViewMessage, going: set[int | str]) -> ViewMessage:
+    """The message with the blocks whose record goes, or that a region names."""
+    return replace(
+        message,
+        blocks=tuple(block for block in message.blocks if block.seq in going or replaced_key(block) in going),
+    )
 
 
 def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs
 from agentcli.context.ledger.command_results import outcome
-from agentcli.context.policies.regions import heading
+from agentcli.context.policies.regions import heading, text_of
 from agentcli.context.snapshot.form import render, trimmed
 from agentcli.context.snapshot.reconcile import from_ledger
-from agentcli.core.message import ToolResult
+from agentcli.context.view import replaced_key
 
 LONGEST = 60_000
 """Characters of the longest snapshot."""
@@ -28,19 +28,19 @@ def summary_of(task: SummaryTask) -> Summary:
 
 def _regions(task: SummaryTask) -> dict[str, str]:
     """For each region its heading and the outcomes of its calls; results after the first only refer to it."""
-    outputs, turns = _outputs(task), _turns(task)
+    texts, turns = _texts(task), _turns(task)
     summary: dict[str, str] = {}
     for region in task.plan.regions:
-        title = heading(min(turns[call] for call in region), max(turns[call] for call in region))
-        lines = [f"- {call}: {outcome(outputs[call], False)[:200]}" for call in region]
+        title = heading(min(turns[key] for key in region), max(turns[key] for key in region))
+        lines = [f"- {key}: {outcome(texts[key], False)[:200]}" for key in region]
         summary |= dict.fromkeys(region, f"{title}\nsee the result of {region[0]}")
         summary[region[0]] = "\n".join((title, *lines))
     return summary
 
 
-def _outputs(task: SummaryTask) -> dict[str, str]:
-    return {block.tool_use_id: block.part.output for block in task.view.blocks if isinstance(block.part, ToolResult)}
+def _texts(task: SummaryTask) -> dict[str, str]:
+    return {replaced_key(block): text_of(block) for block in task.view.blocks}
 
 
 def _turns(task: SummaryTask) -> dict[str, int]:
-    return {block.tool_use_id: message.turn for message in task.view.messages for block in message.blocks}
+    return {replaced_key(block): message.turn for message in task.view.messages for block in message.blocks}

@@ -33,7 +33,7 @@ class Plan:
     tokens_after_estimate: int = 0
     reasons: tuple[str, ...] = ()
     regions: tuple[tuple[str, ...], ...] = ()
-    """For `regions`: groups of call ids, each to be replaced by one summary."""
+    """For `regions`: groups of call ids, and of `#seq` for the reminders of a record, each to be replaced by one summary."""
     clipped: tuple[str, ...] = ()
     """Those of `cleared` whose outputs keep their two ends, because they are new and only too large."""
     primers: tuple[int, ...] = field(default=())
@@ -52,7 +52,7 @@ class Plan:
     @property
     def does_something(self) -> bool:
         """True if carrying it out changes the view."""
-        return bool(self.summarised or self.clipped)
+        return bool(self.summarised or self.clipped or self.regions)
 
 
 def compactable(view: View) -> tuple[ViewMessage, ...]:

@@ -1,4 +1,4 @@
-"""Compaction by regions: old tool outputs are summarised where they stand, the largest first; words and calls stay."""
+"""Compaction by regions: old tool outputs and reminders are summarised where they stand, the largest first; words and calls stay."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from dataclasses import replace
 
 from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, seqs
 from agentcli.context.settings import RegionSettings
-from agentcli.context.view import Block, ViewMessage
+from agentcli.context.view import Block, ViewMessage, replaced_key
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import ToolResult
+from agentcli.core.message import Text, ToolResult
 
 POLICY = "regions"
+_SOURCES = ("tool", "reminder")
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Neighbouring outputs that may be summarised together; sizes in tokens and bytes."""
+    """Neighbouring outputs and reminders that may be summarised together; sizes in tokens and bytes."""
 
     blocks: tuple[Block, ...]
     tokens: int
     bytes: int
 
     @property
-    def calls(self) -> tuple[str, ...]:
-        """The calls whose outputs they are."""
-        return tuple(block.tool_use_id for block in self.blocks)
+    def keys(self) -> tuple[str, ...]:
+        """The calls whose outputs they are, then `#seq` of the records whose reminders they are."""
+        keys = dict.fromkeys(map(replaced_key, self.blocks))
+        return tuple(sorted(keys, key=lambda key: key.startswith("#")))
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
@@ -55,14 +57,15 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
         *([] if after <= aim else [f"That leaves about {after:,}: more than the aim."]),
         trigger=trigger,
     )
-    gone = {block.seq for region in chosen for block in region.blocks}
-    messages = compactable(window.view)
+    messages, going = compactable(window.view), {key for region in chosen for key in region.keys}
+    stays = {block.seq for message in messages for block in message.blocks if replaced_key(block) not in going}
+    gone = {block.seq for region in chosen for block in region.blocks} - stays
     return replace(
         proposed,
         summarised=tuple(sorted(gone)),
         kept=tuple(seq for seq in proposed.kept if seq not in gone),
         pinned=tuple(sorted({*proposed.pinned, *seqs(messages[_recent(messages, window) :])})),
-        regions=tuple(region.calls for region in chosen),
+        regions=tuple(region.keys for region in chosen),
         tokens_after_estimate=after,
     )
 
@@ -75,7 +78,7 @@ EXHAUSTED = (
 
 
 def regions(window: Window) -> tuple[Region, ...]:
-    """Runs of neighbouring outputs outside the recent part, oldest first; anything that must stay ends a run."""
+    """Runs of neighbouring outputs and reminders outside the recent part, oldest first; anything that must stay ends a run."""
     messages = compactable(window.view)
     found: list[Region] = []
     run: list[Block] = []
@@ -131,7 +134,12 @@ def _recent(messages: Sequence[ViewMessage], window: Window) -> int:
 
 
 def _compactable(block: Block) -> bool:
-    return isinstance(block.part, ToolResult) and block.compactable and not (block.pinned or block.cleared)
+    return (
+        bool(replaced_key(block))
+        and block.source in _SOURCES
+        and block.compactable
+        and not (block.pinned or block.cleared)
+    )
 
 
 def _is_summary(block: Block) -> bool:
@@ -139,8 +147,16 @@ def _is_summary(block: Block) -> bool:
 
 
 def _region(blocks: Sequence[Block], window: Window) -> Region:
-    outputs = (block.part.output for block in blocks if isinstance(block.part, ToolResult))
-    return Region(tuple(blocks), sum(map(window.size, blocks)), sum(map(_bytes, outputs)))
+    return Region(tuple(blocks), sum(map(window.size, blocks)), sum(_bytes(text_of(block)) for block in blocks))
+
+
+def text_of(block: Block) -> str:
+    """The output or the reminder in a block."""
+    match block.part:
+        case ToolResult(output=text) | Text(text):
+            return text
+        case _:
+            return ""
 
 
 def _bytes(text: str) -> int:

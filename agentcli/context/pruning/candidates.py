@@ -8,11 +8,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
+from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.ledger.command_results import summary_of
 from agentcli.context.loss.worth import is_worth
 from agentcli.context.pruning.superseded import superseded, superseded_edits
 from agentcli.context.settings import PruneSettings
-from agentcli.context.view import Block, cleared_input, cleared_result, keeps_input
+from agentcli.context.view import Block
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Thinking, ToolCall, ToolResult
@@ -94,7 +95,7 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
 
     Outputs that the model has not answered yet are never among them, nor are the newest `auto_protect` tokens of outputs (on a
     small window a quarter of it) unless they are out of date. Of an edit that succeeded the file is the truth: its input goes
-    beyond the newest `auto_protect` tokens of outputs and inputs, once its file was touched again or if it is large.
+    beyond the newest `auto_protect` tokens of outputs and inputs, once its file was touched again or, if it is large, once its turn has passed.
     """
     rules = layout.window.settings.prune
     outdated, turns = superseded(layout.window.view, layout.window.traits), turns_behind(layout.blocks)
@@ -111,7 +112,7 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
             continue
         old = turns[number] >= rules.auto_turns
         rank = 0 if dead else 3 if not completed(block) else 1 if old else 2
-        carried = ages.requests_since(dead.since) if dead else ages.requests_beyond(number)
+        carried = ages.requests_since(dead.since) if dead else ages.requests_beyond(number, rules.auto_turns)
         victim = layout.victim(number, rank, carried)
         if victim.tokens >= rules.smallest:
             found.append(victim)
@@ -124,7 +125,7 @@ def _inputs(layout: TokenLayout, turns: Sequence[int], ages: _Ages, protect: int
     outdated = superseded_edits(window.view, window.traits)
     succeeded = {block.tool_use_id for block in layout.blocks if completed(block)}
     newest = max((block.seq for block in layout.blocks if block.source == "assistant"), default=0)
-    total = 0
+    protected_turns, total = max(1, rules.auto_turns), 0
     for number in reversed(range(len(layout.blocks))):
         block = layout.blocks[number]
         if clearable(block, rules) and not block.cleared:
@@ -138,8 +139,8 @@ def _inputs(layout: TokenLayout, turns: Sequence[int], ages: _Ages, protect: int
         touched = outdated.get(call.call_id)
         if total <= protect or (touched is None and layout.counter.block(block) < rules.input_least):
             continue
-        rank = 0 if touched else 1 if turns[number] >= rules.auto_turns else 2
-        carried = ages.requests_since(touched.since) if touched else ages.requests_beyond(number)
+        rank = 0 if touched else 1 if turns[number] >= protected_turns else 2
+        carried = ages.requests_since(touched.since) if touched else ages.requests_beyond(number, protected_turns)
         victim = layout.victim(number, rank, carried)
         if victim.tokens >= rules.smallest:
             yield victim
@@ -194,7 +195,7 @@ class _Ages:
     """Age of an output as a candidate, in requests."""
 
     def __init__(self, layout: TokenLayout, rules: PruneSettings, protect: int) -> None:
-        self.blocks, self.protect, self.turns = layout.blocks, protect, rules.auto_turns
+        self.blocks, self.protect = layout.blocks, protect
         self.replies = sorted({block.seq for block in layout.blocks if block.source == "assistant"})
         self.prompts = sorted({block.seq for block in layout.blocks if block.source == "user"})
         sizes = [layout.counter.block(block) if clearable(block, rules) else 0 for block in layout.blocks]
@@ -204,12 +205,12 @@ class _Ages:
         """Requests made since a record."""
         return len(self.replies) - bisect_right(self.replies, seq)
 
-    def requests_beyond(self, number: int) -> int:
-        """Requests made since a block was beyond the newest tokens and turns that are protected."""
+    def requests_beyond(self, number: int, turns: int) -> int:
+        """Requests made since a block was beyond the newest tokens, and so many turns, that are protected."""
         crossed = bisect_right(self.before, self.before[number] + self.protect) - 1
-        passed = bisect_right(self.prompts, self.blocks[number].seq) + self.turns - 1
+        passed = bisect_right(self.prompts, self.blocks[number].seq) + turns - 1
         last = self.blocks[min(crossed, len(self.blocks) - 1)].seq
-        turned = self.prompts[passed] if passed < len(self.prompts) else last
+        turned = self.prompts[passed] if turns and passed < len(self.prompts) else last
         return self.requests_since(max(last, turned))
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from agentcli.context.settings import ContextSettings, RegionSettings, SlidingSettings
 from agentcli.context.snapshot.form import TRUNCATED
 from agentcli.core.errors import ModelError
-from agentcli.core.message import ToolResult
+from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.model import Request
+from agentcli.core.record import Pin
 from tests.agent.compaction.compacting import (
     MAIN,
     Answers,
@@ -19,6 +20,7 @@ from tests.agent.compaction.compacting import (
     newest,
     session,
     shown,
+    take_back,
     text_of,
 )
 from tests.context.story import Story
@@ -130,6 +132,50 @@ def test_regions_put_a_summary_in_the_place_of_each_output() -> None:
             assert new.part.output == replaced[new.part.call_id]
         else:
             assert new.part == old.part
+
+
+def told(steps: int = 12) -> Story:
+    """A session in which a prompt brings a long reminder, and a program wrote another in the user's place."""
+    story = Story()
+    story.user("Fix the parser.", Text("The editor shows src/main.py. " * 60, synthetic=True, source="reminder"))
+    story.reads("src/mod1.py", "def load(): pass\n" * 200)
+    story.says("Read.")
+    story.turn += 1
+    ended_job = Text("Job 3 has ended with 14 warnings. " * 60, synthetic=True, source="reminder")
+    story.add(Message("user", (ended_job,), story.turn))
+    story.says("Seen.")
+    for n in range(steps):
+        story.user(f"Go on with part {n}.")
+        story.reads(f"src/m{n}.py", "x = 1\n" * 200)
+        story.says("ok")
+    return story
+
+
+def test_regions_take_in_reminders_and_leave_the_words_beside_them() -> None:
+    journal = session(told())
+    before = shown(journal)
+    events = compress(journal, Answers(answer), policy="regions", settings=REGIONS)
+    assert ended(events).status == "compressed"
+    assert {"#1", "#5", "call_1"} <= set(newest(journal).replaced)
+    first, job = shown(journal).messages[0], shown(journal).messages[4]
+    assert [block.source for block in first.blocks] == ["reminder", "user"]
+    assert getattr(first.blocks[0].part, "text", "").startswith("[compacted summary of turns 1-1]")
+    assert first.blocks[1].part == before.messages[0].blocks[1].part
+    assert [block.source for block in job.blocks] == ["reminder"]
+    assert "Job 3 has ended" not in text_of(journal)
+    again = compress(journal, Answers(answer), policy="regions", settings=REGIONS)
+    assert ended(again).status == "noop"
+    assert {"#1", "#5"} <= set(newest(journal).replaced)
+    take_back(journal)
+    assert shown(journal).messages == before.messages
+
+
+def test_a_pinned_reminder_stays_under_regions() -> None:
+    story = told()
+    story.add(Pin(5))
+    journal = session(story)
+    compress(journal, Answers(answer), policy="regions", settings=REGIONS)
+    assert "Job 3 has ended" in text_of(journal)
 
 
 def test_a_region_is_never_summarised_again_and_the_end_is_said() -> None:
