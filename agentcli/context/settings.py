@@ -39,10 +39,10 @@ class PruneSettings:
     """opencode: the newest user messages whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
     """The estimator by which opencode's rule counts."""
-    auto_protect: int = 10_000
+    auto_protect: int = 5_000
     """`auto`: the newest tokens of outputs that stay, unless out of date."""
-    auto_turns: int = 1
-    """`auto`: the newest user messages whose outputs stay, unless out of date."""
+    auto_turns: int = 0
+    """`auto`: the newest user messages whose outputs stay, unless out of date; 0: age in tokens alone decides."""
     horizon: float = 20.0
     """Requests within which a prune on a warm cache must pay."""
     patience: float = 1.0
@@ -52,7 +52,7 @@ class PruneSettings:
     inputs: bool = True
     """False: only outputs are cleared, never the inputs of old edits."""
     input_least: int = 500
-    """Tokens from which the old input of a successful edit is cleared although its file was not touched since."""
+    """Tokens from which the old input of a successful edit is cleared, once its turn has passed, although its file was not touched since."""
     least: int = 2_000
     """Tokens below which even a free edit is not made, unless the user or the window demands it."""
     protect_share: Share = 0.25

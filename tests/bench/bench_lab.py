@@ -1,6 +1,6 @@
-"""What each policy would cost: `python -m tests.bench.bench_lab [TRACES] [PROCESSES]`, by default 200 traces.
+"""What each policy would cost: `python -m tests.bench.bench_lab [TRACES] [PROCESSES]`, by default all 200 traces.
 
-Replays made-up sessions, and the recorded one where it lies beside the checkout, under every policy with the provider's cache emulated.
+Replays made-up sessions (of fewer traces every n-th), and the recorded one where it lies beside the checkout, under every policy with the provider's cache emulated.
 The recorded one is drawn, price against retention, as the README's picture `tests/price.svg`. Prices are those of the model table; a summary is charged as a call of a small model of the same family would be.
 """
 
@@ -27,6 +27,8 @@ from tests.context.lab.traces import trace
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
 MODEL, SUMMARISER = "anthropic/claude-opus-4-5", "anthropic/claude-haiku-4-5"
 BASELINE = "opencode"
+TRACES = 200
+"""Made-up sessions that there are, by seed."""
 HORIZONS = ("auto@0", "auto@5", "auto@80")
 PICTURE = Path(__file__).resolve().parents[1] / "price.svg"
 GOAL, WINS, PLANTED = 0.50, 0.95, 0.95
@@ -40,15 +42,16 @@ def main() -> None:
     started = time.perf_counter()
     played: dict[str, dict[str, Played]] = {}
     with ProcessPoolExecutor(processes) as pool:
-        for seed, each in enumerate(pool.map(one, range(traces))):
+        seeds = [number * TRACES // traces for number in range(traces)]
+        for seed, each in zip(seeds, pool.map(one, seeds), strict=True):
             played[str(seed)] = each
-            print(f"\r{seed + 1} of {traces}", end="", file=sys.stderr, flush=True)
+            print(f"\r{len(played)} of {traces}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     report = Report(POLICIES, played)
     show_last_table(report)
     for line in verdict(report):
         print(line)
-    print(f"{traces} traces in {time.perf_counter() - started:.0f} s\n")
+    print(f"{traces} of {TRACES} traces in {time.perf_counter() - started:.0f} s\n")
     if REAL.exists():
         real = compare({"real session": recorded()}, (*POLICIES, *HORIZONS), setup())
         drawn = points(real.totals())

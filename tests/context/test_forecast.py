@@ -16,6 +16,8 @@ from agentcli.core.model import ModelSpec
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 
+CAREFUL = ContextSettings(prune=PruneSettings(auto_protect=10_000, auto_turns=1))
+"""With outputs of the newest turn protected."""
 MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000)
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 
@@ -45,7 +47,7 @@ def outputs(story: Story) -> list[str]:
 
 def test_where_a_prune_makes_room_enough_nothing_is_summarised() -> None:
     story = reads(*[30_000] * 16)
-    made = ahead(story)
+    made = ahead(story, settings=CAREFUL)
     assert made.trigger == "hard"
     assert set(made.cleared) < set(outputs(story))
     assert (made.summarised, made.split) == ((), None)
@@ -62,12 +64,12 @@ def test_where_pruning_is_switched_off_the_model_is_called() -> None:
 
 def test_what_is_cleared_because_it_is_free_calls_for_no_compaction() -> None:
     story = reads(*[30_000] * 4, turns=2)
-    cold = ahead(story, now=NOW + timedelta(hours=1))
+    cold = ahead(story, settings=CAREFUL, now=NOW + timedelta(hours=1))
     assert cold.trigger is None
     assert cold.cleared
     assert "cold" in cold.reasons[0]
     assert cold.tokens_after_estimate < cold.tokens_before
-    assert cold.cleared != ahead(story).cleared
+    assert cold.cleared != ahead(story, settings=CAREFUL).cleared
 
 
 def test_opencode_counts_the_text_of_each_output_as_opencode_does() -> None:
@@ -112,7 +114,7 @@ def test_a_session_without_a_word_is_planned_for() -> None:
 
 
 def test_past_the_hard_mark_as_much_is_cleared_as_leads_to_the_soft_one_and_no_more() -> None:
-    made = ahead(reads(*[15_000] * 32))
+    made = ahead(reads(*[15_000] * 32), settings=CAREFUL)
     limits = limits_of(MODEL, ContextSettings())
     one = (made.tokens_before - made.tokens_after_estimate) / len(made.cleared)
     assert limits.soft - one <= made.tokens_after_estimate <= limits.soft

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentcli.context.cleared import CLEARED
 from agentcli.context.policies import plan_prune
 from agentcli.context.policies.opencode import prunable
 from agentcli.context.pruning.candidates import EditCost, TokenLayout, candidates, edit_cost, requests_to_pay
@@ -16,7 +17,7 @@ from agentcli.context.pruning.superseded import superseded
 from agentcli.context.settings import ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
-from agentcli.context.view import CLEARED, View, view
+from agentcli.context.view import View, view
 from agentcli.context.window import Limits, Window, limits_of
 from agentcli.core.history import evolve
 from agentcli.core.message import Message, Text, ToolResult
@@ -118,6 +119,15 @@ def test_the_formula_is_that_of_the_price_list() -> None:
     assert requests_to_pay(EditCost(10_000, 0, thoughts=1_000), 1.25, 0.1) > 0
 
 
+def test_without_protected_turns_old_outputs_of_the_newest_turn_may_go() -> None:
+    """Also where no prompt of the user is in view any more."""
+    work = (*steps(30_000, 30_000, 5_000), *AFTER[:1])
+    for bodies in (work, (prompt("p1"), *work)):
+        body, _ = plan(*bodies, rule=replace(RULE, auto_turns=0), pressure=Pressure(free="cold"))
+        assert body is not None
+        assert body.call_ids == ("c0", "c1")
+
+
 WARM = (prompt("p1"), *steps(25_000, 39_000), reply("y" * 84_000), *AFTER)
 
 
@@ -143,7 +153,7 @@ def test_an_edit_is_made_once_carrying_what_could_go_has_cost_as_much() -> None:
             waits.append(more)
     assert len(waits) in range(1, 12)
     assert waits == list(range(payback - 3, payback - 3 + len(waits)))
-    assert plan(*once, *[reply("ok")] * (payback + 20), rule=RULE)[0] is None
+    assert plan(*once, *[reply("ok")] * (payback + 20), rule=replace(patient, horizon=20))[0] is None
 
 
 @pytest.mark.parametrize(
@@ -215,15 +225,15 @@ def test_a_few_tokens_are_not_worth_an_edit() -> None:
 
 
 def test_auto_protects_less_than_opencode_since_it_can_recall() -> None:
-    work = (prompt("p1"), *steps(21_000, 6_000, 9_000), reply("ok"), prompt("p2", 2), reply("ok", turn=2))
+    work = (prompt("p1"), *steps(21_000, 6_000, 4_000), reply("ok"), prompt("p2", 2), reply("ok", turn=2))
     cold = Pressure(free="cold")
     assert (RULE.protect, RULE.minimum, RULE.turns) == (40_000, 20_000, 2)
     assert letter(*work) == []
     assert plan(*work, pressure=cold)[0] is None
     assert plan(*work, pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
     assert plan(*work, pressure=cold, rule=replace(RULE, auto_protect=15_000))[0].call_ids == ("c0",)
-    # What the newest prompt led to is live, and goes only when the window demands it.
-    live = (prompt("p1"), *steps(21_000, 6_000, 9_000), reply("ok"))
+    # With protected turns, what the newest prompts led to is live, and goes only when the window demands it.
+    live = (prompt("p1"), *steps(21_000, 6_000, 4_000), reply("ok"))
     assert plan(*live, pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
     assert plan(*live, prompt("p2", 2), pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
     assert plan(*live, prompt("p2", 2), pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
