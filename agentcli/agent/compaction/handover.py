@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 
 from agentcli.agent.compaction.brief import Brief, SummaryResult
-from agentcli.agent.compaction.run import summarise, without_model
+from agentcli.agent.compaction.run import summarise, unledgered, without_model
 from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
 from agentcli.context.compaction.handover import Handover, everything, handed_over, handover_window
 from agentcli.context.compaction.record import SummaryTask
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Recorded
 from agentcli.core.journal import Journal, Predecessor
-from agentcli.core.record import Compaction, Record
+from agentcli.core.record import Compaction
 
 
 class HandoverRun:
@@ -31,18 +31,17 @@ class HandoverRun:
         *,
         may_call: Callable[[], Awaitable[str]],
         cwd: str,
-        earlier: Sequence[Record] = (),
     ) -> None:
         self._journal, self._summariser, self._may_call = journal, summariser, may_call
         self._brief = replace(brief, window=handover_window(brief.window))
-        self._cwd, self._earlier = cwd, earlier
+        self._cwd = cwd
         self.result: Handover | None = None
 
     async def events(self) -> AsyncIterator[Event]:
         """Write it. Ends with one CompactionEnded; what it cost is recorded in this session."""
         yield CompactionStarted("manual", "handoff")
         window = self._brief.window
-        task = everything(self._journal.history, window, self._cwd, self._earlier)
+        task = everything(self._journal.history, window, self._cwd, unledgered(self._journal))
         self._summariser.forbidden = await self._may_call()
         writing = asyncio.create_task(self._summary(task))
         async for event in self._summariser.during(writing):

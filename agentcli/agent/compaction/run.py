@@ -67,7 +67,7 @@ class CompactionRun:
                 yield self._ended("noop", plan.tokens_before, why)
                 return
             yield Warned(f"{why.rstrip('.')}. It is needed all the same: the session does not fit the window.")
-        task = prepare(plan, self._journal.history, window, self._cwd, self._unledgered())
+        task = prepare(plan, self._journal.history, window, self._cwd, unledgered(self._journal))
         if heavy := pins_report(task.pins, window.counter, int(window.usable * window.settings.pins_share)):
             yield Warned(heavy)
         self._summariser.forbidden = await self._may_call() if self._may_call and plan.summarised else ""
@@ -143,14 +143,6 @@ class CompactionRun:
     def _ended(self, status: CompactionStatus, before: int, why: str, later: int | None = None) -> CompactionEnded:
         """The attempt is over; `before` and `later` are the tokens of the view, the same where nothing was changed."""
         return CompactionEnded(self._trigger, status, self._policy, before, before if later is None else later, why)
-
-    def _unledgered(self) -> Sequence[Record]:
-        """The records before the view, where the compaction that it begins with knows nothing of them (an imported session)."""
-        newest = self._journal.history.compaction
-        if newest is None or (isinstance(newest.body, Compaction) and newest.body.ledger):
-            return ()
-        first = min((entry.seq for entry in self._journal.history.entries), default=newest.seq)
-        return [record for record in in_force(list(self._journal.records())) if record.seq < first]
 
     def _apply(self, task: SummaryTask, result: SummaryResult, trouble: str) -> Iterator[Event]:
         """Record the first form of the result that is small enough; if none is, the session stays as it is."""
@@ -236,6 +228,15 @@ class CompactionRun:
 
     def _later(self, record: Compaction) -> View:
         return after(self._journal.history, record)
+
+
+def unledgered(journal: Journal) -> Sequence[Record]:
+    """The records before the view, where the compaction that it begins with knows nothing of them (an imported session)."""
+    newest = journal.history.compaction
+    if newest is None or (isinstance(newest.body, Compaction) and newest.body.ledger):
+        return ()
+    first = min((entry.seq for entry in journal.history.entries), default=newest.seq)
+    return [record for record in in_force(list(journal.records())) if record.seq < first]
 
 
 async def summarise(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:

@@ -7,7 +7,7 @@ import pytest
 from agentcli.agent.compaction.snapshot import ORDER_ITEMS
 from agentcli.context.forecast import preview
 from agentcli.context.ledger.ledger import from_json
-from agentcli.context.settings import ContextSettings, SnapshotSettings
+from agentcli.context.settings import ContextSettings, HandoffSettings, SnapshotSettings
 from agentcli.context.snapshot.form import TRUNCATED, parse
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
@@ -237,6 +237,21 @@ def test_pins_survive_whole_and_too_many_are_reported() -> None:
     tight = ContextSettings(pins_share=0.001)
     warned = compress(session_with_pin(story), Answers(GOOD), settings=tight)
     assert any(isinstance(event, Warned) and "/unpin" in event.message for event in warned)
+
+
+def test_a_hand_over_is_offered_after_some_compactions_and_where_one_wins_little() -> None:
+    story = long_story()
+    journal = session(story)
+    rules = ContextSettings(handoff=HandoffSettings(offered_after=2))
+    said = []
+    for _ in range(3):
+        said.append(ended(compress(journal, Answers(GOOD), settings=rules)).why)
+        goes_on(journal, story, steps=20)
+    assert ["/handoff" in why for why in said] == [False, True, False]
+    small = session(long_story(steps=3))
+    never = replace(rules, min_shrink=0.0)
+    won_little = ended(compress(small, Answers(GOOD), settings=never))
+    assert (won_little.tokens_after > 0.9 * won_little.tokens_before) == ("/handoff" in won_little.why)
 
 
 def test_what_is_pinned_and_named_while_a_summary_is_written_lasts() -> None:

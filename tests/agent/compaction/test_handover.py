@@ -14,7 +14,7 @@ from agentcli.app.program import Program
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.passage import Passage
-from agentcli.core.record import Pin, Todo, TodoItem
+from agentcli.core.record import Compaction, Pin, Todo, TodoItem
 from agentcli.tools.recall import recall
 from tests.context.snapshot.statements import RULE, TOPICS, told
 
@@ -68,6 +68,16 @@ def test_the_new_session_begins_with_what_matters(program: Program) -> None:
     assert fresh.history.turn == old.history.turn
     assert [record.body for record in old.journal.records()][: len(before)] == [record.body for record in before]
     assert not any(isinstance(record.body, Message | ToolResult) for record in fresh.journal.records())
+
+
+def test_rules_from_before_a_compaction_without_a_ledger_are_handed_over(program: Program) -> None:
+    """A session of another program was compacted there: only its records know what the user demanded."""
+    old = worked(program)
+    last = old.history.last_seq
+    old.journal.append(Compaction("auto", "compressed", "auto", (1, last), last + 1, "They work on a compiler."))
+    old.journal.append(Message("user", (Text("go on"),), 9))
+    assert RULE not in first_request(old)
+    assert RULE in first_request(handed_over(program, old))
 
 
 def test_recall_reaches_the_records_of_the_one_before(program: Program) -> None:
