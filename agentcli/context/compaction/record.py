@@ -16,6 +16,7 @@ from agentcli.context.compaction.carryover import (
 )
 from agentcli.context.compaction.uncleared import with_ends
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
+from agentcli.context.loss.price import priced
 from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.plans import Plan, compactable
 from agentcli.context.settings import SnapshotSettings
@@ -76,7 +77,7 @@ class SummaryTask:
 
     def priced(self, snapshot: Snapshot) -> Snapshot:
         """The snapshot with what is worth its tokens, under a policy that prices it."""
-        return worthwhile(snapshot, self.ledger, self.window.settings.loss) if self.policy.priced else snapshot
+        return worthwhile(snapshot, self.ledger, priced(self.window)) if self.policy.priced else snapshot
 
     @property
     def goal(self) -> str:

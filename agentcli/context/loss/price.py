@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from agentcli.context.loss.phases import phase_end
+from agentcli.context.loss.settings import LossSettings
 from agentcli.context.loss.worth import faded
 from agentcli.context.pruning.superseded import superseded
 from agentcli.context.window import Window, output_ratio
@@ -16,6 +18,16 @@ def recall_cost(tokens: int, window: Window) -> float:
     (write, read), output = window.limits.price_ratios, output_ratio(window.limits.prices)
     loss = window.settings.loss
     return tokens * read + loss.call_tokens * output + loss.recalled_tokens * write
+
+
+def priced(window: Window) -> LossSettings:
+    """The settings with the two prices that the model's own give, where none is set: 4,150 and 0.1 for most of Claude's."""
+    loss = window.settings.loss
+    return replace(
+        loss,
+        recall_price=loss.recall_price or recall_cost(loss.prompt_tokens, window),
+        carry_price=loss.carry_price or window.limits.price_ratios[1],
+    )
 
 
 def expected_recalls(window: Window, gone: Iterable[int]) -> float:

@@ -27,10 +27,12 @@ class LossSettings:
     """Chance of a final report of the model."""
     name_chance: Share = 0.001
     """Chance of a name: a file, a symbol."""
-    recall_price: float = 4_000.0
-    """Price of a recall, for what a snapshot lists."""
-    carry_price: Share = 0.1
-    """Price of a token that stands in the cache, for each request."""
+    recall_price: float = 0.0
+    """Price of a recall, for what a snapshot lists; 0: as the model's prices give it in a prompt of `prompt_tokens`."""
+    carry_price: Share = 0.0
+    """Price of a token that stands in the cache, for each request; 0: as the model's prices give it."""
+    prompt_tokens: int = 25_000
+    """Tokens of the prompt in which a recall is assumed, for `recall_price`: a window soon after a compaction."""
     token_rate: Share = 0.3
     """Tokens of a character."""
     names_tokens: int = 1_500

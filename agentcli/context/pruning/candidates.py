@@ -10,6 +10,7 @@ from itertools import accumulate
 
 from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.ledger.command_results import summary_of
+from agentcli.context.loss.price import priced
 from agentcli.context.loss.worth import is_worth
 from agentcli.context.pruning.superseded import superseded, superseded_edits
 from agentcli.context.settings import PruneSettings
@@ -83,7 +84,7 @@ class TokenLayout:
 
     def _outcomes(self, call_ids: Sequence[str]) -> dict[str, str]:
         """How the commands among these calls ended, where that is worth its tokens."""
-        loss, traits = self.window.settings.loss, self.window.traits
+        loss, traits = priced(self.window), self.window.traits
         parts = {block.tool_use_id: block.part for block in self.blocks if isinstance(block.part, ToolResult)}
         runs = [parts[call] for call in call_ids if traits.get(parts[call].name, UNKNOWN).runs_commands]
         found = {result.call_id: summary_of(result.output, _failed(result)) for result in runs if loss.enabled}

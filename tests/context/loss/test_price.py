@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.context.loss.price import expected_recalls, recall_cost
+from agentcli.context.loss.price import expected_recalls, priced, recall_cost
 from agentcli.context.loss.settings import LossSettings
 from agentcli.context.loss.worth import faded, is_worth
 from agentcli.context.policies import plan, plan_prune
@@ -16,7 +16,7 @@ from agentcli.context.pruning.plan import Pressure
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import after, view
-from agentcli.context.window import Window, window_of
+from agentcli.context.window import Window, limits_of, window_of
 from agentcli.core.codec.decode import decode
 from agentcli.core.codec.encode import encode
 from agentcli.core.history import fold
@@ -54,9 +54,19 @@ def test_a_chance_halves_with_each_half_life() -> None:
 
 
 def test_what_is_short_or_likely_to_be_wanted_is_worth_its_tokens() -> None:
-    assert is_worth(100, 0.001, LOSS)
-    assert not is_worth(1_000, 0.001, LOSS)
-    assert not is_worth(100, 0.0001, LOSS)
+    loss = priced(window(Story()))
+    assert is_worth(100, 0.001, loss)
+    assert not is_worth(1_000, 0.001, loss)
+    assert not is_worth(100, 0.0001, loss)
+
+
+def test_a_recall_and_a_token_carried_are_priced_as_the_model_is() -> None:
+    by_model = priced(window(Story()))
+    assert (by_model.recall_price, by_model.carry_price) == (25_000 * 0.1 + 80 * 5 + 1_000 * 1.25, 0.1)
+    uncached = replace(window(Story()), limits=limits_of(replace(MODEL, prices=Prices(1, 2)), ContextSettings()))
+    assert (priced(uncached).recall_price, priced(uncached).carry_price) == (25_000 + 80 * 2 + 1_000, 1.0)
+    chosen = LossSettings(recall_price=9.0, carry_price=0.5)
+    assert priced(window(Story(), chosen)) == chosen
 
 
 def test_a_recall_costs_a_request_more() -> None:

@@ -14,7 +14,7 @@ from agentcli.context.snapshot.worth import worthwhile
 from tests.context.folding import folded
 from tests.context.story import Story
 
-DEFAULT = LossSettings()
+DEFAULT = LossSettings(recall_price=4_150, carry_price=0.1)
 
 
 def story() -> Story:
@@ -70,7 +70,7 @@ def test_old_lookups_go_before_old_commands_and_the_newest_tests_stay() -> None:
 def test_what_the_summary_itself_says_stays() -> None:
     ledger = folded(Ledger(), story().records)
     said = replace(made(ledger), actions=("The build was slow. [#2]",), covers=(1, 9_000))
-    assert "The build was slow. [#2]" in worthwhile(said, ledger, LossSettings()).actions
+    assert "The build was slow. [#2]" in worthwhile(said, ledger, DEFAULT).actions
 
 
 def test_the_index_names_what_the_snapshot_does_not_show() -> None:
@@ -83,7 +83,7 @@ def test_the_index_names_what_the_snapshot_does_not_show() -> None:
 
 def test_the_index_has_a_length_and_goes_first_where_a_snapshot_is_too_long() -> None:
     ledger = folded(Ledger(), story().records)
-    assert made(ledger, LossSettings(names_tokens=5)).names == ("Inner",)
+    assert made(ledger, replace(DEFAULT, names_tokens=5)).names == ("Inner",)
     whole = made(ledger)
     shorter = trimmed(whole, len(render(whole)) - 20)
     assert shorter.actions == whole.actions
