@@ -217,7 +217,7 @@ def _print_plan(planned: Mapping[str, Any]) -> None:
         ("Summarised", _ranges(planned["summarised"])),
         ("Kept", _ranges(planned["kept"])),
         ("Pinned", _ranges(planned["pinned"])),
-        ("Cleared outputs", ", ".join(planned["cleared"])),
+        ("Cleared", ", ".join(planned["cleared"])),
     ]
     for name, text in facts:
         if text:

@@ -39,7 +39,7 @@ class PruneSettings:
     """opencode: the newest user messages whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
     """The estimator by which opencode's rule counts."""
-    auto_protect: int = 5_000
+    auto_protect: int = 4_000
     """`auto`: the newest tokens of outputs that stay, unless out of date."""
     auto_turns: int = 0
     """`auto`: the newest user messages whose outputs stay, unless out of date; 0: age in tokens alone decides."""

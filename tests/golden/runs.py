@@ -47,15 +47,16 @@ def work(program: Program, model: str) -> Iterator[Events]:
 
 
 def compress(program: Program, model: str) -> Iterator[Events]:
-    """A compaction with a focus, a prompt after it, and a prompt on the other provider."""
+    """A compaction with a focus, a prompt after it, and a prompt on the other provider. Nothing is cleared before it."""
+    whole = ("--set", "context.prune.enabled=false")
     yield ask(program, model, "Fix the total.", "--mode", "auto-edit")
     big_files(program)
-    yield ask(program, model, "Read all the big files.", start=("resume", "--last"))
-    yield ask(program, model, "Which was the longest?", start=("resume", "--last"))
-    yield ask(program, model, "/compress keep the names", start=("resume", "--last"))
-    yield ask(program, model, "Go on.", start=("resume", "--last"))
+    yield ask(program, model, "Read all the big files.", *whole, start=("resume", "--last"))
+    yield ask(program, model, "Which was the longest?", *whole, start=("resume", "--last"))
+    yield ask(program, model, "/compress keep the names", *whole, start=("resume", "--last"))
+    yield ask(program, model, "Go on.", *whole, start=("resume", "--last"))
     other = next(one for one in MODELS.values() if one != model)
-    yield ask(program, other, "Go on elsewhere.", start=("resume", "--last"))
+    yield ask(program, other, "Go on elsewhere.", *whole, start=("resume", "--last"))
 
 
 def prune(program: Program, model: str) -> Iterator[Events]:
