@@ -307,6 +307,11 @@ class AgentSession:
         """Send the running command to the background; false when none runs."""
         return self.jobs.send_away()
 
+    async def end(self, reason: str) -> None:
+        """Run the hooks of the session's end, then close it."""
+        await self.hooks.session_end(reason)
+        self.close()
+
     def close(self) -> None:
         """Save what waits and let others open the session. Its background jobs end."""
         self.jobs.abandon()

@@ -81,6 +81,7 @@ def examine(program: Program, live: bool = False) -> list[Finding]:
         *_folders(program),
         *_helpers(program),
         *_extensions(program),
+        *_hooks(program),
         *_sessions(program),
     ]
 
@@ -197,6 +198,12 @@ def _counting(program: Program) -> Finding:
     )
     cure = f" (put one into {program.vocabularies}; it is never downloaded)"
     return Finding("token counting", fine, detail if fine else detail + cure)
+
+
+def _hooks(program: Program) -> Iterator[Finding]:
+    from agentcli.app.hook_report import findings
+
+    yield from findings(program)
 
 
 def _sessions(program: Program) -> Iterator[Finding]:

@@ -73,6 +73,10 @@ class TerminalHost:
                 return lines(collect(self._program.store.list(self._program.project)))
             case "budget":
                 return session.report.budget()
+            case "hooks":
+                from agentcli.app.hook_report import lines as hook_lines
+
+                return hook_lines(self._program, session)
 
     def export(self, session: AgentSession, form: Literal["md", "json", "html"]) -> str:
         """The whole session as a text, secrets redacted."""
@@ -118,11 +122,12 @@ class TerminalHost:
         program.reload()
         return self._reopened(session, "The folder is trusted from now on; start agentcli again to load its settings.")
 
-    def undecided(self, session: AgentSession) -> Sequence[Definition]:
-        """The hooks, servers and plugins of the trusted folder that nobody has answered about yet."""
+    def undecided(self, session: AgentSession, *, declined: bool = False) -> Sequence[Definition]:
+        """The hooks, servers and plugins of the trusted folder that nobody has answered about yet, or that were `declined`."""
         from agentcli.app.starting import definitions
 
-        return self._program.approvals.undecided(definitions(self._program))
+        approvals, found = self._program.approvals, definitions(self._program)
+        return approvals.refused(found) if declined else approvals.undecided(found)
 
     def decide(self, session: AgentSession, answers: Sequence[tuple[Definition, bool]]) -> AgentSession:
         """Remember whether these may be started; the same session with those that may."""

@@ -72,8 +72,7 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
                 late.cancel()
             return _finish(session, ended, front, caught)
         finally:
-            await session.hooks.session_end("other")
-            session.close()
+            await session.end("other")
             program.servers.close()
 
 

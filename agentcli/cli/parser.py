@@ -330,7 +330,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
     return spelled
 
 
-GROUPS = ("sessions", "context", "permissions", "auth", "skills", "agents")
+GROUPS = ("sessions", "context", "permissions", "hooks", "auth", "skills", "agents")
 OTHERS = ("models", "tools", "config", "doctor", "stats", "help", "acp")
 """Commands of their own modules, which are imported only when they, or help, are asked for."""
 
@@ -355,6 +355,10 @@ def _group(arguments: list[str]) -> TyperGroup:
         from agentcli.cli import permissions
 
         app.add_typer(permissions.app, name="permissions")
+    if helping or "hooks" in wanted:
+        from agentcli.cli import hooks
+
+        app.add_typer(hooks.app, name="hooks")
     if helping or "auth" in wanted:
         from agentcli.cli import auth
 

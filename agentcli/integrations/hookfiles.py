@@ -56,7 +56,15 @@ _UNMATCHED = frozenset({"UserPromptSubmit", "Stop"})
 """Events without a subject: their hooks run whatever the matcher says."""
 _NAMES = re.compile(r"[\w ,|-]+")
 _FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
-    {"command": (str,), "timeout": (int, float), "if": (str,), "strict": (bool,), "args": (list,), "dialect": (str,)}
+    {
+        "command": (str,),
+        "timeout": (int, float),
+        "if": (str,),
+        "strict": (bool,),
+        "async": (bool,),
+        "args": (list,),
+        "dialect": (str,),
+    }
 )
 
 
@@ -77,6 +85,8 @@ class Hook:
     """A rule such as `Bash(git *)` that the tool's call must match as well (`if`)."""
     strict: bool = False
     """Any failure blocks, not only exit code 2."""
+    aside: bool = False
+    """Nobody waits for it (`async`): it decides nothing."""
     source: str = "config.toml"
     """The file that defines it, as the person knows it."""
     project: bool = False
@@ -123,6 +133,7 @@ class Hook:
             "timeout": self.timeout,
             "if": self.condition,
             "strict": self.strict,
+            "async": self.aside,
             "dialect": self.dialect,
         }
         on = f"{self.event} {self.matcher}" if self.matcher not in ("", "*") else self.event
@@ -232,6 +243,7 @@ class _Reading:
             args=None if args is None else tuple(args),
             condition=entry.get("if", ""),
             strict=entry.get("strict", False),
+            aside=entry.get("async", False),
             source=self.base.source,
             project=self.base.project,
             dialect="gemini" if entry.get("dialect") == "gemini" else "claude",

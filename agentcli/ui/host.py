@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentcli.core.model import ModelSpec
     from agentcli.integrations.definition import Definition
 
-Topic = Literal["permissions", "doctor", "stats", "budget"]
+Topic = Literal["permissions", "doctor", "stats", "budget", "hooks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class Host(Protocol):
         """Record the user's trust in the folder; returns the session with its files loaded."""
         ...
 
-    def undecided(self, session: AgentSession) -> Sequence[Definition]:
-        """Hooks, servers and plugins of the trusted folder that the user has not answered about yet."""
+    def undecided(self, session: AgentSession, *, declined: bool = False) -> Sequence[Definition]:
+        """Hooks, servers and plugins of the trusted folder that the user has not answered about yet, or has `declined`."""
         ...
 
     def decide(self, session: AgentSession, answers: Sequence[tuple[Definition, bool]]) -> AgentSession:

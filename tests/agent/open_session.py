@@ -23,8 +23,9 @@ from agentcli.core.record import Mode
 from agentcli.core.servers import Servers
 from agentcli.core.tool import ToolLimits
 from agentcli.integrations.extensions.discover import Extensions
+from agentcli.integrations.hookfiles import Hook
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import parse_rules
+from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel
 from agentcli.sessions.memory import MemorySession
@@ -62,6 +63,8 @@ def open_session(
     summariser: Model | None = None,
     wrapped: Callable[[Model], Model] = lambda model: model,
     attended: bool = True,
+    hooks: Sequence[Hook] = (),
+    rules: Rules | None = None,
     extensions: Callable[[], Extensions] = Extensions,
     readable: Callable[[], Sequence[Path]] = tuple,
     system: tuple[str, ...] = ("You are a test.",),
@@ -90,9 +93,10 @@ def open_session(
         agent=AgentSettings(**agent),
         hooks=HookSettings(),
         limits=ToolLimits(),
-        rules=parse_rules(),
+        rules=rules or parse_rules(),
         workspace=Workspace(folder, (folder,), home=folder / "home", readable=readable),
         extensions=extensions,
+        file_hooks=hooks,
         approve=person or nobody,
         attended=attended,
         ask=nobody,

@@ -390,6 +390,8 @@ class ScriptedSession:
 
     def close(self) -> None: ...
 
+    async def end(self, reason: str) -> None: ...
+
     def _keep(self, body: Body) -> Recorded:
         return Recorded(self.journal.append(body))
 
@@ -452,7 +454,7 @@ class ScriptedHost:
     def trust(self, session: Any) -> ScriptedSession:
         return self.new()
 
-    def undecided(self, session: Any) -> Sequence[Definition]:
+    def undecided(self, session: Any, *, declined: bool = False) -> Sequence[Definition]:
         return []
 
     def decide(self, session: Any, answers: Sequence[tuple[Definition, bool]]) -> Any:

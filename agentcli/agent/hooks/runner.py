@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.hooks.configured import PRE_COMPRESS
-from agentcli.agent.hooks.verdict import Verdict, verdict
+from agentcli.agent.hooks.verdict import Verdict, goes_on_aside, verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.hookfiles import Hook
-from agentcli.tools.lib.process import Command, run_until
+from agentcli.tools.lib.process import Command, Ended, run_until
 
 OUTPUT = 64_000
 """Bytes of stdout and of stderr that are looked at; the rest is read and thrown away."""
@@ -85,6 +85,8 @@ class Hooks:
     input: Input = lambda _, event: event.payload
     env: Mapping[str, str] = field(default_factory=dict)
     """Variables of the environment of every hook."""
+    aside: set[asyncio.Task[Ended]] = field(default_factory=set)
+    """Hooks that go on while nobody waits for them."""
 
     def matching(self, event: HookEvent) -> Sequence[Hook]:
         """The hooks that run at this event, each equal command once, in the order in which they are defined."""
@@ -110,9 +112,11 @@ class Hooks:
         try:
             payload = json.dumps(self.input(hook, event))
             command = Command(argv, self.cwd or Path.cwd(), env, payload, errors=errors)
-            ended = await run_until(interrupt, command, output, hook.timeout)
+            ended = await self._ended(hook, command, output, interrupt)
         except (OSError, AgentError, ValueError) as error:
             return self._failure(hook, event, f"could not be started: {error}")
+        if ended is None:
+            return Ran(hook, Verdict())
         if interrupt.is_set():
             return Ran(hook, Verdict(), seconds=ended.seconds)
         if ended.why == "timeout":
@@ -126,6 +130,26 @@ class Hooks:
         else:
             why = f"failed ({found.failed})"
         return self._failure(hook, event, why, ended.seconds)
+
+    async def _ended(self, hook: Hook, command: Command, output: _Beginning, interrupt: asyncio.Event) -> Ended | None:
+        """The end of a hook's command; None for one that goes on while nobody waits for it."""
+        running = asyncio.create_task(run_until(interrupt, command, output, hook.timeout))
+        if hook.aside:
+            output.aside.set()
+        apart = asyncio.create_task(output.aside.wait())
+        try:
+            await asyncio.wait({running, apart}, return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                return running.result()
+            self.aside.add(running)
+            running.add_done_callback(self.aside.discard)
+            return None
+        except asyncio.CancelledError:
+            running.cancel()
+            await asyncio.wait({running})
+            raise
+        finally:
+            apart.cancel()
 
     def _failure(self, hook: Hook, event: HookEvent, why: str, seconds: float = 0.0) -> Ran:
         """A hook that said nothing: a strict one blocks, any other is reported."""
@@ -147,11 +171,16 @@ class _Beginning:
 
     def __init__(self, most: int) -> None:
         self.enough = 0
+        self.aside = asyncio.Event()
+        """Set once the command has said that it goes on aside."""
         self._most, self._bytes = most, b""
 
     def add(self, piece: memoryview, skipped: int) -> None:
         """Take a piece of output."""
+        first = b"\n" not in self._bytes
         self._bytes = (self._bytes + bytes(piece[: self._most]))[: self._most]
+        if first and b"\n" in self._bytes and goes_on_aside(self.text):
+            self.aside.set()
 
     @property
     def text(self) -> str:

@@ -215,6 +215,7 @@ class SessionHooks:
             accepts=lambda hook, _: not hook.condition or call is None or self._fulfils(hook.condition, call),
             input=lambda hook, event: as_dialect(event, call, hook.dialect, place.cwd),
             env={"CLAUDE_PROJECT_DIR": root},
+            aside=self._aside,
         )
         ran = await runner.run(found, interrupt)
         self.last.update((each.hook, each) for each in ran)

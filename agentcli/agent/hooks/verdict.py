@@ -50,7 +50,7 @@ class Verdict:
 
 def verdict(event: str, exit_code: int | None, stdout: str, stderr: str) -> Verdict:
     """The verdict of a hook that ended with this exit code (None: unknown). Exit code 2 blocks, whatever else was printed."""
-    text = stdout.strip()
+    text = _answering(stdout.strip())
     trouble = ""
     found = Verdict()
     if text.startswith("{"):
@@ -145,6 +145,24 @@ def _no_constant(name: str) -> NoReturn:
 
 def _joined(texts: Sequence[str]) -> str:
     return "\n\n".join(dict.fromkeys(text for text in texts if text))
+
+
+def goes_on_aside(stdout: str) -> bool:
+    """True if the first line says that the hook goes on while nobody waits for it: `{"async": true}`."""
+    first = stdout.lstrip().partition("\n")[0]
+    if not (first.startswith("{") and '"async"' in first):
+        return False
+    try:
+        return bool(json.loads(first).get("async") is True)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _answering(text: str) -> str:
+    """The text that states the answer: after `{"async": true}`, the first line that looks like an object."""
+    if not goes_on_aside(text):
+        return text
+    return next((line.strip() for line in text.split("\n")[1:] if line.lstrip().startswith("{")), "")
 
 
 def _first_line(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.near import NEAREST, did_you_mean, near_names
-from agentcli.ui.commands import changes, context, extensions, files, model, program, reports, sessions, settings
+from agentcli.ui.commands import changes, context, extensions, files, hooks, model, program, reports, sessions, settings
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
 from agentcli.ui.input.completion import CommandCompletion
@@ -81,6 +81,7 @@ _IN_ORDER = (
     settings.config,
     settings.keys,
     program.permissions,
+    hooks.hooks,
     extensions.skills,
     extensions.agents,
     reports.tools,

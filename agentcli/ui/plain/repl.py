@@ -30,6 +30,7 @@ from agentcli.ui.render.state import State, update
 from agentcli.ui.settings import UiSettings
 from agentcli.ui.starting import settle
 from agentcli.ui.style import MUTE, Look
+from agentcli.ui.turns import given_back
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -124,7 +125,7 @@ class PlainTerminal:
         await self._idle.stop()
         if self.session.journal.folder is not None:
             self.say(f"agentcli resume {self.session.journal.id}")
-        self.session.close()
+        await self.session.end("prompt_input_exit")
         _take_back(loop)
         return self._code
 
@@ -254,7 +255,12 @@ class PlainTerminal:
                 ahead, self._ahead = tuple(self._ahead), []
                 prompt = await asyncio.to_thread(with_attachments, text, self.session.cwd, ahead)
                 turn, folder = self.session.turn, self.session.cwd
-                await self.play("Working", lambda interrupt: with_warnings(turn(prompt, interrupt), text, folder))
+                await self.play(
+                    "Working",
+                    lambda interrupt: with_warnings(
+                        given_back(turn(prompt, interrupt), lambda: self.draft(text)), text, folder
+                    ),
+                )
         except AgentError as error:
             self.warn(str(error))
 

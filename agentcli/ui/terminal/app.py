@@ -103,7 +103,7 @@ class Terminal:
             task.cancel()
         self._say_goodbye()
         await asyncio.wait(self._tasks)
-        self.console.session.close()
+        await self.console.session.end("prompt_input_exit")
         self._early.guard()
 
     @property

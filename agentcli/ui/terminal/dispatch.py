@@ -19,6 +19,7 @@ from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.input.missing_files import with_warnings
 from agentcli.ui.render.pieces import Note, UserMessage
 from agentcli.ui.terminal.console import Console
+from agentcli.ui.turns import given_back
 
 PATIENCE = 1.0
 """Seconds for interrupted work to end at exit."""
@@ -135,8 +136,16 @@ class Repl:
         else:
             prompt = await self._with_files(text)
             session = console.session
+
+            def give_back() -> None:
+                if not console.editor.draft.text:
+                    console.draft(text)
+
             await console.play(
-                "Working", lambda interrupt: with_warnings(session.turn(prompt, interrupt), text, session.cwd)
+                "Working",
+                lambda interrupt: with_warnings(
+                    given_back(session.turn(prompt, interrupt), give_back), text, session.cwd
+                ),
             )
 
     async def _with_files(self, text: str) -> Prompt:

@@ -1,0 +1,32 @@
+"""Slash command on the hooks of the session."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agentcli.core.errors import UsageError
+from agentcli.core.sanitise import safe_line
+from agentcli.ui.commands.base import CommandContext
+from agentcli.ui.commands.definition import command
+
+
+@command(at_once=True)
+async def hooks(context: CommandContext, argument: str) -> None:
+    """List the hooks with their files and last results: /hooks [approve]
+
+    Hooks are commands that run at events of the session: `agentcli help hooks`. `/hooks approve` asks again about each hook or
+    server of this project that was declined or not yet approved. `agentcli hooks test` runs hooks on an event of your choice.
+    """
+    if argument not in ("", "approve"):
+        raise UsageError("/hooks takes nothing or `approve` after it.")
+    if not argument:
+        context.say(*await asyncio.to_thread(context.host.report, "hooks", context.session))
+        return
+    found = context.host.undecided(context.session, declined=True)
+    if not found:
+        context.say("Nothing of this project waits for your approval.")
+        return
+    answers = [(one, await context.confirm(f"Let this project start {one}?", [safe_line(one.starts)])) for one in found]
+    settled = context.host.decide(context.session, answers)
+    if settled is not context.session:
+        context.move_to(settled)
