@@ -13,6 +13,7 @@ from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.input import clipboard
 from agentcli.ui.input.handler import Act
 from agentcli.ui.input.history import Memory
+from agentcli.ui.input.keys import help_rows
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.dispatch import Repl
 from agentcli.ui.views.viewing import Viewing
@@ -56,7 +57,8 @@ class Acts:
             case "thinking":
                 self._fold_thinking()
             case "keys":
-                self._console.list_keys()
+                keys, theme = self._console.keys, self._console.look.theme
+                self._viewing.show("Keys", lambda columns: ["", *help_rows(keys, columns, theme)])
             case "search":
                 self._in_background(self._drafting.search())
             case "editor":

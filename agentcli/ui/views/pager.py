@@ -207,7 +207,9 @@ def _footer(pager: Pager, columns: int, theme: Theme, notice: str) -> str:
     if notice:
         return theme.paint("warn", clip(notice, columns))
     search = [f"{_count(pager)} · n N next, previous"] if pager.query else ["/ search"]
-    keys = ["q close", *search, "↑↓ PgUp PgDn scroll", "[ ] prompts", "g G start, end"]
+    prompts = ["[ ] prompts"] if pager.stops else []
+    scrolling = ["↑↓ PgUp PgDn scroll", *prompts, "g G start, end"] if pager.last or prompts else []
+    keys = ["q close", *search, *scrolling]
     while len(keys) > 1 and width(" · ".join(keys)) > columns:
         keys.pop()
     return theme.paint("dim", clip(" · ".join(keys), columns))

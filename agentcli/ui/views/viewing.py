@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from agentcli.core.journal import Journal
 from agentcli.ui.input.editor import Editor
-from agentcli.ui.render.pieces import Piece, UserMessage
+from agentcli.ui.render.pieces import Piece, Printed, UserMessage
 from agentcli.ui.terminal.early import PAINTED
 from agentcli.ui.terminal.screen import Screen, renderer
 from agentcli.ui.views import pager
@@ -26,7 +26,7 @@ TITLE = "Transcript"
 
 
 class Viewing:
-    """Shows the transcript until it is closed; meanwhile `screen` prints nothing, and the keys are the pager's.
+    """Shows the transcript, or a page of text, until it is closed; meanwhile `screen` prints nothing, and the keys are the pager's.
 
     Sections are laid out in the background, the newest first.
     """
@@ -34,7 +34,11 @@ class Viewing:
     def __init__(self, screen: Screen, editor: Editor) -> None:
         self._screen, self._editor = screen, editor
         self._pager: Pager | None = None
-        self._notice = ""
+        self._title, self._notice = TITLE, ""
+        self._new: Callable[[], list[Sequence[Piece]]] = list
+        """The sections since the last call."""
+        self._page: Callable[[int], list[str]] | None = None
+        """Rows of a page for a number of columns; None for the transcript."""
         self._sections: list[Sequence[Piece]] = []
         self._laid: deque[list[str]] = deque()
         """Lines of the newest sections; those of the others are still to be laid out."""
@@ -51,14 +55,24 @@ class Viewing:
 
     def open(self, journal: Journal) -> None:
         """Show the transcript of a session from its end."""
+        self._open(TITLE, Transcript(journal).new, None)
+
+    def show(self, title: str, page: Callable[[int], list[str]]) -> None:
+        """Show the rows that `page` gives for a number of columns, from the first."""
+        once: list[list[Sequence[Piece]]] = [[(Printed(()),)]]
+        self._open(title, lambda: once.pop() if once else [], page)
+
+    def _open(
+        self, title: str, new: Callable[[], list[Sequence[Piece]]], page: Callable[[int], list[str]] | None
+    ) -> None:
         if self.is_open or not self._screen.here.is_set():
             return
+        self._title, self._new, self._page = title, new, page
         self._screen.here.clear()
         self._screen.wanted = self._remind
         self._editor.focus(True)
         self._screen.painter.raw(_ENTER)
         self._pager, self._columns = Pager(height=self._height), self._screen.size.columns
-        self._transcript = Transcript(journal)
         self._work = asyncio.get_running_loop().create_task(self._read())
 
     def close(self) -> None:
@@ -84,7 +98,8 @@ class Viewing:
         if key == "c-l":
             self._painted = []
             return
-        after = pager.press(self._pager, key)
+        closes = key == "?" and self._page is not None and self._pager.entry is None
+        after = None if closes else pager.press(self._pager, key)
         if after is None:
             self.close()
         else:
@@ -97,7 +112,7 @@ class Viewing:
         size = self._screen.size
         if size.columns != self._columns or self._height != self._pager.height:
             self._resize(self._pager)
-        rows, cursor = pager.draw(self._pager, size, self._screen.look.theme, TITLE, self._notice)
+        rows, cursor = pager.draw(self._pager, size, self._screen.look.theme, self._title, self._notice)
         before = self._painted if len(self._painted) == len(rows) else [None] * len(rows)
         changed = [f"\x1b[{n + 1};1H\x1b[2K{row}" for n, row in enumerate(rows) if row != before[n]]
         at = f"\x1b[{cursor[0] + 1};{cursor[1] + 1}H" if cursor else ""
@@ -106,7 +121,7 @@ class Viewing:
 
     def renew(self) -> None:
         """Add the records written since; at the end it stays at the end."""
-        if self._pager is None or self._working or not (new := self._transcript.new()):
+        if self._pager is None or self._working or not (new := self._new()):
             return
         at_end = self._pager.at_end and self._pager.entry is None
         self._sections += new
@@ -141,7 +156,7 @@ class Viewing:
         self.paint()
 
     async def _read(self) -> None:
-        self._sections = await asyncio.to_thread(self._transcript.new)
+        self._sections = await asyncio.to_thread(self._new)
         await self._lay_out()
 
     async def _lay_out(self) -> None:
@@ -164,7 +179,7 @@ class Viewing:
         before = self._pager
         self._pager = before.replaced(*self._flat(), above)
         if not begun or before.at_end:
-            self._pager = self._pager.to(self._pager.last)
+            self._pager = self._pager.to(0 if self._page else self._pager.last)
         if self._anchor and len(self._laid) >= self._anchor:
             self._pager = self._pager.to(sum(map(len, list(self._laid)[: -self._anchor])))
             self._anchor = 0
@@ -196,6 +211,8 @@ class Viewing:
 
     def _lines(self, section: Sequence[Piece]) -> list[str]:
         look = self._screen.look
+        if self._page is not None:
+            return self._page(self._columns - 1)
         return section_lines(section, self._columns - 1, look, renderer(look))
 
     def _flat(self) -> tuple[list[str], list[int]]:

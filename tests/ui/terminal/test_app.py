@@ -499,13 +499,19 @@ def test_thinking_is_folded_until_it_is_asked_for(tmp_path: Path) -> None:
         assert "number 30 helps" in "\n".join(t.history())
 
 
-def test_a_question_mark_on_an_empty_line_lists_the_keys(tmp_path: Path) -> None:
+def test_a_question_mark_on_an_empty_line_lists_the_keys_until_it_is_pressed_again(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
         t.send("?")
+        t.until("─ Keys ─")
         t.until("search earlier prompts")
+        t.resize(60, 12)
+        t.until("10 of ")
+        t.send("?")
+        t.gone("─ Keys ─")
         t.send("why?\r")
         t.until("You said: why?")
+        assert "search earlier prompts" not in "\n".join(t.history())
 
 
 def test_vi_keys_edit_where_they_are_wanted(tmp_path: Path) -> None:
