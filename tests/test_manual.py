@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcli import manual
+from agentcli.cli.man import man_page
 from agentcli.cli.parser import whole_group
 from agentcli.config import load
 from agentcli.core.errors import InputError
@@ -52,6 +53,19 @@ def test_every_command_that_a_page_names_exists() -> None:
         assert set(slashes) <= set(COMMANDS), topic
         named = re.findall(r"(?:`|^    |\| )agentcli ([a-z][a-z-]+)\b", source, re.MULTILINE)
         assert set(named) - {"resume"} <= shell, topic
+
+
+def test_the_man_page_names_every_command_option_and_exit_code() -> None:
+    page = man_page(whole_group())
+    plain = page.replace(r"\-", "-")
+    for name in whole_group().commands:
+        if name != "run":
+            assert re.search(rf"^\.SS {name}\b", plain, re.MULTILINE), name
+    for option in ("--model", "--max-cost", "--undo", "--no-check"):
+        assert rf"\fB{option}\fR" in plain
+    assert {"0", "1", "2", "41", "42", "130"} <= set(re.findall(r"^\.TP\n\\fB(\d+)", plain, re.MULTILINE))
+    known = re.compile(r"\.(TH|SH|SS|TP|B|I|br)\b")
+    assert not [line for line in page.split("\n") if line.startswith((".", "'")) and not known.match(line)]
 
 
 def test_words_are_found_in_their_sections_in_any_case() -> None:

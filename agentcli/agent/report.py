@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.ports import StatusFacts, WindowUsage
@@ -23,6 +23,8 @@ from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Sett
 from agentcli.core.subagent_result import purpose, spent
 from agentcli.tools.jobs import Job, Jobs
 
+RETIRES_SOON = 30
+"""Days before the end of a model from which on it is announced."""
 LOSSES_TOLD = 5
 """Lost records that are named when a session is opened."""
 
@@ -128,6 +130,15 @@ def assumed(model: ModelSpec) -> str:
         f"{model.name} is in no table: {stated}, and replies of up to {model.max_output:,} tokens are assumed, at an "
         f'unknown price. Say what it has in config: [models."{model.name}"] window, max_output, prices.'
     )
+
+
+def lifetime(model: ModelSpec, today: str) -> str:
+    """A warning about a model that is retired, or will be within `RETIRES_SOON` days of `today`; empty for any other."""
+    if not model.retires or model.retires > (date.fromisoformat(today) + timedelta(RETIRES_SOON)).isoformat():
+        return ""
+    verb = "retires" if today < model.retires else "was retired"
+    other = f" Its successor is {model.successor}: `-m {model.successor}`." if model.successor else ""
+    return f"{model.name} {verb} on {model.retires}.{other}"
 
 
 def cost_lines(records: Iterable[Record]) -> Sequence[str]:

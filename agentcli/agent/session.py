@@ -15,7 +15,7 @@ from agentcli.agent.extensions.turn import changed_for_turn
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.pages import PageReader
 from agentcli.agent.ports import Prompt
-from agentcli.agent.report import SessionReport, assumed, lost
+from agentcli.agent.report import SessionReport, assumed, lifetime, lost
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning, changed_instructions
 from agentcli.agent.spending import BudgetGuard
@@ -275,7 +275,8 @@ class AgentSession:
             model = self.model.name
         if mode:
             self._runner.approval.mode = mode
-        return [self._runner.record(Settings(model, mode))]
+        ends = lifetime(self.model, self._setup.today().isoformat()) if model else ""
+        return [self._runner.record(Settings(model, mode)), *([Warned(ends)] if ends else [])]
 
     @property
     def effort(self) -> str:

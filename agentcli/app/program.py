@@ -13,6 +13,7 @@ from agentcli.agent.checkpointing import Makes
 from agentcli.agent.extensions.kinds import kind_named, settings_for, tools_for
 from agentcli.agent.extensions.turn import keeps_model
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.agent.report import lifetime
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.spending import RunLimits
@@ -37,7 +38,6 @@ from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, instructions
 from agentcli.providers import figures
-from agentcli.providers.catalog import lifetime
 from agentcli.providers.memory import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN

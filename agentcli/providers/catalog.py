@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from datetime import date, timedelta
+from datetime import date
 from types import MappingProxyType
 from typing import Any
 
@@ -21,8 +21,6 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 """Short names, each for the newest model of its line that we have figures for."""
 PROVIDER_ALIASES: Mapping[str, str] = MappingProxyType({"gemini": "google", "claude": "anthropic"})
 """Names that people have for a vendor: those of its models."""
-RETIRES_SOON = 30
-"""Days before the end of a model from which on it is announced."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _SCRIPT = "script:"
 _NO_PROVIDERS: Mapping[str, ProviderSettings] = MappingProxyType({})
@@ -52,15 +50,6 @@ def spec(
     if settings and not settings.caching:
         found = replace(found, cache_explicit=False)
     return found.on(today or date.today().isoformat())
-
-
-def lifetime(model: ModelSpec, today: str) -> str:
-    """A warning about a model that is retired, or will be within `RETIRES_SOON` days of `today`; empty for any other."""
-    if not model.retires or model.retires > (date.fromisoformat(today) + timedelta(RETIRES_SOON)).isoformat():
-        return ""
-    verb = "retires" if today < model.retires else "was retired"
-    other = f" Its successor is {model.successor}: `-m {model.successor}`." if model.successor else ""
-    return f"{model.name} {verb} on {model.retires}.{other}"
 
 
 def full_name(name: str) -> str:

@@ -74,7 +74,7 @@ async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, 
     seconds = waiting_time(timeout, ctx.limits) or ctx.limits.bash_timeout
     capture = OutputBuffer(ctx.limits, lambda text: ctx.keep_output(call_id, text), call_id)
     stream = _ProgressSink(capture, lambda text: ctx.progress(call_id, text))
-    jobs, started = ctx.jobs if isinstance(ctx.jobs, Jobs) else None, time.time()
+    jobs, started = ctx.jobs if isinstance(ctx.jobs, Jobs) else None, time.monotonic()
     reached: list[Why] = []
 
     def goes_on(why: Why) -> bool:

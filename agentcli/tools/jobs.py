@@ -79,7 +79,7 @@ class Jobs:
         return bool(self._watched)
 
     def adopt(self, command: str, capture: OutputBuffer, process: asyncio.Task[Ended], started: float) -> Job:
-        """Make a command that runs since `started` (seconds since the epoch) a job. Its output must go to `Fresh` of the job."""
+        """Make a command that runs since `started` (monotonic seconds) a job. Its output must go to `Fresh` of the job."""
         job = self._new(command, capture)
         job.started = started
         job.task = asyncio.get_running_loop().create_task(_finish(job, process))

@@ -12,8 +12,11 @@ from agentcli.context.policies import prunes_from
 from agentcli.core.message import Message, Text, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Body, Compaction, Prune, Record, Retry, Settings
+from agentcli.core.tool import ToolLimits
 from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.memory import MemorySession
+from agentcli.tools.jobs import Job
+from agentcli.tools.lib.output_buffer import OutputBuffer
 from tests.agent.open_session import open_session
 from tests.context.story import Story
 
@@ -63,6 +66,11 @@ def test_a_desk_tells_at_a_glance_and_has_no_jobs_at_first(tmp_path: Path) -> No
     assert glance.prunes == prunes_from(session.conversation.builder.window()) > 0
     assert session.report.tasks() == job_lines([], 0.0)
     assert not session.background()
+
+
+def test_a_job_is_listed_with_the_time_since_its_start() -> None:
+    job = Job("job-1", "make", OutputBuffer(ToolLimits(), lambda text: text), started=100.0)
+    assert job_lines([job], 163.5) == ["job-1  running, 1 m 03 s  $ make"]
 
 
 def test_a_session_that_is_left_leaves_no_job_behind(tmp_path: Path) -> None:

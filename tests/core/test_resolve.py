@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.resolve import follow, searched, spelled
+from agentcli.core.resolve import MANUAL_FOLDER, follow, searched, spelled
 
 
 def test_a_path_is_taken_from_the_current_folder_and_the_home_folder_is_filled_in(
@@ -31,3 +31,9 @@ def test_links_are_followed_as_far_as_a_path_exists(tmp_path: Path) -> None:
 )
 def test_a_pattern_that_leads_elsewhere_starts_at_the_folder_it_names(pattern: str, folder: str, within: str) -> None:
     assert searched("src", pattern) == (folder, within)
+
+
+def test_a_page_of_the_manual_is_found_wherever_the_program_is_installed() -> None:
+    assert spelled(Path("/w"), "manual:keys.md") == str(MANUAL_FOLDER / "keys.md")
+    assert Path(spelled(Path("/w"), "manual:index.md")).read_text().startswith("# ")
+    assert spelled(Path("/w"), "./manual:keys.md") == "/w/./manual:keys.md"

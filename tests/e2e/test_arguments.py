@@ -27,6 +27,7 @@ def test_the_help_names_the_options_of_a_session_and_the_commands(program: Progr
         (["resume", "--last", "one"], "Leave out --last or 'one'"),
         (["-p", "x", "--max-turns", "many"], "'--max-turns'"),
         (["-p", "x", "-o", "xml"], "'--output-format': 'xml'"),
+        (["sessions", "lits"], "'list'? See `agentcli sessions --help`."),
         (["sessions"], "needs a command: list, show,"),
         (["sessions", "shwo"], "`agentcli sessions --help`"),
         (["config", "get"], "`agentcli config get --help`"),

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 
+from agentcli.agent.report import lifetime
 from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.message import Usage
 from agentcli.core.model import PriceChange, Prices
-from agentcli.providers.catalog import ALIASES, lifetime, models, spec
+from agentcli.providers.catalog import ALIASES, models, spec
 from agentcli.providers.connect import connect
 from agentcli.providers.scripted.model import ScriptedModel, say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key

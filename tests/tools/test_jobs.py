@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -113,11 +114,13 @@ def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_th
     async def story() -> tuple[ToolOutput, list[str], str]:
         jobs = ctx.jobs = Jobs()
         ctx.limits = ToolLimits(bash_timeout=1.0, bash_idle=1.0)
+        began = time.monotonic()
         running = asyncio.create_task(use(ctx, "bash", command="echo a; read x < go; echo b; exit 3"))
         while not ctx.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
             await asyncio.sleep(0.01)
         assert jobs.send_away()
         first = await running
+        assert began <= jobs.running()[0].started <= time.monotonic()
         shown = list(ctx.shown)
         assert not jobs.send_away()
         await asyncio.sleep(1.2)  # neither limit counts any more

@@ -61,7 +61,7 @@ def svg(series: Series, title: str = "", marks: Mapping[str, int] = MappingProxy
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
-            f"<style>{_STYLE}</style>",
+            f"<style>{STYLE}</style>",
             f'<rect class="page" width="{WIDTH}" height="{HEIGHT}"/>',
             *([band] if 0 < window < most else []),
             f'<text class="ink" x="{_LEFT}" y="18">{escape(title)}</text>',
@@ -93,7 +93,7 @@ def html(report: Report, marks: Mapping[str, int] = MappingProxyType({})) -> str
     )
 
 
-_STYLE = (
+STYLE = (
     ".page{fill:#fff}.ink{fill:#1f2328}.faint{fill:#57606a}.axis{fill:none;stroke:#8c959f}.grid{stroke:#d8dee4}"
     ".level{stroke:#8c959f;stroke-dasharray:4 4}.band{fill:#ffebe9}"
     + "".join(f".c{n}{{stroke:{light}}}.n{n}{{fill:{light}}}" for n, (light, _) in enumerate(COLOURS))
@@ -102,6 +102,7 @@ _STYLE = (
     + "".join(f".c{n}{{stroke:{dark}}}.n{n}{{fill:{dark}}}" for n, (_, dark) in enumerate(COLOURS))
     + "}"
 )
+"""Colours of a plot, on a light page and on a dark one; `c` and `n` with a number are a policy's line and name."""
 _PAGE = (
     ":root{color-scheme:light dark}"
     "body{font:15px/1.5 system-ui,sans-serif;margin:1rem auto;max-width:80rem;padding:0 1rem;color:#1f2328;background:#fff}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from agentcli.context.lab.plot import COLOURS
+from agentcli.context.lab.plot import COLOURS, STYLE
 from agentcli.context.lab.replay import Played
 from agentcli.core.dataclass import dataclass
 
@@ -53,29 +53,30 @@ def svg_points(drawn: Sequence[Point], title: str = "") -> str:
     """The same as an image; the points of one policy under several horizons are joined."""
     most, low = max((point.cost for point in drawn), default=0.0) or 1.0, _lowest(drawn)
     policies = list(dict.fromkeys(_policy(point) for point in drawn))
-    colours = {policy: COLOURS[n % len(COLOURS)][0] for n, policy in enumerate(policies)}
+    numbers = {policy: n % len(COLOURS) for n, policy in enumerate(policies)}
     places = {point.name: _place(point, most, low) for point in drawn}
     labels = _labels(places)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13">',
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-        f'<text x="{_LEFT}" y="22" fill="#1f2328">{escape(title)}</text>',
-        f'<path d="M{_LEFT} {_TOP}V{HEIGHT - _BOTTOM}H{WIDTH - _RIGHT}" fill="none" stroke="#8c959f"/>',
-        f'<text x="{_LEFT - 6}" y="{_TOP + 5}" text-anchor="end" fill="#57606a">100%</text>',
-        f'<text x="{_LEFT - 6}" y="{HEIGHT - _BOTTOM}" text-anchor="end" fill="#57606a">{low:.0%}</text>',
-        f'<text x="{_LEFT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" fill="#57606a">$0</text>',
-        f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" fill="#57606a">${most:.2f}</text>',
-        f'<text x="{_LEFT}" y="{HEIGHT - 8}" fill="#57606a">price of the session · upwards: facts that stand in view at its end</text>',
+        f"<style>{STYLE}</style>",
+        f'<rect class="page" width="{WIDTH}" height="{HEIGHT}"/>',
+        f'<text x="{_LEFT}" y="22" class="ink">{escape(title)}</text>',
+        f'<path d="M{_LEFT} {_TOP}V{HEIGHT - _BOTTOM}H{WIDTH - _RIGHT}" class="axis"/>',
+        f'<text x="{_LEFT - 6}" y="{_TOP + 5}" text-anchor="end" class="faint">100%</text>',
+        f'<text x="{_LEFT - 6}" y="{HEIGHT - _BOTTOM}" text-anchor="end" class="faint">{low:.0%}</text>',
+        f'<text x="{_LEFT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" class="faint">$0</text>',
+        f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" class="faint">${most:.2f}</text>',
+        f'<text x="{_LEFT}" y="{HEIGHT - 8}" class="faint">price of the session · upwards: facts that stand in view at its end</text>',
     ]
     for policy in policies:
         own = sorted((point.cost, point.name) for point in drawn if _policy(point) == policy)
         joined = " ".join(f"{places[name][0]:.1f},{places[name][1]:.1f}" for _, name in own)
-        lines.append(f'<polyline points="{joined}" fill="none" stroke="{colours[policy]}" stroke-opacity="0.4"/>')
+        lines.append(f'<polyline points="{joined}" class="c{numbers[policy]}" fill="none" stroke-opacity="0.4"/>')
     for point in drawn:
-        (x, y), colour = places[point.name], colours[_policy(point)]
-        lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>')
+        (x, y), colour = places[point.name], f'class="n{numbers[_policy(point)]}"'
+        lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {colour}/>')
         if point.name in labels:
-            lines.append(f'<text x="{x + 8:.1f}" y="{y + 4:.1f}" fill="{colour}">{escape(labels[point.name])}</text>')
+            lines.append(f'<text x="{x + 8:.1f}" y="{y + 4:.1f}" {colour}>{escape(labels[point.name])}</text>')
     return "\n".join([*lines, "</svg>\n"])
 
 

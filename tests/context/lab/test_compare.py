@@ -138,7 +138,10 @@ def test_price_is_drawn_against_retention_with_a_point_for_each_policy() -> None
     row = next(line for line in lines if "A" in line)
     assert [row.index(letter) - 9 for letter in "ABC"] == [10, 20, 39]
     assert any("A auto" in line and "$1.00  50.0% in view  90.0% recallable" in line for line in lines)
-    root = ElementTree.fromstring(svg_points(drawn, "a < b"))
+    drawing = svg_points(drawn, "a < b")
+    assert "@media(prefers-color-scheme:dark)" in drawing
+    assert 'fill="#' not in drawing
+    root = ElementTree.fromstring(drawing)
     names = [element.tag.rsplit("}", 1)[-1] for element in root.iter()]
     assert names.count("circle") == 3
     assert names.count("polyline") == 2
