@@ -13,8 +13,8 @@ class Options:
     """Flags of a run. Empty and None mean "not given": configuration decides then.
 
     `then` are said after `prompt`, one after the other; `/compress` and its like are among them carried out. `session` is what `resume` was
-    asked for: None for a new session, "" for a choice, "--last" for the newest of this project. `agent` names
-    the definition that the session works by. `handoff` is what comes
+    asked for: None for a new session, "" for a choice, "--last" for the newest of this project. `session_id` is the id of a new
+    session. `agent` names the definition that the session works by. `handoff` is what comes
     next in a new session that goes on from it; None where it goes on itself.
     """
 
@@ -41,6 +41,7 @@ class Options:
     agent: str = ""
     settings: tuple[str, ...] = ()
     no_session: bool = False
+    session_id: str = ""
     trust: bool = False
     plain: bool = False
     demo: bool = False

@@ -44,6 +44,7 @@ from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
+from agentcli.sessions.ids import checked_id
 from agentcli.sessions.info import Parent, SessionInfo
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.project import about_gone_folders
@@ -102,14 +103,18 @@ class Program(ProjectContext):
 
     def new(self) -> AgentSession:
         """A fresh session in the current folder."""
-        fresh = MemorySession() if self.options.no_session else self.store.create(self.cwd, version=__version__)
-        return self.session_for(fresh)
+        return self.session_for(self._fresh())
+
+    def _fresh(self, session_id: str = "") -> Journal:
+        if self.options.no_session:
+            return MemorySession(session_id=session_id and checked_id(session_id))
+        return self.store.create(self.cwd, version=__version__, session_id=session_id)
 
     def begin(self) -> AgentSession:
         """The session that the command line asks for."""
         match self.options.session:
             case None:
-                return self.new()
+                return self.session_for(self._fresh(self.options.session_id))
             case selector:
                 return self.resume(self.chosen(selector))
 

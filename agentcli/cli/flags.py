@@ -49,6 +49,9 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="change a setting for this run; repeatable")
 ]
 NoSession = Annotated[bool, typer.Option("--no-session", help="do not store the session")]
+SessionId = Annotated[
+    str, typer.Option("--session-id", metavar="ID", help="give the new session this id, such as a UUID")
+]
 Fork = Annotated[bool, typer.Option("--fork", help="resume a copy of the session")]
 Handoff = Annotated[
     str | None,

@@ -40,6 +40,7 @@ from agentcli.cli.flags import (
     Plain,
     Print,
     PromptText,
+    SessionId,
     Set,
     SystemPrompt,
     SystemPromptFile,
@@ -94,6 +95,8 @@ def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> 
             "--fork needs a session to copy. "
             "Name one with `agentcli resume SESSION --fork`, or use the newest with `agentcli -c --fork`."
         )
+    if given["session_id"] and session is not None:
+        raise UsageError("--session-id is for a new session; to go on with one: agentcli resume ID.")
     if given["handoff"] is not None and (session is None or not given["print"]):
         raise UsageError(
             "--handoff needs a session and -p: agentcli resume SESSION --handoff TEXT -p PROMPT. "
@@ -134,6 +137,7 @@ def _flags(
     agent: AgentName = "",
     settings: Set = None,
     no_session: NoSession = False,
+    session_id: SessionId = "",
     fork: Fork = False,
     handoff: Handoff = None,
     trust: Trust = False,
@@ -311,7 +315,7 @@ _TAKES_VALUE = {
     *("-p", "--prompt", "-m", "--model", "--mode", "--allow", "--deny", "-C", "--cwd", "--add-dir", "-o"),
     *("--output-format", "--max-turns", "--max-cost", "--max-tokens", "--max-time", "--system-prompt"),
     *("--system-prompt-file", "--agent", "--append-system-prompt", "--append-system-prompt-file", "--set"),
-    "--mcp-config",
+    *("--mcp-config", "--session-id"),
 }
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
 

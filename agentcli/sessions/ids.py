@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime
 
+from agentcli.core.errors import InputError
+
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"  # ascending in ASCII, so that text sorts as the numbers do
+
+_GIVEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{7,63}")
 
 
 def new_id(now: datetime | None = None) -> str:
     """An id of 23 characters: UTC date and time to the microsecond, then 15 random bits against two in the same one."""
     now = now or datetime.now(UTC)
     return f"{now:%Y%m%d-%H%M%S}-{_base32(now.microsecond, 4)}{_base32(int.from_bytes(os.urandom(2), 'big') >> 1, 3)}"
+
+
+def checked_id(given: str) -> str:
+    """An id that somebody else made, such as a UUID. Raises InputError for what is no file name, or could be taken for an option."""
+    if not _GIVEN.fullmatch(given):
+        raise InputError(
+            f"{given!r} cannot be a session's id. Use 8 to 64 letters, digits, `-` and `_`, the first a letter or digit."
+        )
+    return given
 
 
 def stamp(now: datetime | None = None) -> str:

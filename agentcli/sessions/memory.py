@@ -23,8 +23,10 @@ class MemorySession:
     handed over from.
     """
 
-    def __init__(self, past: Journal | None = None, *, predecessor: Predecessor | None = None) -> None:
-        self._id = new_id()
+    def __init__(
+        self, past: Journal | None = None, *, predecessor: Predecessor | None = None, session_id: str = ""
+    ) -> None:
+        self._id = session_id or new_id()
         self._past = past
         self._predecessor = predecessor
         self._records: list[Record] = list(past.records()) if past else []

@@ -16,7 +16,7 @@ from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Settings, Title
 from agentcli.sessions.copying import fork
-from agentcli.sessions.ids import new_id, stamp
+from agentcli.sessions.ids import checked_id, new_id, stamp
 from agentcli.sessions.info import Parent, SessionInfo, Times, name_of
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
 from agentcli.sessions.recovery import encode_origin, open_session, read_info, retrace, save_info
@@ -72,10 +72,20 @@ class Store:
         mode: str = "",
         parent: Parent | None = None,
         version: str = __version__,
+        session_id: str = "",
     ) -> Session:
-        """A new session, open for writing. Nothing is on disk until its first record."""
+        """A new session, open for writing. Nothing is on disk until its first record.
+
+        `session_id` is an id that was made elsewhere. Raises InputError for one that is none, or that a session has already.
+        """
+        if session_id and any(self._fitting(checked_id(session_id), None, whole=True)):
+            raise InputError(
+                f"There is a session {session_id} already. `agentcli resume {session_id}` goes on with it."
+            )
         here = str(Path(os.path.realpath(directory)))
-        info = SessionInfo(new_id(), project_id(directory), here, parent, version=version, time=Times(created=stamp()))
+        info = SessionInfo(
+            session_id or new_id(), project_id(directory), here, parent, version=version, time=Times(created=stamp())
+        )
         folder = self.folder(info)
         on_created = partial(remember_later, folder.parent, directory)
         writer = Writer(folder, self._disk, encode_origin(info), on_created=on_created)
@@ -290,10 +300,10 @@ class Store:
         numbered = (f"{stem} ({n})" for n in itertools.count(2))
         return name if name not in used else next(other for other in numbered if other not in used)
 
-    def _fitting(self, selector: str, project: Projects) -> Sequence[SessionInfo]:
-        whole = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
-        if whole:
-            return [info for folder in whole if (info := _info(folder)) is not None]
+    def _fitting(self, selector: str, project: Projects, whole: bool = False) -> Sequence[SessionInfo]:
+        found = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
+        if found or whole:
+            return [info for folder in found if (info := _info(folder)) is not None]
         return fitting(selector, self.list(project))
 
     def _folders(self, project: Projects) -> Iterator[str]:

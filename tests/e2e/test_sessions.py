@@ -432,3 +432,12 @@ def test_several_sessions_are_deleted_at_once_and_pinned_ones_only_if_that_is_me
     assert program.run("sessions", "delete", "--undo", ids[0], ids[2]).code == 0
     assert program.run("sessions", "delete", "--force", ids[0], ids[2]).code == 0
     assert [one["id"] for one in listed(program)] == [ids[3]]
+
+
+def test_a_new_session_takes_the_id_that_it_is_given_once(program: Program) -> None:
+    first = program.ask("-p", "hi", "-m", "script:echo", "--session-id", "my-own-id-1")
+    assert (first.code, first.result["session_id"]) == (0, "my-own-id-1")
+    again = program.ask("-p", "hi", "-m", "script:echo", "--session-id", "my-own-id-1")
+    assert (again.code, again.result["subtype"]) == (42, "input")
+    assert program.ask("resume", "my-own-id-1", "-p", "more").code == 0
+    assert program.run("resume", "my-own-id-1", "-p", "more", "--session-id", "my-own-id-2").code == 2

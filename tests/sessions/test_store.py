@@ -234,3 +234,21 @@ def test_a_move_that_the_disk_refuses_changes_nothing(store: Store, tmp_path: Pa
     with pytest.raises(StoreError, match="cannot be moved"):
         full.move(info, tmp_path / "new")
     assert store.find(info.id) == info
+
+
+def test_a_session_may_have_an_id_that_was_made_elsewhere(store: Store, tmp_path: Path) -> None:
+    given = "0b5f2c1e-9d55-4f0e-8f9c-2f4d9a1b7c11"
+    session = store.create(tmp_path, session_id=given)
+    session.append(user("hello"))
+    session.close()
+    assert store.find(given).id == given
+    with pytest.raises(InputError, match="already"):
+        store.create(tmp_path / "other", session_id=given)
+
+
+@pytest.mark.parametrize(
+    "given", ["short", "../../etc/passwd", "-p-option-like", "with space", "x" * 65, ".hidden-one"]
+)
+def test_what_is_no_id_is_refused(given: str, store: Store, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be a session's id"):
+        store.create(tmp_path, session_id=given)
