@@ -117,7 +117,10 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """A request failed in a way that may pass; it is made again in `delay` seconds, and for `left` seconds more if it goes on failing."""
+    """A request failed in a way that may pass; it is made again in `delay` seconds, and for `left` seconds more if it goes on failing.
+
+    At `attempt` 0 it was held back before it was made at all.
+    """
 
     attempt: int
     delay: float
@@ -127,6 +130,8 @@ class Retrying:
     def text(self, delay: float | None = None) -> str:
         """The event in a line for people, by default with the whole delay."""
         wait = seconds_left(self.delay if delay is None else delay)
+        if not self.attempt:
+            return f"{self.reason}. Going on in {wait}"
         return f"{self.reason}. Retrying in {wait} · attempt {self.attempt}"
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Set
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers.capabilities import CapableModel
 from agentcli.providers.errors import key_refused
+from agentcli.providers.gate import gate_for
 from agentcli.providers.memory import EndpointMemory
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.preload import warm
@@ -35,11 +37,13 @@ def connect(
     built_in: Mapping[str, Make] = _NO_MODELS,
     memory: EndpointMemory | None = None,
     stored: Set[str] = frozenset(),
+    gates: Path | None = None,
 ) -> Model:
     """A Model for `spec` that retries, and goes on without what its endpoint lacks, which `memory` holds. No SDK is imported before its first request.
 
     `settings` None means the built-in provider of that name. `built_in` makes models without a server, by id; `stored` are the
-    variables of `env` that hold stored keys. Raises
+    variables of `env` that hold stored keys. The requests of all processes with the same folder of
+    `gates` are spaced where the provider refuses some. Raises
     CredentialsError where a key is needed and none is set, InputError for a provider or script that does not exist.
     """
     settings = settings or BUILT_IN.get(spec.provider)
@@ -52,10 +56,11 @@ def connect(
     key = _key(settings, env)
     url = base_url(settings, env)
     model = _imported(provider.adapter)(spec, settings, key, url)
-    if provider.takes_key:
-        explained = partial(key_refused, settings=settings, env=env, stored=stored)
-        model = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key, explained)
-    return RetryingModel(model, retry)
+    if not provider.takes_key:
+        return RetryingModel(model, retry)
+    explained = partial(key_refused, settings=settings, env=env, stored=stored)
+    capable = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key, explained)
+    return RetryingModel(capable, retry, gate=gate_for(gates, settings.name, url, key))
 
 
 def _need_sdk(provider: Provider, spec: ModelSpec, platform: str = "") -> None:

@@ -15,9 +15,15 @@ from agentcli.core.errors import OUTAGES, ModelError
 from agentcli.core.event import seconds_left
 from agentcli.core.model import Model, ModelSpec, Request, StreamEvent
 from agentcli.core.ranges import Share
+from agentcli.providers.gate import Gate, OpenGate
 
 OTHER_ATTEMPTS = 5
 """Requests in all where the fault is no outage, such as a reply that does not follow the wire format: time alone does not cure it."""
+ASKED_JITTER = 0.1
+"""Share of a wait that a provider asks for which chance may add: those who wait for the same moment must not all come back in it."""
+HELD_AT_LEAST = 1.0
+"""Seconds: a shorter wait at the rate gate is not announced."""
+HELD = "Held back: the provider has refused requests of this key"
 ASKED_AT_LEAST = 1.0
 """Seconds: a shorter wait that a provider asks for is one of our own, which grows."""
 _MOST_DOUBLINGS = 30
@@ -56,12 +62,14 @@ class RetryPolicy:
         most = self.attempts or (0 if error.cause in OUTAGES else OTHER_ATTEMPTS)
         if not error.retryable or 0 < most <= attempt:
             return None
-        wait = self._wait(attempt, error.retry_after or 0.0, chance)
-        return wait if elapsed + wait <= self.patience else None
+        asked = error.retry_after or 0.0
+        wait = self._wait(attempt, asked, chance)
+        least = asked if asked >= ASKED_AT_LEAST else wait
+        return wait if elapsed + least <= self.patience else None
 
     def _wait(self, attempt: int, asked: float, chance: float) -> float:
         if asked >= ASKED_AT_LEAST:
-            return asked
+            return asked * (1 + ASKED_JITTER * chance)
         growing = self.first * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS)
         return max(asked, min(self.longest, growing) * (1 - self.jitter * chance))
 
@@ -74,13 +82,15 @@ class RetryingModel:
         model: Model,
         policy: RetryPolicy | None = None,
         *,
+        gate: Gate | None = None,
         sleep: Callable[[float], Awaitable[Any]] | None = None,
         chance: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` returns seconds that do not run while the machine sleeps."""
+        """`gate` is asked before each request; `clock` returns seconds that do not run while the machine sleeps."""
         self._model = model
         self._policy = policy or RetryPolicy()
+        self._gate = gate or OpenGate()
         self._sleep = sleep
         self._chance = chance
         self._clock = clock
@@ -93,12 +103,20 @@ class RetryingModel:
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """See `Model.stream`. A wait is announced by `Retrying`; a partial reply stands until it is over, and is then discarded."""
         attempt, failed_at = 0, 0.0
+        held = self._gate.take()
+        if held >= HELD_AT_LEAST:
+            yield event.Retrying(0, held, HELD)
+        if held:
+            await self._wait(held)
         while True:
             attempt += 1
             started = False
+            sent = self._clock()
             try:
                 async with aclosing(self._model.stream(request)) as steps:  # type: ignore[type-var]
                     async for step in steps:
+                        if not started:
+                            self._gate.passed()
                         started = True
                         yield step
                 return
@@ -108,6 +126,9 @@ class RetryingModel:
                 delay = self._policy.delay(attempt, error, self._chance(), elapsed)
                 if delay is None:
                     raise self._last(error, attempt, elapsed) from None
+                if error.cause == "rate_limit":
+                    self._gate.refused(error.retry_after or 0.0, self._clock() - sent)
+                delay = max(delay, self._gate.take())
                 reason = error.brief
             yield event.Retrying(attempt, delay, reason, max(0.0, self._policy.patience - elapsed))
             await self._wait(delay)
