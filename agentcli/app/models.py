@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import field, replace
+from pathlib import Path
 from typing import Any
 
 from agentcli.config import Config
@@ -31,6 +32,8 @@ class Models:
     """Windows and prices that the user has read from elsewhere."""
     stored: Set[str] = frozenset()
     """The variables of `env` that hold stored keys."""
+    gates: Path | None = None
+    """The folder of the rate gates that all processes share; None where nothing is shared."""
 
     @property
     def providers(self) -> Mapping[str, ProviderSettings]:
@@ -68,8 +71,16 @@ class Models:
         spec = self.spec(name)
         settings = self.providers.get(spec.provider)
         retry = self.config.retry.short if brief or self._has_fallback(spec) else self.config.retry
-        built_in = {"demo": demo_model}
-        return connect(spec, settings, self.env, retry, built_in=built_in, memory=self.memory, stored=self.stored)
+        return connect(
+            spec,
+            settings,
+            self.env,
+            retry,
+            built_in={"demo": demo_model},
+            memory=self.memory,
+            stored=self.stored,
+            gates=self.gates,
+        )
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
         """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""

@@ -37,7 +37,7 @@ from agentcli.core.tool import Question, Tool
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, instructions
-from agentcli.providers import figures
+from agentcli.providers import figures, gate
 from agentcli.providers.memory import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN
@@ -97,9 +97,9 @@ class Program(ProjectContext):
     def models(self) -> Models:
         """The models that configuration and keys make available."""
         seen = figures.load(self.dirs.state / figures.FILE)
-        return Models(
-            self.config, self.env, self.memory, seen, frozenset(dict(self.env.items() - self.given_env.items()))
-        )
+        stored = frozenset(dict(self.env.items() - self.given_env.items()))
+        gates = None if self.options.no_session else self.dirs.state / gate.FOLDER
+        return Models(self.config, self.env, self.memory, seen, stored, gates)
 
     def new(self) -> AgentSession:
         """A fresh session in the current folder."""

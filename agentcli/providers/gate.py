@@ -15,8 +15,8 @@ from agentcli.core.dataclass import dataclass
 
 FOLDER = "gates"
 """The folder of the gates in the state folder."""
-GROWTH, SHRINKAGE = 1.5, 0.95
-"""Factors of the gap: after a refusal, and after each request that was let in."""
+GROWTH, SHRINKAGE = 1.5, 0.98
+"""Factors of the gap: after a refusal, and after each request that was let in. One request in twenty is then refused once the gap has settled."""
 LEAST_GAP, LONGEST_GAP, NO_GAP = 0.25, 8.0, 0.05
 """Seconds: the first gap, the longest, and the one below which there is none."""
 QUIET = 600.0
