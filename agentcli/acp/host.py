@@ -46,6 +46,10 @@ class Project(Protocol):
         """Files that trusting the folder would load, one line each."""
         ...
 
+    def close(self) -> None:
+        """End the MCP servers of the session."""
+        ...
+
     @property
     def sandboxed(self) -> bool:
         """True if commands can be sandboxed here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from agentcli.app.program import Program
 from agentcli.app.project import TRUSTED
 from agentcli.app.retention import sweep_later
 from agentcli.app.trust import is_trusted, what_it_would_load
+from agentcli.integrations.mcp.config import parsed
 from agentcli.logs import log_to
 from agentcli.paths import app_dirs
 from agentcli.providers.catalog import models
@@ -48,6 +50,10 @@ class EditorHost:
         directories = (*self._options.add_dirs, *map(str, request.directories))
         program = Program(replace(self._options, cwd=str(request.cwd), add_dirs=directories), self._env)
         program.approve, program.ask = approve, ask
+        if request.servers:
+            # The person's editor sent them: they need no approval.
+            text = json.dumps({"mcpServers": request.servers})
+            program.servers.added = [*parsed(text, "the editor", "flag").servers.values()]
         return EditorProject(program)
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
@@ -67,17 +73,17 @@ class EditorProject:
     def new(self) -> AgentSession:
         """A fresh session."""
         with self._program.preparing():
-            return _warmed(self._program.new())
+            return self._started(self._program.new())
 
     def open(self, session_id: str) -> AgentSession:
         """A stored session by its whole id."""
         with self._program.preparing():
-            return _warmed(self._program.open(self._found(session_id)))
+            return self._started(self._program.open(self._found(session_id)))
 
     def fork(self, session_id: str) -> AgentSession:
         """A copy of a session, in this folder."""
         program = self._program
-        return _warmed(program.open(program.store.fork(self._found(session_id), directory=program.cwd)))
+        return self._started(program.open(program.store.fork(self._found(session_id), directory=program.cwd)))
 
     def models(self) -> Sequence[str]:
         """The models that have a key."""
@@ -93,6 +99,10 @@ class EditorProject:
             return []
         return [str(found) for found in what_it_would_load(program.cwd)]
 
+    def close(self) -> None:
+        """End the MCP servers of the session."""
+        self._program.servers.close()
+
     @property
     def sandboxed(self) -> bool:
         """True if commands can be sandboxed here."""
@@ -104,10 +114,11 @@ class EditorProject:
             session_id, [info for info in self._program.store.list() if info.id == session_id]
         )
 
-
-def _warmed(session: AgentSession) -> AgentSession:
-    """The session, its provider's SDK being imported in the background: no prompt has come yet."""
-    warming = Timer(WARM_AFTER, warm, [session.model.kind])
-    warming.daemon = True
-    warming.start()
-    return session
+    def _started(self, session: AgentSession) -> AgentSession:
+        """The session; its servers start, and its provider's SDK is imported, in the background: no prompt has come yet."""
+        warming = Timer(WARM_AFTER, warm, [session.model.kind])
+        warming.daemon = True
+        warming.start()
+        if (servers := self._program.servers.connected()) is not None:
+            servers.start()
+        return session

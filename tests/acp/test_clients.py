@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.acp.editor import Json, script
+from tests.integrations.mcp import fake_server
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(600)]
 SDK = "agent-client-protocol==0.12.1"
@@ -98,6 +99,17 @@ def test_acpx_leads_a_named_session(node: Path, tmp_path: Path) -> None:
     acpx.run("cancel", "-s", "t")
     acpx.run("sessions", "close", "t")
     assert acpx.text == "print('ho')\n"
+
+
+def test_acpx_brings_servers_of_its_own(node: Path, tmp_path: Path) -> None:
+    call: Json = {"name": "mcp_call", "input": {"tool": "mcp__fake__echo", "arguments": {"text": "heard"}}}
+    acpx = Acpx(node, tmp_path, {"calls": [call]}, {"text": "ok"})
+    server = {"type": "stdio", "name": "fake", "command": sys.executable, "args": [fake_server.__file__], "env": []}
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": [server]}))
+    messages = acpx.messages("--mcp-config", str(config), "--approve-all", "exec", "go")
+    assert messages[-1]["result"]["stopReason"] == "end_turn"
+    assert (acpx.work / "fake.log").read_text().count("call echo") == 1
 
 
 def test_the_sdks_example_client_refuses_every_permission_and_gets_an_answer(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from acp import RequestError
 from acp.schema import (
     EmbeddedResourceContentBlock,
     ImageContentBlock,
+    McpServerStdio,
     ResourceContentBlock,
     TextContentBlock,
     TextResourceContents,
@@ -18,6 +20,7 @@ from acp.schema import (
 
 from agentcli.acp.agent import PAGE, SESSIONS
 from tests.acp.editor import Editor, Json, editing, in_loop
+from tests.integrations.mcp import fake_server
 
 EDIT: Json = {"name": "edit", "input": {"file_path": "a.py", "old_string": "hi", "new_string": "ho"}}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -248,6 +251,21 @@ async def test_commands_and_skills_of_files_are_listed_and_sent_as_prompts(tmp_p
         assert "Say hello to Ada." in editor.person.text
         [commands] = editor.person.of("available_commands_update")
         assert {"name": "greet", "description": "Greets somebody"}.items() <= commands["availableCommands"][-1].items()
+
+
+@pytest.mark.slow
+@in_loop
+async def test_servers_of_the_editor_are_started_unasked_and_end_with_the_session(tmp_path: Path) -> None:
+    call = {"name": "mcp_call", "input": {"tool": "mcp__fake__echo", "arguments": {"text": "heard"}}, "id": "c1"}
+    fake = Path(fake_server.__file__)
+    async with editing(tmp_path, {"calls": [call]}, {"text": "ok"}) as editor:
+        server = McpServerStdio(name="fake", command=sys.executable, args=[str(fake)], env=[])
+        session = await editor.connection.new_session(cwd=str(editor.work), mcp_servers=[server])
+        assert await editor.say(session.session_id, "go") == "end_turn"
+        assert "heard" in str(editor.person.of("tool_call_update")[-1])
+        await editor.connection.close_session(session_id=session.session_id)
+        [started] = [line for line in (editor.work / "fake.log").read_text().splitlines() if line.startswith("start")]
+        assert not Path(f"/proc/{started.split()[1]}").exists()
 
 
 @in_loop
