@@ -249,7 +249,7 @@ class Program(ProjectContext):
 
     def _from_elsewhere(self, info: SessionInfo) -> Sequence[str]:
         """A notice of the folder that a session comes from, if that is not this project's."""
-        if info.project_id == self.store.project_id(self.cwd):
+        if info.project_id == self.project.id and self.project.elsewhere(info) is None:
             return ()
         gone = "" if Path(info.directory).is_dir() else ", which is gone"
         return (f"This session was led in {info.directory}{gone}. It goes on in {self.cwd}.",)

@@ -13,6 +13,7 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
+from agentcli.sessions.repository import main_worktree
 from agentcli.sessions.storage.locked_file import update
 
 Kind = Literal["settings", "hooks", "servers", "skills", "commands", "agents"]
@@ -60,14 +61,18 @@ class Loadable:
 def is_trusted(folder: Path, file: Path) -> bool:
     """True if the user trusted this folder, or one above it within the same repository.
 
-    A repository inside a trusted folder is a stranger again: it may have been cloned there since. `file` is where trust is
+    A repository inside a trusted folder is a stranger again: it may have been cloned there since. A worktree is trusted as its
+    repository is. `file` is where trust is
     kept; if it cannot be read, or others may write it, nothing is trusted.
     """
     try:
         trusted = _read(file)
     except ConfigError:
         return False
-    return any(str(place) in trusted for place in _reach(_resolved(folder)))
+    reach = _reach(_resolved(folder))
+    main = main_worktree(reach[-1])
+    twin = [] if main == reach[-1] else _reach(main / _resolved(folder).relative_to(reach[-1]))
+    return any(str(place) in trusted for place in (*reach, *twin))
 
 
 def trust(folder: Path, file: Path) -> None:

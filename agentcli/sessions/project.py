@@ -21,7 +21,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.recovery import read_info
-from agentcli.sessions.repository import Repository, read_repository, root_commit
+from agentcli.sessions.repository import Repository, main_worktree, read_repository, root_commit
 from agentcli.sessions.storage.disk import DISK, Disk
 from agentcli.sessions.storage.locked_file import update
 from agentcli.sessions.storage.records import read_file
@@ -74,7 +74,19 @@ class Project:
 
     def elsewhere(self, info: SessionInfo) -> Place | None:
         """The other place that a session was led in."""
+        if info.project_id == self.here.id and not self.led_here(info):
+            top = project_root(Path(info.directory))
+            return Place(self.here.id, str(top), gone=not top.is_dir())
         return next((place for place in self.others if place.id == info.project_id), None)
+
+    def led_here(self, info: SessionInfo) -> bool:
+        """True unless a session of this repository was led in another of its worktrees."""
+        if info.project_id != self.here.id:
+            return info.project_id in self.own
+        led = Path(info.directory)
+        if led.is_dir():
+            return str(project_root(led)) == self.here.directory
+        return led.is_relative_to(self.here.directory)
 
 
 def project_root(directory: Path) -> Path:
@@ -84,8 +96,11 @@ def project_root(directory: Path) -> Path:
 
 
 def project_id(directory: Path) -> str:
-    """A readable name and a hash of the whole path: stable, safe as a file name, different for different roots."""
-    return _id(project_root(directory))
+    """A readable name and a hash of the whole path: stable, safe as a file name, different for different roots.
+
+    The worktrees of a repository have that of its main one: they come and go, and share its sessions and states of files.
+    """
+    return _id(main_worktree(project_root(directory)))
 
 
 def find_project(root: Path, directory: Path) -> Project:
@@ -94,14 +109,14 @@ def find_project(root: Path, directory: Path) -> Project:
     Reads files alone, but where only the first commit can tell: then git is asked for it, once.
     """
     top = project_root(directory)
-    here = Place(_id(top), str(top))
+    here = Place(_id(main_worktree(top)), str(top))
     repository = read_repository(top)
     if repository is None:
         return Project(here)
     commit = _remembered_commit(root / here.id, repository)
     others = [(place, held) for place, held in _places(root) if place.id != here.id]
     if commit is None and any(_only_commit_tells(repository, one) for _, held in others for one in held):
-        commit = remember(root / here.id, top).root_commit
+        commit = remember(root / here.id, main_worktree(top)).root_commit
     mine = replace(repository, root_commit=commit)
     same = [_now(place, mine) for place, held in others if any(map(mine.is_same, held))]
     return Project(here, tuple(same))
@@ -134,7 +149,7 @@ def remember_later(folder: Path, directory: Path) -> None:
     """The same in a thread of its own, which the end of the process waits for: git answers within milliseconds."""
     from threading import Thread
 
-    top = project_root(directory)
+    top = main_worktree(project_root(directory))
     if (top / ".git").exists() and _id(top) == folder.name:
         Thread(target=remember, args=(folder, top)).start()
 

@@ -62,6 +62,23 @@ def read_repository(root: Path) -> Repository | None:
     return Repository(common, _remote(_text(Path(common) / "config")))
 
 
+def main_worktree(top: Path) -> Path:
+    """The top folder of a repository's main worktree, where `top` is that of a worktree linked to it; else `top` itself.
+
+    The repository must know the worktree: anybody can write a `.git` file that names somebody else's repository.
+    """
+    git = top / ".git"
+    if not git.is_file():
+        return top
+    own = Path(os.path.realpath(top / _text(git).strip().removeprefix("gitdir:").strip()))
+    known, shared = _text(own / "gitdir").strip(), _text(own / "commondir").strip()
+    if not (known and shared) or os.path.realpath(own / known) != os.path.realpath(git):
+        return top
+    common = Path(os.path.realpath(own / shared))
+    main = common.parent
+    return main if common.name == ".git" and own.parent == common / "worktrees" and common.is_dir() else top
+
+
 def root_commit(root: Path) -> str | None:
     """The oldest first commit that HEAD descends from, as git says it; empty after `GIT_SECONDS`, None where there is none."""
     import subprocess

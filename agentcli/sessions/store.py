@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -200,9 +200,9 @@ class Store:
         """
         if isinstance(project, str):
             return self._newest((project,))
-        return self._newest(project.own) or self._newest(project.ids)
+        return self._newest(project.own, project.led_here) or self._newest(project.ids)
 
-    def _newest(self, ids: Iterable[str]) -> SessionInfo | None:
+    def _newest(self, ids: Iterable[str], wanted: Callable[[SessionInfo], bool] = lambda _: True) -> SessionInfo | None:
         folders = (folder for each in ids for folder in self._folders(each))
         by_time = sorted(((_written(folder), folder) for folder in folders), reverse=True)
         best: SessionInfo | None = None
@@ -211,7 +211,7 @@ class Store:
             if best and written < until:
                 break
             info = _info(folder)
-            if info and not is_subagent(info) and (best is None or _order(info) > _order(best)):
+            if info and not is_subagent(info) and wanted(info) and (best is None or _order(info) > _order(best)):
                 best, until = info, written - _TICK
         return best
 

@@ -43,6 +43,21 @@ def test_a_repository_inside_a_trusted_folder_is_a_stranger(project: Path, file:
     assert is_trusted(project / "vendor", file)
 
 
+def test_a_worktree_is_trusted_as_its_repository_and_one_that_it_does_not_know_is_not(
+    project: Path, file: Path, tmp_path: Path
+) -> None:
+    known = project / ".git" / "worktrees" / "tree"
+    known.mkdir(parents=True)
+    for name in ("tree", "stranger"):
+        (tmp_path / name / "src").mkdir(parents=True)
+        (tmp_path / name / ".git").write_text(f"gitdir: {known}\n")
+    (known / "gitdir").write_text(f"{tmp_path / 'tree' / '.git'}\n")
+    (known / "commondir").write_text("../..\n")
+    trust(project, file)
+    assert is_trusted(tmp_path / "tree" / "src", file)
+    assert not is_trusted(tmp_path / "stranger", file)
+
+
 def test_trust_in_a_plain_folder_does_not_spread(tmp_path: Path, file: Path) -> None:
     (tmp_path / "plain/below").mkdir(parents=True)
     trust(tmp_path / "plain", file)

@@ -111,6 +111,25 @@ def test_worktrees_are_one_project_and_each_goes_on_with_its_own(store: Store, t
     assert (place.directory, place.gone) == (str(main), False)
 
 
+def test_a_worktree_shares_the_folder_of_its_repository(store: Store, tmp_path: Path) -> None:
+    main = repository(tmp_path / "main")
+    git(main, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
+    session = started(store, tmp_path / "tree")
+    assert session.project_id == store.project_id(main)
+    assert session.directory == str(tmp_path / "tree")
+    assert len([place for place in store.root.iterdir() if place.is_dir() and place.name[0] != "."]) == 1
+
+
+def test_a_git_file_that_names_another_repository_makes_no_worktree_of_it(store: Store, tmp_path: Path) -> None:
+    main = repository(tmp_path / "main")
+    git(main, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    (stranger / ".git").write_text((tmp_path / "tree" / ".git").read_text())
+    assert store.project_id(stranger) != store.project_id(main)
+    assert store.project_id(tmp_path / "tree") == store.project_id(main)
+
+
 def test_sessions_of_a_worktree_that_was_removed_stay_with_the_repository(store: Store, tmp_path: Path) -> None:
     main = repository(tmp_path / "main")
     git(main, "worktree", "add", "-q", str(tmp_path / "feature"))
