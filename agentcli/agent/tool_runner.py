@@ -25,7 +25,7 @@ from agentcli.core.mending import mended, with_ignored
 from agentcli.core.message import Message, Part, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Body, Mode
-from agentcli.core.servers import PREFIX, TOOL, effective
+from agentcli.core.servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.tool import (
     NO_SANDBOX,
     UNKNOWN,
@@ -134,7 +134,7 @@ class ToolRunner:
         """The tool that a call means, or the reason why there is none."""
         if (tool := self.tools.get(call.name)) is not None:
             return tool
-        if call.name.startswith(PREFIX):
+        if call.name.startswith(PREFIX) or call.name in (SEARCH, CALL):
             return await self.server_tools.find(call.name)
         return no_tool(call.name, self.tools)
 

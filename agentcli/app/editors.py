@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,6 @@ from agentcli.app.program import Program
 from agentcli.app.project import TRUSTED
 from agentcli.app.retention import sweep_later
 from agentcli.app.trust import is_trusted, what_it_would_load
-from agentcli.integrations.mcp.config import parsed
 from agentcli.logs import log_to
 from agentcli.paths import app_dirs
 from agentcli.providers.catalog import models
@@ -50,10 +48,8 @@ class EditorHost:
         directories = (*self._options.add_dirs, *map(str, request.directories))
         program = Program(replace(self._options, cwd=str(request.cwd), add_dirs=directories), self._env)
         program.approve, program.ask = approve, ask
-        if request.servers:
-            # The person's editor sent them: they need no approval.
-            text = json.dumps({"mcpServers": request.servers})
-            program.servers.added = [*parsed(text, "the editor", "flag").servers.values()]
+        # The person's editor sent them: they need no approval.
+        program.servers.add(request.servers or {}, "the editor")
         return EditorProject(program)
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
@@ -119,6 +115,5 @@ class EditorProject:
         warming = Timer(WARM_AFTER, warm, [session.model.kind])
         warming.daemon = True
         warming.start()
-        if (servers := self._program.servers.connected()) is not None:
-            servers.start()
+        self._program.servers.start()
         return session

@@ -125,10 +125,9 @@ def _load_session(
     warming.start()
     if not options.no_session:
         sweep_later(program)
-    if (servers := program.servers.connected()) is not None:
-        starting = Timer(WARM_AFTER, servers.start)
-        starting.daemon = True
-        starting.start()
+    starting = Timer(WARM_AFTER, program.servers.start)
+    starting.daemon = True
+    starting.start()
     settings = program.config.ui
     check_facts(settings.status)
     return TerminalHost(program), session, settings, None if options.no_session else program.dirs.state

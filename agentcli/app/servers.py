@@ -9,7 +9,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.servers import Elicitation, ElicitedField, ServerState
 from agentcli.core.tool import Choice, Question
 from agentcli.integrations.definition import Definition
-from agentcli.integrations.mcp.config import Definitions, ServerDefinition
+from agentcli.integrations.mcp.config import Definitions, ServerDefinition, definition
 from agentcli.integrations.mcp.files import given_definitions, project_definitions, user_definitions
 
 if TYPE_CHECKING:
@@ -22,12 +22,22 @@ LOGS = "logs"
 
 
 class RunServers:
-    """The servers of a run. Those of a project need the user's approval; `added` are those that an editor brings."""
+    """The servers of a run. Those of a project need the user's approval."""
 
     def __init__(self, program: Program) -> None:
-        self.added: Sequence[ServerDefinition] = ()
+        self._added = Definitions()
         self._program = program
         self._connected: McpServers | None = None
+
+    def add(self, servers: Mapping[str, Mapping[str, Any]], source: str) -> None:
+        """Servers by name, as they stand under `mcpServers`, that an editor or another caller brings: they need no approval."""
+        for name, given in servers.items():
+            self._added += definition(name, given, source, "editor")
+
+    def start(self) -> None:
+        """Connect the servers that may be started, in the background."""
+        if (servers := self.connected()) is not None:
+            servers.start()
 
     def connected(self) -> McpServers | None:
         """The servers that may be started, as things stand now; None where none is configured. Starts nothing."""
@@ -80,7 +90,7 @@ class RunServers:
         return [*allowed.values()], [_unapproved(server) for server in refused]
 
     def _given(self) -> Definitions:
-        found = Definitions({server.name: server for server in self.added})
+        found = self._added
         for text in self._program.options.mcp_config:
             given = given_definitions(text, self._program.cwd)
             if given.problems and not given.servers:

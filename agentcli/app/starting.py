@@ -24,5 +24,6 @@ def unstarted(project: ProjectContext, *, attended: bool) -> list[str]:
     """The warnings about what was not started because nobody approved it; none where somebody is asked."""
     if attended:
         return []
-    refused = project.approvals.refused(definitions(project))
-    return [*filter(None, [not_started(refused) if project.trusted else not_read(project.cwd)])]
+    if not project.trusted:
+        return [*filter(None, [not_read(project.cwd, [server.name for server in project_servers(project)])])]
+    return [*filter(None, [not_started(project.approvals.refused(definitions(project)))])]

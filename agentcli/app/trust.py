@@ -98,13 +98,17 @@ def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
     return tuple(Loadable(kind, path, _EFFECTS[kind]) for kind, path in found if os.path.lexists(path))
 
 
-def not_read(folder: Path) -> str:
-    """The warning of a run that nobody can be asked in, about an untrusted folder whose files would start something."""
+def not_read(folder: Path, servers: Sequence[str] = ()) -> str:
+    """The warning of a run that nobody can be asked in, about an untrusted folder whose files would start something.
+
+    `servers` are the names of those that its files define.
+    """
     root = repository(folder)
     files = [safe_line(os.path.relpath(one.path, root)) for one in what_it_would_load(folder) if one.kind in _STARTS]
     if not files:
         return ""
-    return f"Hooks and servers were not read, since this folder is not trusted: {', '.join(files)}. Trust it in a session, or run with --trust."
+    named = f" (servers: {', '.join(map(safe_line, servers))})" if servers else ""
+    return f"Hooks and servers were not read, since this folder is not trusted: {', '.join(files)}{named}. Trust it in a session, or run with --trust."
 
 
 def repository(folder: Path) -> Path:

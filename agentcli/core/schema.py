@@ -81,7 +81,9 @@ def check(schema: Mapping[str, Any], value: Any, where: str = "") -> Any:
 def _check_object(schema: Mapping[str, Any], value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ToolError(f"{where or 'input'} must be an object.")
-    properties = schema.get("properties", {})
+    if "properties" not in schema:
+        return dict(value)
+    properties = schema["properties"]
     missing = [name for name in schema.get("required", []) if value.get(name) is None]
     if missing:
         described = ", ".join(_described(name, properties) for name in missing)

@@ -22,6 +22,7 @@ FAULTS = (
     "changes",  # tells of changed tools after each call
     "resources",  # offers a resource and a prompt
     "refuses-relist",  # answers the second list with an error
+    "late",  # answers nothing before there is a file `go`
     "pages",  # lists its tools on two pages
 )
 TOOLS: list[dict[str, Any]] = [
@@ -129,11 +130,13 @@ def answered(message: dict[str, Any], faults: set[str], lists: list[int]) -> Non
 
 
 def main(faults: set[str]) -> None:
-    log(f"start {os.getpid()}")
+    log(f"start {os.getpid()} {os.environ.get('FAKE_NAME', '')}".rstrip())
     if "exits" in faults:
         sys.exit("no licence found")
     if "stubborn" in faults:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while "late" in faults and not Path("go").exists():
+        time.sleep(0.01)
     lists: list[int] = []
     for line in sys.stdin.buffer:
         message = json.loads(line)

@@ -1,0 +1,241 @@
+"""Servers in a run of the whole program: what may be started, and that nothing which they do changes what was sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
+from agentcli.agent.session import AgentSession
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.app.starting import definitions
+from agentcli.core.errors import ConfigError
+from agentcli.core.message import Message, Text, ToolResult
+from agentcli.core.servers import ServerState
+from agentcli.providers.scripted.model import Reply, call, say
+from tests.integrations.mcp.running import fake, is_alive, until
+from tests.loopback.plan import Asked
+from tests.loopback.server import Loopback
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    return folder
+
+
+def options(project: Path, **more: Any) -> Options:
+    return Options(cwd=str(project), **{"trust": True, "allow": ("mcp__*",), "model": "demo", **more})
+
+
+@contextmanager
+def program(given: Options, **env: str) -> Iterator[Program]:
+    """The program with a home beside the project; its servers have ended afterwards."""
+    home = str(Path(given.cwd).parent / "home")
+    folders = {f"XDG_{kind}_HOME": f"{home}/{kind}" for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    made = Program(given, {"HOME": home, "PATH": os.environ["PATH"], **folders, **env})
+    try:
+        yield made
+    finally:
+        made.servers.close()
+
+
+def define(project: Path, file: str = ".mcp.json", **servers: Any) -> None:
+    path = project / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"mcpServers": servers}))
+
+
+def states(session: AgentSession) -> list[ServerState]:
+    asyncio.run(session.prepare(asyncio.Event()))
+    return [replace(state, instructions="") for state in session.servers]
+
+
+def test_servers_of_a_trusted_project_are_started_and_have_ended_with_the_run(project: Path) -> None:
+    define(project, one=fake())
+    with program(options(project)) as run:
+        assert states(run.new()) == [ServerState("one", "connected", tools=5, origin=".mcp.json")]
+        (pid,) = [int(line.split()[1]) for line in (project / "fake.log").read_text().splitlines()]
+        assert is_alive(pid)
+    assert not is_alive(pid)
+
+
+def test_without_trust_or_approval_no_process_exists_and_one_warning_names_them(project: Path) -> None:
+    define(project, one=fake(), two=fake())
+    for trust in (False, True):
+        with program(options(project, trust=False)) as run:
+            if trust:
+                from agentcli.app.project import TRUSTED
+                from agentcli.app.trust import trust as remember
+
+                remember(project, run.dirs.state / TRUSTED)
+            session = run.new()
+            expected = ["not approved", "not approved"] if trust else []
+            assert [state.status for state in states(session)] == expected
+            (warning,) = [note for note in session.notes if "one" in note and "two" in note]
+            assert "run with --trust" in warning
+    assert not (project / "fake.log").exists()
+
+
+def test_an_approved_server_is_started_until_its_definition_changes(project: Path) -> None:
+    from agentcli.app.project import TRUSTED
+    from agentcli.app.trust import trust
+
+    define(project, one=fake())
+    with program(options(project, trust=False)) as run:
+        trust(project, run.dirs.state / TRUSTED)
+        run.approvals.decide([(one, True) for one in definitions(run)])
+        assert [state.status for state in states(run.new())] == ["connected"]
+    define(project, one=fake("chatter"))
+    with program(options(project, trust=False)) as run:
+        assert [state.status for state in states(run.new())] == ["not approved"]
+
+
+def test_the_nearest_definition_wins_and_one_that_is_not_approved_stands_in_no_other_s_way(project: Path) -> None:
+    with program(options(project)) as run:
+        define(run.dirs.config, "mcp.json", one={"command": "user"}, two={"command": "user"})
+        define(project, ".gemini/settings.json", one={"command": "gemini"})
+        define(project, ".mcp.json", one={"command": "claude"})
+        define(project, ".agentcli/mcp.json", one={"command": "own"})
+        found = run.servers.configured().servers
+        assert {name: server.command for name, server in found.items()} == {"one": "own", "two": "user"}
+    given = options(project, trust=False, mcp_config=('{"mcpServers": {"two": {"command": "flag"}}}',))
+    with program(given) as run:
+        assert {name: server.command for name, server in run.servers.configured().servers.items()} == {
+            "one": "user",
+            "two": "flag",
+        }
+
+
+def test_a_broken_file_of_the_project_is_a_warning_and_a_broken_flag_ends_the_run(project: Path) -> None:
+    (project / ".mcp.json").write_text('{"mcpServers": {\n  "one": {"command" "x"}\n}}')
+    with program(options(project)) as run:
+        (note,) = [note for note in run.new().notes if ".mcp.json" in note]
+        assert note == ".mcp.json line 2: expected ':' — its servers are left out."
+    with program(options(project, mcp_config=("{",))) as run, pytest.raises(ConfigError, match="--mcp-config line 1"):
+        run.new()
+
+
+async def _everybody(_: ApprovalRequest) -> ApprovalResponse:
+    return ApprovalResponse("once")
+
+
+def _says(asked: Asked) -> Reply:
+    """A call where the newest prompt asks for one by `call NAME`, else a word."""
+    wanted = re.search(r"^call (\w+)", asked.last_text, re.MULTILINE)
+    return Reply((call("mcp_call", tool=wanted[1], arguments={"text": "hello"}),)) if wanted else say("Done.")
+
+
+def _head(asked: Asked) -> str:
+    body = json.loads(asked.body)
+    return json.dumps([body.get(name) for name in ("tools", "system", "systemInstruction", "system_instruction")])
+
+
+@pytest.mark.parametrize("model", ["anthropic/claude-sonnet-5", "google/gemini-3.8-flash"])
+def test_nothing_that_servers_do_changes_the_beginning_of_a_request(project: Path, model: str) -> None:
+    define(project, steady=fake("changes"), dies=fake(env={"FAKE_NAME": "dies"}), late=fake("late"))
+    with Loopback(_says) as server:
+        given = options(project, model=model, settings=("mcp.wait=0", "agent.titles=false"))
+        with program(given, **server.env) as run:
+            run.approve = _everybody
+            session = run.new()
+            asyncio.run(_closing(session, _twelve_turns(project, run, session)))
+            journal, heads = session.journal, [_head(asked) for asked in server.requests]
+        (project / ".mcp.json").unlink()
+        with program(given, **server.env) as run:
+            run.approve = _everybody
+            again = run.session_for(journal)
+            asyncio.run(_closing(again, _turn(again, "call mcp__steady__echo")))
+            resumed = [_head(asked) for asked in server.requests][len(heads) :]
+        assert len(heads) > 12
+        assert {*heads, *resumed} == {heads[0]}
+        if model.startswith("anthropic"):  # the other one caches as it likes
+            _, *later = [
+                entry.body.usage
+                for entry in journal.history.entries
+                if isinstance(entry.body, Message) and entry.body.usage
+            ]
+            assert sum(usage.cache_read for usage in later) / sum(usage.prompt for usage in later) >= 0.97
+        outputs = [entry.body.output for entry in journal.history.entries if isinstance(entry.body, ToolResult)]
+        assert outputs[:3] == ["hello", "hello", "hello"]
+        assert len(outputs) == 4
+        assert outputs[-1].endswith("there is no tool mcp__steady__echo.")
+        reminders = "\n".join(
+            part.text
+            for entry in journal.history.entries
+            if isinstance(entry.body, Message)
+            for part in entry.body.parts
+            if isinstance(part, Text) and part.synthetic
+        )
+        assert "Server late is connected, 5 tools." in reminders
+        assert "Server dies has ended" in reminders
+        assert "Server steady has changed its tools. new: mcp__steady__new" in reminders
+
+
+async def _twelve_turns(project: Path, run: Program, session: AgentSession) -> None:
+    servers = run.servers.connected()
+    assert servers is not None
+    servers.start()
+
+    def status(name: str) -> str:
+        return next(state.status for state in servers.states() if state.name == name)
+
+    await until(lambda: status("steady") == status("dies") == "connected")
+    for turn in range(12):
+        match turn:
+            case 2:
+                (project / "go").touch()
+                await until(lambda: status("late") == "connected")
+            case 4:
+                tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "new")]
+                (project / "tools.json").write_text(json.dumps(tools))
+            case 6:
+                await until(lambda: any("changed its tools" in line for line in servers.changes()))
+                _kill(project, "dies")
+                await until(lambda: any("dies has ended" in line for line in servers.changes()))
+        name = {3: "late", 5: "steady", 8: "dies"}.get(turn)
+        await _turn(session, f"call mcp__{name}__echo" if name else f"Prompt {turn}.")
+
+
+async def _closing(session: AgentSession, work: Coroutine[Any, Any, None]) -> None:
+    """Do this, then close the connections to the model."""
+    try:
+        await work
+    finally:
+        await session.conversation.model.close()  # type: ignore[attr-defined]
+
+
+async def _turn(session: AgentSession, text: str) -> None:
+    async for _ in session.turn(Prompt(text), asyncio.Event()):
+        pass
+
+
+def _kill(project: Path, name: str) -> None:
+    pids = [line.split()[1:] for line in (project / "fake.log").read_text().splitlines() if line.startswith("start")]
+    for pid, *of in pids:
+        if of == [name]:
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def test_a_server_that_hangs_keeps_nobody_waiting(project: Path) -> None:
+    define(project, hangs=fake("silent"))
+    with program(options(project, settings=("mcp.wait=0",))) as run:
+        run.approve = _everybody
+        began = time.monotonic()
+        session = run.new()
+        asyncio.run(_turn(session, "hi"))
+        assert [state.status for state in session.servers] == ["connecting"]
+        assert time.monotonic() - began < 60
