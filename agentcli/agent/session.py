@@ -40,6 +40,8 @@ from agentcli.sessions.checkpoints.undo import rewind_to_redo
 from agentcli.sessions.info import name_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.context.compaction.handover import Handover
 
 
@@ -55,8 +57,8 @@ class AgentSession:
         self.for_people = frozenset(name for name, traits in setup.traits.items() if traits.for_people)
         self.tools: Sequence[Tool] = setup.tools
         self.sandbox = setup.sandbox
-        self.instructions = setup.instructions
-        """The instruction files in force with their size in tokens."""
+        self.standing = setup.reread()
+        """The instruction files in force."""
         self.notes: Sequence[str] = [*lost(journal), *setup.notes, *filter(None, [setup.unattended(for_person, mode)])]
         """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self._setup = setup
@@ -119,7 +121,7 @@ class AgentSession:
         self.extensions.grant(prompt.grants)
         came = await self.extensions.refresh()
         unattended = self._setup.unattended(for_model, self.mode)
-        changed = changed_instructions(self._setup, self.history.system)
+        changed = changed_instructions(self.standing.text, self.history.system)
         catalogue = self._runner.server_tools.catalogue(self._setup.mcp.catalogue_tokens)
         self.conversation.announce(self.mode, self._setup.today(), unattended, changed, came, catalogue)
         prepare = getattr(self.conversation.model, "prepare", None)
@@ -307,6 +309,20 @@ class AgentSession:
     def background(self) -> bool:
         """Send the running command to the background; false when none runs."""
         return self.jobs.send_away()
+
+    @property
+    def instructions(self) -> Sequence[tuple[Path, int]]:
+        """The instruction files in force with their size in tokens."""
+        return self.standing.files
+
+    def reread_instructions(self) -> None:
+        """Read the instruction files again; the next prompt tells the model of what has changed."""
+        self.standing = self._setup.reread()
+
+    @property
+    def nested_instructions(self) -> Sequence[str]:
+        """The instruction files further down that calls have brought into the view."""
+        return self._runner.nested_instructions
 
     async def end(self, reason: str) -> None:
         """Run the hooks of the session's end, then close it."""

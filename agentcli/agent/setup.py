@@ -47,6 +47,18 @@ class Sandboxes:
 
 
 @dataclass(frozen=True, slots=True)
+class StandingInstructions:
+    """The instruction files in force: each with its size in tokens, their text as a system prompt has it, and notes."""
+
+    files: Sequence[tuple[Path, int]] = ()
+    text: str = ""
+    notes: Sequence[str] = ()
+    """What was not imported, and why."""
+    imported: Mapping[Path, Path] = field(default_factory=dict)
+    """The files that another one imports, each with that one."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionSetup:
     """Dependencies and settings of a session, from the composition root: tools, models, approvers."""
 
@@ -74,9 +86,10 @@ class SessionSetup:
     """The hooks of files, besides those of the configuration."""
     subagent: Subagent | None = None
     """The identity that hooks get of it, where this is a subagent."""
-    instructions: Sequence[tuple[Path, int]] = ()
-    standing: str = ""
-    """The text of the instruction files, as it stands in the system prompt of a session that begins now."""
+    reread: Callable[[], StandingInstructions] = lambda: StandingInstructions()
+    """Reads the instruction files as they are now."""
+    trusted: bool = False
+    """True if the user trusts the folder: its instruction files further down are brought by the calls that touch them."""
     attended: bool = True
     """False where nobody is there to allow a call."""
     sandboxes: Callable[[Mode], Sandboxes] = lambda _: Sandboxes()
@@ -114,16 +127,16 @@ class SessionSetup:
         return "" if self.attended else text(mode, sandboxed=self.workspace.sandboxed, rules=bool(self.rules.allow))
 
 
-def changed_instructions(setup: SessionSetup, recorded: Sequence[str]) -> str:
+def changed_instructions(standing: str, recorded: Sequence[str]) -> str:
     """A reminder of the instruction files as they are now, where a session began with others; empty where it did not."""
     block = next((block for block in recorded if block.startswith(INSTRUCTIONS)), "")
     # Only the texts are compared: the lines above them are this program's own.
     then = block[block.find("\n\n") + 2 :] if block else ""
-    if not recorded or then == setup.standing:
+    if not recorded or then == standing:
         return ""
-    if not setup.standing:
+    if not standing:
         return "The instruction files that this session began with are gone: what they say no longer holds."
-    return f"The instruction files have changed since this session began. Only this holds now:\n\n{setup.standing}"
+    return f"The instruction files have changed since this session began. Only this holds now:\n\n{standing}"
 
 
 def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = ()) -> Settings:

@@ -12,6 +12,7 @@ from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.hooks.configured import configured
 from agentcli.agent.hooks.opinion import Opinion, opinion_of, with_hook_output
 from agentcli.agent.hooks.session_hooks import HookPlace, Outcome, SessionHooks
+from agentcli.agent.nested import NestedInstructions
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.agent.seen_files import seen_files, seen_in
 from agentcli.agent.server_tools import ServerTools
@@ -80,6 +81,9 @@ class ToolRunner:
         self.ended_by_hook = ""
         """The reason why a hook ends the turn, where one does."""
         self._added: dict[str, str] = {}
+        self._nested = (
+            NestedInstructions(journal, setup.workspace.cwd, setup.workspace.resolved_roots) if setup.trusted else None
+        )
         self._setup = setup
         self._calls: dict[str, ToolCall] = {}
         self._sent: dict[str, str] = {}
@@ -120,6 +124,11 @@ class ToolRunner:
         self.checkpointer = (
             Checkpointer(makes, self.record, self.ctx.printed.put_nowait, self.ctx.cwd) if makes else setup.checkpointer
         )
+
+    @property
+    def nested_instructions(self) -> Sequence[str]:
+        """The instruction files that results in the view have brought."""
+        return self._nested.in_view() if self._nested is not None else ()
 
     @property
     def printed(self) -> asyncio.Queue[Event]:
@@ -167,6 +176,8 @@ class ToolRunner:
         """The result of a call once its hooks have run; an interrupt ends them and leaves the result as it is."""
         if added := self._added.pop(call.call_id, ""):
             result = replace(result, output=f"{result.output}\n{wrap('pre-tool-use-hook', added)}".lstrip("\n"))
+        if self._nested is not None and (permit := self._permits.get(call.call_id)) is not None:
+            result = self._nested.added(result, permit.path, self._traits_of(call))
         if result.status == "interrupted":
             return result
         try:

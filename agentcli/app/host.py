@@ -17,6 +17,8 @@ from agentcli.sessions.session import Session
 from agentcli.ui.host import Setting, Topic
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.context.compaction.handover import Handover
     from agentcli.integrations.definition import Definition
 
@@ -121,6 +123,10 @@ class TerminalHost:
         trust(program.cwd, program.dirs.state / TRUSTED)
         program.reload()
         return self._reopened(session, "The folder is trusted from now on; start agentcli again to load its settings.")
+
+    def own_instructions(self) -> Path:
+        """The instruction file of the user, for all projects."""
+        return self._program.dirs.config / "AGENTS.md"
 
     def undecided(self, session: AgentSession, *, declined: bool = False) -> Sequence[Definition]:
         """The hooks, servers and plugins of the trusted folder that nobody has answered about yet, or that were `declined`."""

@@ -15,7 +15,7 @@ from agentcli.agent.extensions.turn import keeps_model
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
 from agentcli.agent.report import lifetime
 from agentcli.agent.session import AgentSession
-from agentcli.agent.setup import SessionSetup
+from agentcli.agent.setup import SessionSetup, StandingInstructions
 from agentcli.agent.spending import RunLimits
 from agentcli.app.hooks import loaded
 from agentcli.app.keys import KeyStore, with_keys
@@ -36,7 +36,7 @@ from agentcli.core.record import MODES, Mode, Settings
 from agentcli.core.tool import Question, Tool
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import catalogue
-from agentcli.integrations.instructions import Instructions, instructions
+from agentcli.integrations.instructions import Instructions, InstructionSet, instruction_set
 from agentcli.providers import figures, gate
 from agentcli.providers.memory import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
@@ -247,6 +247,21 @@ class Program(ProjectContext):
             configured = Models(self.config, self.given_env).providers
             self.env = with_keys(self.given_env, {**BUILT_IN, **configured}, stored)
 
+    def instruction_files(self) -> InstructionSet:
+        """The instruction files in force, read now."""
+        limit, home = self.config.agent.instruction_bytes, Path(self.env.get("HOME") or Path.home())
+        return instruction_set(self.cwd, self.dirs.config, home, trusted=self.trusted, limit=limit)
+
+    def _standing(self) -> StandingInstructions:
+        counter = TokenCounter(self._estimator(self.config.context.policy))
+        found = self.instruction_files()
+        return StandingInstructions(
+            [(file.path, counter.text(file.text)) for file in found.files],
+            standing(found.files),
+            found.notes,
+            {file.path: file.imported_by for file in found.files if file.imported_by is not None},
+        )
+
     def _from_elsewhere(self, info: SessionInfo) -> Sequence[str]:
         """A notice of the folder that a session comes from, if that is not this project's."""
         if info.project_id == self.project.id and self.project.elsewhere(info) is None:
@@ -256,8 +271,7 @@ class Program(ProjectContext):
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
-        files = instructions(self.cwd, self.dirs.config, config.agent.instruction_bytes)
-        counts = TokenCounter(self._estimator(config.context.policy))
+        files = self.instruction_files().files
         hooks = loaded(self)
         servers = self.servers.connected()
         return SessionSetup(
@@ -286,8 +300,8 @@ class Program(ProjectContext):
             attended=self.approve is not nobody,
             ask=self.ask,
             save_rule=workspace_policy.save_rule,
-            instructions=[(file.path, counts.text(file.text)) for file in files],
-            standing=standing(files),
+            reread=self._standing,
+            trusted=self.trusted,
             system_of=lambda text, model, mode: self.system_prompt(files, model, mode, text),
             extensions=self.look_for_extensions,
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.integrations.imports import Imports
 
-NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md")
 """In each folder the first of these that exists counts, the others are ignored."""
+LOCAL_NAMES = ("AGENTS.local.md", "CLAUDE.local.md")
+"""Files of one person beside those of the project; they count in trusted folders, all that exist."""
 
 MAX_BYTES = 100_000
 
@@ -20,6 +23,16 @@ class Instructions:
     path: Path
     text: str
     cut: bool = False
+    imported_by: Path | None = None
+    """The instruction file that imports it, where one does."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionSet:
+    """The instruction files in force, each followed by its imports, and notes about what was left out."""
+
+    files: tuple[Instructions, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def instructions(cwd: Path, config: Path, limit: int = MAX_BYTES, names: Sequence[str] = NAMES) -> list[Instructions]:
@@ -27,9 +40,30 @@ def instructions(cwd: Path, config: Path, limit: int = MAX_BYTES, names: Sequenc
 
     A link in a repository that leads out of it is passed over: a stranger's repository must not send the user's files to a model.
     """
-    below = list(folders(cwd))
-    own = [_first(config, limit, names, None)]
-    found = (*own, *(_first(folder, limit, names, below[0].resolve()) for folder in below))
+    return [*_own(config, limit, names), *_of_project(cwd, limit, names, trusted=False)]
+
+
+def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit: int = MAX_BYTES) -> InstructionSet:
+    """The same with imports; those of a project, and its local files, only where its folder is trusted."""
+    root = next(iter(folders(cwd))).resolve()
+    files: list[Instructions] = []
+    notes: list[str] = []
+    inner = home.resolve(), config.resolve()
+    for own in _own(config, limit, NAMES):
+        imports = Imports(home, lambda path: any(path.is_relative_to(place) for place in inner))
+        files += _with_imports(own, imports)
+        notes += imports.notes
+    for theirs in _of_project(cwd, limit, NAMES, trusted=trusted):
+        imports = Imports(home, lambda path: path.is_relative_to(root))
+        files += _with_imports(theirs, imports) if trusted else [theirs]
+        notes += imports.notes
+    notes += [f"{file.path} is longer than {limit:,} bytes: the rest is left out." for file in files if file.cut]
+    return InstructionSet(tuple(_each_once(files)), tuple(notes))
+
+
+def beneath(folder: Path, within: Path, limit: int) -> list[Instructions]:
+    """The instruction files of one folder further down, imports left as they are written."""
+    found = [_first(folder, limit, NAMES, within), *(_first(folder, limit, [name], within) for name in LOCAL_NAMES)]
     return [file for file in found if file is not None]
 
 
@@ -38,6 +72,34 @@ def folders(cwd: Path) -> Iterator[Path]:
     above = (cwd, *cwd.parents)
     root = next((folder for folder in above if (folder / ".git").exists()), cwd)
     return reversed([folder for folder in above if folder == root or root in folder.parents])
+
+
+def _own(config: Path, limit: int, names: Sequence[str]) -> list[Instructions]:
+    found = _first(config, limit, names, None)
+    return [] if found is None else [found]
+
+
+def _of_project(cwd: Path, limit: int, names: Sequence[str], *, trusted: bool) -> list[Instructions]:
+    below = list(folders(cwd))
+    root = below[0].resolve()
+    found: list[Instructions | None] = []
+    for folder in below:
+        found.append(_first(folder, limit, names, root))
+        found += [_first(folder, limit, [name], root) for name in LOCAL_NAMES if trusted]
+    return [file for file in found if file is not None]
+
+
+def _with_imports(file: Instructions, imports: Imports) -> list[Instructions]:
+    found = imports.of(file.path, file.text)
+    return [file, *(Instructions(path, text, imported_by=file.path) for path, text in found)]
+
+
+def _each_once(files: Sequence[Instructions]) -> Iterator[Instructions]:
+    known: set[Path] = set()
+    for file in files:
+        if file.path.resolve() not in known:
+            known.add(file.path.resolve())
+            yield file
 
 
 def _first(folder: Path, limit: int, names: Sequence[str], within: Path | None) -> Instructions | None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from agentcli.core.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.agent.session import AgentSession
     from agentcli.context.compaction.handover import Handover
     from agentcli.core.model import ModelSpec
@@ -83,6 +85,10 @@ class Host(Protocol):
 
     def trust(self, session: AgentSession) -> AgentSession:
         """Record the user's trust in the folder; returns the session with its files loaded."""
+        ...
+
+    def own_instructions(self) -> Path:
+        """The instruction file of the user, for all projects."""
         ...
 
     def undecided(self, session: AgentSession, *, declined: bool = False) -> Sequence[Definition]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
-from agentcli.agent.setup import INSTRUCTIONS, changed_instructions
+from agentcli.agent.setup import INSTRUCTIONS, StandingInstructions, changed_instructions
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import say as reply
@@ -46,13 +46,13 @@ def test_the_date_is_told_once_a_day_and_again_after_a_compaction(tmp_path: Path
 
 def test_changed_instructions_are_told_to_a_session_that_began_with_others(tmp_path: Path) -> None:
     session = open_session(tmp_path, lambda _: reply("ok"))
-    setup = replace(session._setup, standing="## AGENTS.md\nUse tabs.")
+    now = "## AGENTS.md\nUse tabs."
     began = ("base", f"{INSTRUCTIONS}\nhead\n\n## AGENTS.md\nUse blanks.")
-    assert "Use tabs." in changed_instructions(setup, began)
-    assert changed_instructions(setup, ("base", f"{INSTRUCTIONS}\nother head\n\n## AGENTS.md\nUse tabs.")) == ""
-    assert "are gone" in changed_instructions(replace(setup, standing=""), began)
-    assert changed_instructions(replace(setup, standing=""), ("base",)) == ""
-    session._setup = setup
+    assert "Use tabs." in changed_instructions(now, began)
+    assert changed_instructions(now, ("base", f"{INSTRUCTIONS}\nother head\n\n## AGENTS.md\nUse tabs.")) == ""
+    assert "are gone" in changed_instructions("", began)
+    assert changed_instructions("", ("base",)) == ""
+    session.standing = StandingInstructions(text=now)
     reminders = say(session, "one")
     assert any("Use tabs." in text for text in reminders)
     assert say(session, "two") == []

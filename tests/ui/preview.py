@@ -454,6 +454,9 @@ class ScriptedHost:
     def trust(self, session: Any) -> ScriptedSession:
         return self.new()
 
+    def own_instructions(self) -> Path:
+        return Path("AGENTS.md")
+
     def undecided(self, session: Any, *, declined: bool = False) -> Sequence[Definition]:
         return []
 

@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.near import NEAREST, did_you_mean, near_names
-from agentcli.ui.commands import changes, context, extensions, files, hooks, model, program, reports, sessions, settings
+from agentcli.ui.commands import (
+    changes,
+    context,
+    extensions,
+    files,
+    hooks,
+    memory,
+    model,
+    program,
+    reports,
+    sessions,
+    settings,
+)
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
 from agentcli.ui.input.completion import CommandCompletion
@@ -91,7 +103,7 @@ _IN_ORDER = (
     reports.cache,
     program.stats,
     program.budget,
-    reports.memory,
+    memory.memory,
     files.init,
     changes.diff_,
     changes.review,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from agentcli.core.errors import InputError, UsageError
+from agentcli.core.errors import UsageError
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.render.frame import Item
 from agentcli.ui.render.past_messages import newest_answer
 from agentcli.ui.render.scrollback import todo_lines
 
@@ -26,38 +25,6 @@ async def todo(context: CommandContext, _: str) -> None:
 async def cost(context: CommandContext, _: str) -> None:
     """Show the cost of this session: /cost"""
     context.say(*context.session.report.costs())
-
-
-@command(arguments=lambda context: [Item("add ", "add a line to AGENTS.md")])
-async def memory(context: CommandContext, argument: str) -> None:
-    """Show the instruction files in force, or add to the project's: /memory [add TEXT]
-
-    TEXT becomes a line of the AGENTS.md in the session's folder; every later session begins with it.
-    """
-    word, _, text = argument.partition(" ")
-    if word == "add" and text.strip():
-        await _add_to_memory(context, text.strip())
-        return
-    if argument:
-        raise UsageError("Use /memory, or /memory add TEXT.")
-    files = context.session.instructions
-    if not files:
-        context.say("No instruction files (AGENTS.md, CLAUDE.md, GEMINI.md) found. /init writes an AGENTS.md.")
-        return
-    context.say(*(f"{path}  ({tokens:,} tokens)" for path, tokens in files))
-
-
-async def _add_to_memory(context: CommandContext, text: str) -> None:
-    file = context.session.cwd / "AGENTS.md"
-    if not await context.confirm(f"Add this line to {file}?", [f"- {text}"]):
-        return
-    try:
-        before = file.read_text(encoding="utf-8") if file.exists() else ""
-        gap = "" if not before or before.endswith("\n") else "\n"
-        file.write_text(f"{before}{gap}- {text}\n", encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be written: {error}. Write the line there yourself.") from error
-    context.say(f"Added to {file}. Sessions that begin from now on know it.")
 
 
 @command(at_once=True)

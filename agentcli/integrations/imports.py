@@ -1,0 +1,96 @@
+"""Imports of instruction files: `@path` at the start of a line or behind a blank, outside of code."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from agentcli.core.sanitise import safe_line
+
+DEPTH = 5
+"""Imports of imports that are followed."""
+TOTAL_BYTES = 100_000
+"""Bytes of all imports of one file together."""
+_FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
+_SPAN = re.compile(r"(`+).+?\1")
+_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?[^\s@`]+)")
+
+
+def imported_names(text: str) -> list[str]:
+    """The paths that a text imports, in their order, each once."""
+    found: dict[str, None] = {}
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1][:3]
+        elif mark and fence and mark[1].startswith(fence):
+            fence = ""
+        elif not fence:
+            for name in _IMPORT.findall(_SPAN.sub(" ", line)):
+                found[name.rstrip(".,;:!?)\"'")] = None
+    return [name for name in found if name]
+
+
+class Imports:
+    """Follows the imports of one instruction file. `allowed` says whether a resolved path may be read."""
+
+    def __init__(self, home: Path, allowed: Callable[[Path], bool], limit: int = TOTAL_BYTES) -> None:
+        self._home, self._allowed, self._left = home, allowed, limit
+        self.notes: list[str] = []
+        """What was left as it is written, and why."""
+
+    def of(self, file: Path, text: str) -> Iterator[tuple[Path, str]]:
+        """The imported files with their texts, each behind the one that imports it."""
+        yield from self._of(file, text, (file.resolve(),), {file.resolve()})
+
+    def _of(self, file: Path, text: str, chain: tuple[Path, ...], known: set[Path]) -> Iterator[tuple[Path, str]]:
+        for name in imported_names(text):
+            target = self._target(file, name)
+            if target is None:
+                continue
+            if target in chain:
+                self._note(file, name, "it imports itself")
+            elif target in known:
+                continue
+            elif len(chain) > DEPTH:
+                self._note(file, name, f"it lies more than {DEPTH} imports deep")
+            elif (inner := self._read(file, name, target)) is not None:
+                known.add(target)
+                yield target, inner
+                yield from self._of(target, inner, (*chain, target), known)
+
+    def _target(self, file: Path, name: str) -> Path | None:
+        """The file that a name means; None for one that is none, or that may not be read."""
+        path = self._home / name[2:] if name.startswith("~/") else file.parent / name
+        try:
+            target = Path(os.path.realpath(path))
+            there = target.is_file()
+        except (OSError, ValueError):
+            return None
+        if not there:
+            if "/" in name or re.search(r"\.\w{1,5}$", name):  # a mention such as @alice is no import
+                self._note(file, name, "there is no such file")
+            return None
+        if not self._allowed(target):
+            self._note(file, name, "it lies outside")
+            return None
+        return target
+
+    def _read(self, file: Path, name: str, target: Path) -> str | None:
+        try:
+            with target.open("rb") as stream:
+                data = stream.read(self._left + 1)
+        except OSError as error:
+            self._note(file, name, str(error.strerror))
+            return None
+        if len(data) > self._left:
+            self._note(file, name, f"imports may have {TOTAL_BYTES:,} bytes together")
+            return None
+        self._left -= len(data)
+        return data.decode("utf-8", errors="ignore").strip()
+
+    def _note(self, file: Path, name: str, why: str) -> None:
+        self.notes.append(safe_line(f"{file}: @{name} is not imported: {why}."))

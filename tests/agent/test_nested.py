@@ -1,0 +1,102 @@
+"""Instruction files further down reach the model with the call that touches their folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.core.model import Request
+from agentcli.core.record import Prune
+from agentcli.providers.scripted.model import Reply, call, say
+from tests.agent.open_session import open_session, results, say_to
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for folder, text in (("a", "rules of a"), ("a/b", "rules of b"), ("c", "rules of c")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "AGENTS.md").write_text(text)
+        (tmp_path / folder / "x.py").write_text("x = 1\n")
+    (tmp_path / "AGENTS.md").write_text("rules of all")
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def working(project: Path, *calls: Any, trusted: bool = True) -> tuple[Any, list[Request]]:
+    requests: list[Request] = []
+    left = [say("", one) for one in calls]
+
+    def model(request: Request) -> Reply:
+        requests.append(request)
+        return left.pop(0) if left else say("done")
+
+    session = open_session(project, model, mode="yolo", trusted=trusted)
+    say_to(session, "go")
+    return session, requests
+
+
+def test_the_files_between_the_root_and_a_read_file_come_once_outermost_first(project: Path) -> None:
+    reads = [call("read", file_path=name) for name in ("a/b/x.py", "a/x.py", "x.py", "c/x.py")]
+    session, requests = working(project, *reads)
+    first, second, _, fourth = results(session)
+    assert first.output.endswith(
+        f'<instructions path="{project}/a/AGENTS.md">\nrules of a\n</instructions>\n'
+        f'<instructions path="{project}/a/b/AGENTS.md">\nrules of b\n</instructions>'
+    )
+    assert first.metadata["instructions"] == [f"{project}/a/AGENTS.md", f"{project}/a/b/AGENTS.md"]
+    assert "instructions" not in second.metadata
+    assert "rules of c" in fourth.output
+    assert "rules of all" not in first.output
+    assert len({request.system for request in requests}) == 1
+    assert list(session.nested_instructions) == [f"{project}/{name}/AGENTS.md" for name in ("a", "a/b", "c")]
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [
+        call("list", path="a"),
+        call("grep", pattern="x", path="a"),
+        call("glob", pattern="*.py", path="a"),
+        call("write", file_path="a/new.py", content="x"),
+    ],
+)
+def test_every_tool_that_takes_a_path_touches_its_folder(project: Path, touch: Any) -> None:
+    session, _ = working(project, touch)
+    assert "rules of a" in results(session)[0].output
+    assert "rules of b" not in results(session)[0].output
+
+
+def test_nothing_comes_in_a_folder_that_is_not_trusted(project: Path) -> None:
+    session, _ = working(project, call("read", file_path="a/x.py"), trusted=False)
+    assert "rules" not in results(session)[0].output
+
+
+def test_ignored_folders_and_links_out_are_passed_over(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (project / ".gitignore").write_text("c/\n")
+    secret = tmp_path_factory.mktemp("outside") / "secret"
+    secret.write_text("a secret")
+    (project / "a/AGENTS.md").unlink()
+    (project / "a/AGENTS.md").symlink_to(secret)
+    session, _ = working(project, call("read", file_path="a/x.py"), call("read", file_path="c/x.py"))
+    assert "instructions" not in "".join(result.output for result in results(session))
+
+
+def test_a_file_that_left_the_view_comes_again(project: Path) -> None:
+    session, _ = working(project, call("read", file_path="a/x.py"))
+    (first,) = results(session)
+    session.journal.append(Prune((first.call_id,), 100, "test"))
+    assert list(session.nested_instructions) == []
+    runner = session.conversation.runner
+    added = runner._nested.added(first, project / "a/x.py", runner._traits_of(call("read", file_path="a/x.py")))
+    assert added.output.count("rules of a") == 2
+
+
+def test_long_files_are_cut_and_all_together_have_a_limit(project: Path) -> None:
+    for name in "defgh":
+        (project / name).mkdir()
+        (project / name / "AGENTS.md").write_text("y" * 10_000_000)
+    session, _ = working(project, *(call("list", path=name) for name in "defgh"))
+    sizes = [result.output.count("y" * 100) for result in results(session)]
+    assert sizes == [160, 160, 160, 0, 0]
