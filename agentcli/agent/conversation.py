@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import date
 
 from agentcli.agent.compaction.compactor import Compactor
@@ -15,6 +15,7 @@ from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import BudgetGuard, RunLimits
+from agentcli.agent.streams import until_interrupted
 from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.budget import Spent
 from agentcli.core.errors import AgentError, LimitReached, ModelError
@@ -70,6 +71,8 @@ class Conversation:
         self.hooked = TurnHooks(self)
         self.steps = 0
         self.pending: list[Part] = []
+        self.background: Callable[[], Awaitable[bool]] | None = None
+        """Waits for work in the background before a turn ends; None where it is told at a later one."""
         self._announced: Mode = "ask"
         self._unattended = ""
         self._servers = False
@@ -86,6 +89,12 @@ class Conversation:
     def steered(self) -> bool:
         """True if the user has added something that the model has not seen."""
         return bool(self._steering)
+
+    async def waited_for_background(self, interrupt: asyncio.Event) -> bool:
+        """Wait for work in the background, where nobody will ask for it later; true if the model has something to hear then."""
+        if self.background is None or interrupt.is_set():
+            return False
+        return bool(await until_interrupted(interrupt, self.background()))
 
     def record(self, body: Body) -> Recorded:
         """Save a record. It is durable when this returns; if the disk fails, `news` will say so."""

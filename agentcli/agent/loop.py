@@ -69,6 +69,8 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
         if flaw is None or conversation.steered:
             asked_again.clear()
         if flaw is None and not (reply.calls or conversation.steered):
+            if await conversation.waited_for_background(interrupt):
+                continue
             held = await conversation.hooked.stop(reply.text, interrupt)
             for event in held.events:
                 yield event

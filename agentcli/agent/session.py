@@ -88,6 +88,8 @@ class AgentSession:
         self.jobs = self._runner.jobs
         self.hooks = self._runner.hooks
         self.conversation: Conversation = self._conversation(model, mode)
+        if setup.depth or not setup.attended:
+            self.conversation.background = self._subagents.wait_for_background
         self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, opened_at)
         self._titles = TitleWriter(setup.summariser, setup.agent.titles)
         self._unknown_reported: set[str] = set()

@@ -104,6 +104,8 @@ class SessionSetup:
     """Takes the states of files for a subagent: its parent's, so that what it did is taken back there."""
     child: Callable[[Journal], Journal] = lambda _: MemorySession()
     """A new session for a subagent of this one."""
+    reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
+    """The session of a former subagent of a session, by its id, to go on with; None where there is none of that id."""
     above: Callable[[], tuple[Spent, Spent]] | None = None
     """Spending of the parent's session and task besides, where this is a subagent."""
     sandbox: str = ""

@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from agentcli.agent.conversation import Conversation
+from agentcli.agent.errand import Errand, Former, ends_or_is_sent_away, outcome
 from agentcli.agent.extensions.kinds import kind_named, model_for, reaches_servers, settings_for, tools_for
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
-from agentcli.agent.report import changes
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.spending import RunLimits
 from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.budget import Spent
 from agentcli.core.errors import ToolError
-from agentcli.core.event import (
-    Event,
-    Noticed,
-    PermissionDecided,
-    Retrying,
-    ToolProgress,
-    ToolStarted,
-    TurnEnded,
-    UsageReported,
-    Waiting,
-    Warned,
-)
+from agentcli.core.event import Event, TurnEnded, Warned
 from agentcli.core.history import History, answered
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
-from agentcli.core.subagent_result import FILES, spending
-from agentcli.core.tool import Tool, ToolOutput
+from agentcli.core.tool import Delegation, Tool, ToolOutput
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import listing_only
 from agentcli.resources import prompt
+from agentcli.tools.jobs import Fresh, Job
+from agentcli.tools.lib.output_buffer import OutputBuffer
 
 
 class Child(Protocol):
@@ -80,21 +71,45 @@ class Subagents:
         self._opened = 0
         self._slots = asyncio.Semaphore(max(1, setup.agent.subagents_at_once))
         self._asking = asyncio.Lock()
-        self._sent: dict[str, Journal] = {}
+        self._sent: dict[str, Errand] = {}
+        self._kept: dict[str, Journal] = {}
+        self._background: list[Job] = []
 
-    async def delegate(self, call_id: str, description: str, task: str, kind: str) -> ToolOutput:
-        """Have a subagent do this and report. Raises ToolError for a kind that does not exist.
+    async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
+        """Have a subagent do this and report. Raises ToolError for a kind, or a former subagent, that does not exist.
 
-        When it is cancelled the subagent is interrupted, and what it has said so far is the report.
+        When it is cancelled the subagent is interrupted, and what it has said so far is the report. In the background it is a
+        job, as it is when the user sends it there.
         """
-        wanted = kind_named(kind, self._parent_extensions().found.agents)
+        former = self._former(work.resume) if work.resume else None
+        kind = kind_named(work.agent or (former.kind if former else ""), self._parent_extensions().found.agents)
         if self._opened >= AGENTS:
             raise ToolError(f"This session has had {AGENTS} subagents, which is the most. Do it yourself.")
         self._opened += 1
+        errand = Errand(call_id, work, kind, former.journal if former else None, self._runner.ctx.printed.put_nowait)
+        working = asyncio.create_task(self._run(errand))
+        with self._runner.jobs.watched() as away:
+            if work.background or kind.background:
+                away.set()
+            await ends_or_is_sent_away(working, away)
+        if away.is_set() and not working.done():
+            return self._as_job(errand, working)
+        return await working
+
+    async def wait_for_background(self) -> bool:
+        """Wait until a subagent in the background has ended; false where none runs."""
+        running = {job.task for job in self._background if job.task is not None and not job.task.done()}
+        if running:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        return bool(running)
+
+    async def _run(self, errand: Errand) -> ToolOutput:
+        """One subagent from its start to its report."""
         async with self._slots:
-            child = self._open(call_id, description, wanted)
+            child = self._open(errand)
+            errand.began(child.journal)
             interrupt = asyncio.Event()
-            working = asyncio.create_task(self._work(child, call_id, task, wanted, interrupt))
+            working = asyncio.create_task(self._work(child, errand, interrupt))
             try:
                 ended = await asyncio.shield(working)
             except asyncio.CancelledError:
@@ -102,18 +117,53 @@ class Subagents:
                 ended = await working
             finally:
                 child.close()
-        return _outcome(child, ended)
+        return outcome(child, ended, errand)
 
-    def _open(self, call_id: str, description: str, kind: AgentKind) -> Child:
+    def _as_job(self, errand: Errand, working: asyncio.Task[ToolOutput]) -> ToolOutput:
+        """The answer about a subagent that goes on in the background, as a job whose output is its report."""
+        jobs, limits = self._runner.jobs, self._setup.limits
+        capture = OutputBuffer(limits, lambda text: self._runner.ctx.keep_output(errand.call_id, text))
+        name = f"agent {errand.kind.name}: {errand.work.description}"
+        job = jobs.adopt(name, capture, asyncio.create_task(errand.ended(working)), time.monotonic())
+        errand.goes_on_as(job, Fresh(job, limits.bash_output))
+        self._background.append(job)
+        return ToolOutput(
+            f"The subagent works in the background as {job.id}. bash_output shows its report once it has ended, or waits for it; "
+            "bash_stop ends it; you are told when it ends.",
+            metadata={"job": job.id, "agent": errand.kind.name},
+        )
+
+    def _former(self, id: str) -> Former:
+        """A former subagent of this session. Raises ToolError for an id that none has, and for one that is at work."""
+        if any(errand.journal is not None and errand.journal.id == id for errand in self._working()):
+            raise ToolError(f"The subagent {id} is still at work. Wait for its report.")
+        own = self._parent().journal
+        results = (record.body for record in own.records())
+        found = {
+            str(body.metadata["session"]): str(body.metadata.get("agent", ""))
+            for body in results
+            if isinstance(body, ToolResult) and body.metadata.get("session")
+        }
+        journal = self._kept.get(id) or self._setup.reopen(own, id)
+        if journal is None:
+            raise ToolError(f"There is no subagent {id} of this session. Ids: {', '.join(found) or 'none'}.")
+        return Former(journal, found.get(id, ""))
+
+    def _open(self, errand: Errand) -> Child:
         """The subagent's session. In plan mode nothing is changed, so it can only look."""
+        kind, description = errand.kind, errand.work.description
         setup, approval, conversation = self._setup, self._runner.approval, self._parent()
         planning = approval.mode == "plan"
         tools = tools_for(kind, setup.tools, depth=setup.depth + 1, planning=planning)
         model, trouble = model_for(kind, setup.agent.subagent_model, conversation.model, setup.connect)
         if trouble:
             self._runner.ctx.printed.put_nowait(Warned(trouble))
-        journal = setup.child(conversation.journal)
-        self._sent[call_id] = journal
+        journal = errand.journal or setup.child(conversation.journal)
+        if journal.folder is None:
+            self._kept[journal.id] = journal
+        if recorded := {str(tool["name"]) for tool in journal.history.tools}:
+            tools = [tool for tool in tools if tool.name in recorded]
+        self._sent[errand.call_id] = errand
         mode: Mode = "ask" if planning else approval.mode
         own = replace(
             setup,
@@ -139,14 +189,12 @@ class Subagents:
         delegates = any(tool.traits.delegates for tool in tools)
         return listing_only(whole, skills=any(tool.name == "skill" for tool in tools), agents=delegates)
 
-    async def _work(
-        self, child: Child, call_id: str, task: str, kind: AgentKind, interrupt: asyncio.Event
-    ) -> TurnEnded:
+    async def _work(self, child: Child, errand: Errand, interrupt: asyncio.Event) -> TurnEnded:
         ended = TurnEnded("failed")
-        given = await child.extensions.with_skills(kind.skills, Prompt(task, typed=False))
+        skills = () if errand.former else errand.kind.skills
+        given = await child.extensions.with_skills(skills, Prompt(errand.work.prompt, typed=False))
         async for event in child.turn(given, interrupt):
-            for reported in _reported(event, call_id):
-                self._runner.ctx.printed.put_nowait(reported)
+            errand.report(event)
             if isinstance(event, TurnEnded):
                 ended = event
         return ended
@@ -162,76 +210,26 @@ class Subagents:
     def _run_limits(self) -> RunLimits:
         conversation = self._parent()
         usage, cost = conversation.spent()
-        others = [journal.history for journal in self._working()]
-        usage = sum((other.usage for other in others), usage)
-        return conversation.run_limits.rest(
-            conversation.steps, usage, cost + sum(other.cost or 0.0 for other in others)
-        )
+        others = [errand.spent for errand in self._working()]
+        usage = sum((other for other, _ in others), usage)
+        return conversation.run_limits.rest(conversation.steps, usage, cost + sum(cost or 0.0 for _, cost in others))
 
     def _besides(self, own: Journal) -> tuple[Spent, Spent]:
         """Spending of session and task, without the subagent with this journal."""
         session, task = self._parent().totals_spent()
         if self._setup.above is not None:
             session, task = (each.plus(more) for each, more in zip((session, task), self._setup.above(), strict=True))
-        for journal in self._working():
-            if journal is not own:
-                session, task = (each.add(journal.history.usage, journal.history.cost) for each in (session, task))
+        for errand in self._working():
+            if errand.journal is not own:
+                session, task = (each.add(*errand.spent) for each in (session, task))
         return session, task
 
-    def _working(self) -> Sequence[Journal]:
-        """The journals of subagents whose results do not stand in the session yet, and with them what they spent."""
+    def _working(self) -> Sequence[Errand]:
+        """The subagents whose results do not stand in the session yet, and with them what they spent."""
         done = answered(self._parent().journal.history.entries)
-        self._sent = {call_id: journal for call_id, journal in self._sent.items() if call_id not in done}
+        self._sent = {
+            call_id: errand
+            for call_id, errand in self._sent.items()
+            if (not errand.job.shown if errand.job else call_id not in done)
+        }
         return [*self._sent.values()]
-
-
-def _reported(event: Event, call_id: str) -> Iterator[Event]:
-    """The events of a subagent that the person sees: a line for each call, usage, denials and warnings."""
-    match event:
-        case ToolStarted(title=title):
-            yield ToolProgress(call_id, f"{title}\n")
-        case UsageReported():
-            yield replace(event, context=0, kind="subagent")
-        case PermissionDecided(decision="deny") | Retrying() | Waiting() | Warned() | Noticed():
-            yield event
-        case _:
-            pass
-
-
-def _outcome(child: Child, ended: TurnEnded) -> ToolOutput:
-    """The subagent's report as the result of the call, with what it changed and spent."""
-    history = child.history
-    metadata = {
-        "session": child.journal.id,
-        "steps": ended.steps,
-        **_changes(child),
-        **spending(child.model.name, history.usage, history.cost),
-    }
-    match ended.ending:
-        case "done":
-            return ToolOutput(ended.text or "The subagent said nothing.", metadata=metadata)
-        case "interrupted":
-            return ToolOutput(_stopped("was interrupted", ended.text), status="interrupted", metadata=metadata)
-        case _:
-            why = f"stopped: {ended.error or ended.ending}"
-            return ToolOutput(_stopped(why, ended.text), status="error", metadata=metadata)
-
-
-def _stopped(why: str, text: str) -> str:
-    last = f" The last it said:\n{text}" if text else ""
-    return f"The subagent {why}. What it did before has taken effect.{last}"
-
-
-def _changes(child: Child) -> Mapping[str, Any]:
-    """The files that the subagent changed, each with its lines, and the diffs."""
-    found: dict[str, dict[str, Any]] = {}
-    for record in child.journal.records():
-        body = record.body
-        if not isinstance(body, ToolResult) or body.failed or not isinstance(path := body.metadata.get("path"), str):
-            continue
-        if "diff" in body.metadata:
-            one = found.setdefault(path, {"path": path, "additions": 0, "deletions": 0, "created": False})
-            one["created"] = one["created"] or bool(body.metadata.get("created"))
-            for name in ("additions", "deletions"):
-                one[name] += body.metadata.get(name) or 0
-    return {FILES: [*found.values()], "diff": changes(child.journal.records())} if found else {}

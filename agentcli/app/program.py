@@ -293,6 +293,7 @@ class Program(ProjectContext):
             sandboxes=workspace_policy.sandboxes,
             changes=self._changes,
             child=self._child,
+            reopen=self._reopen,
             policy=self.policy_asked,
             restated=options.restates_system,
             sandbox=workspace_policy.sandbox.state,
@@ -360,6 +361,15 @@ class Program(ProjectContext):
             return MemorySession()
         origin = Parent(parent.id, parent.history.last_seq, "subagent")
         return self.store.create(self.cwd, parent=origin, version=__version__)
+
+    def _reopen(self, parent: Journal, id: str) -> Journal | None:
+        """The session of a former subagent of `parent`. Raises SessionBusy while it is open elsewhere."""
+        if not isinstance(parent, Session):
+            return None
+        info = next((info for info in self.store.list(self.project) if info.id == id), None)
+        if info is None or info.parent is None or (info.parent.session, info.parent.kind) != (parent.id, "subagent"):
+            return None
+        return self.store.open(info.project_id, info.id)
 
     def _changes(self, journal: Journal) -> Makes | None:
         """The factory of a session's checkpoints; None for a session that is not stored."""

@@ -193,8 +193,19 @@ class PageAnswer:
     spent: Mapping[str, Any] = field(default_factory=dict)
 
 
-Spawn = Callable[[str, str, str, str], Awaitable[ToolOutput]]
-"""Runs a subagent: (call id, description, prompt, kind of agent) → its report."""
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """A piece of work for a subagent. `resume` is the id of one that is to go on; in the `background` its report comes later."""
+
+    description: str
+    prompt: str
+    agent: str = ""
+    resume: str = ""
+    background: bool = False
+
+
+Spawn = Callable[[str, Delegation], Awaitable[ToolOutput]]
+"""Runs a subagent: (call id, its work) → its report."""
 LeavePlan = Callable[[str], Awaitable[bool]]
 """Leaves plan mode with an approved plan; false where it was not on."""
 AnswerPage = Callable[[str, str], Awaitable[PageAnswer]]

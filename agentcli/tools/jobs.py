@@ -33,6 +33,10 @@ class Job:
     reported: bool = False
     started: float = field(default_factory=time.monotonic)
     task: asyncio.Task[None] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Added to the result that first shows its end."""
+    shown: bool = False
+    """True once a result has shown its end."""
 
     @property
     def state(self) -> str:
@@ -147,13 +151,15 @@ async def bash_output(
     job.fresh.clear()
     job.missed = 0
     job.reported = job.reported or job.ended is not None
+    more = job.metadata if job.ended is not None and not job.shown else {}
+    job.shown = job.shown or job.ended is not None
     exit_code = job.ended.exit_code if job.ended else None
     output = truncate_bytes(text, ctx.limits.bash_output, "left out")
     return ToolOutput(
         f"[{job.id}: {job.state}]\n{missed}{output or '(nothing new)'}",
         truncated=bool(missed),
         output_file=job.capture.file,
-        metadata={"job": job.id, "state": job.state, "exit_code": exit_code},
+        metadata={"job": job.id, "state": job.state, "exit_code": exit_code, **more},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.core.tool import Delegation, ToolContext, ToolOutput
 
 
 async def task(
@@ -15,10 +15,12 @@ async def task(
     description: Annotated[str, "3 to 5 words"],
     prompt: str,
     agent: Annotated[str, "Kind of agent"] = "",
+    resume: Annotated[str, "Id of a former subagent, to go on with it"] = "",
+    run_in_background: Annotated[bool, "Answer at once; bash_output shows the report"] = False,
 ) -> ToolOutput:
     if ctx.spawn is None:
         raise ToolError("There are no subagents here. Do it yourself.")
-    return await ctx.spawn(call_id, description, prompt, agent)
+    return await ctx.spawn(call_id, Delegation(description, prompt, agent, resume, run_in_background))
 
 
 def title(given: Mapping[str, Any]) -> str:

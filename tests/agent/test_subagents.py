@@ -34,6 +34,13 @@ def is_child(request: Request) -> bool:
     return any("You are a subagent" in block for block in request.system)
 
 
+def report(result: ToolResult) -> str:
+    """The report of a subagent without the line that says how to go on with it."""
+    text, _, last = result.output.rpartition("\n")
+    assert last == f'[task(resume="{result.metadata["session"]}") goes on with this subagent]'
+    return text
+
+
 def steps(request: Request) -> int:
     return sum(turn.role == "assistant" for turn in request.messages)
 
@@ -75,7 +82,7 @@ def test_a_subagent_that_never_gave_a_whole_answer_reports_an_error_with_what_it
     (result,) = results(session)
     assert result.status == "error"
     assert "ran into its output limit 4 times in a row" in result.output
-    assert result.output.endswith("It may be in")
+    assert report(result).endswith("It may be in")
 
 
 def test_the_last_words_of_a_subagent_are_the_result_of_the_call(tmp_path: Path) -> None:
@@ -87,7 +94,7 @@ def test_the_last_words_of_a_subagent_are_the_result_of_the_call(tmp_path: Path)
     events = say_to(session, "go")
     assert ended(events).text == "It is in parser.py."
     [result] = results(session)
-    assert (result.name, result.status, result.output, result.title) == (
+    assert (result.name, result.status, report(result), result.title) == (
         "task",
         "success",
         "In parser.py:3.",
@@ -292,7 +299,7 @@ def test_an_agent_of_a_file_has_its_text_as_system_prompt_and_its_tools_alone(tm
     head = "tools: Glob, Grep, LS, Read, NotebookRead, Bash(git *), Agent\ndisallowedTools: Bash\nmodel: sonnet\neffort: low\n"
     session, asked = reviewing(tmp_path, head, [say("Fine.")])
     say_to(session, "go")
-    assert results(session)[0].output == "Fine."
+    assert report(results(session)[0]) == "Fine."
     assert asked[0].system[0] == "You review code."
     assert [tool.name for tool in asked[0].tools] == ["read", "glob", "grep", "list", "task"]
     assert asked[0].model.id == session.model.id
@@ -342,3 +349,65 @@ def test_in_plan_mode_an_agent_of_a_file_only_looks(tmp_path: Path) -> None:
     session, asked = reviewing(tmp_path, "tools: Bash, Read, Write\n", [say("Fine.")], mode="plan")
     say_to(session, "go")
     assert [tool.name for tool in asked[0].tools] == ["read"]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_former_subagent_goes_on_with_what_it_knows_and_its_costs_count_once(stored: bool, tmp_path: Path) -> None:
+    asked: list[Request] = []
+
+    def script(request: Request) -> Reply:
+        if is_child(request):
+            asked.append(request)
+            return say(f"Report {len(asked)}.", usage=Usage(input=100, output=10))
+        done = [part for message in request.messages for part in message.parts if isinstance(part, ToolResult)]
+        resume = {1: done[0].output.split('"')[1] if done else "", 2: "nobody"}
+        if len(done) == 3:
+            return say("Done.")
+        work = {"description": "find it", "prompt": "Where?", "resume": resume.get(len(done), "")}
+        return say("", call("task", f"t{len(done)}", **work))
+
+    if stored:
+        stores: list[Store] = []
+
+        def reopened(parent: Session, id: str) -> Session | None:
+            info = next((info for info in stores[0].list(None) if info.id == id), None)
+            return stores[0].open(info.project_id, info.id) if info else None
+
+        _, store, session = on_disk(tmp_path, script, reopen=reopened)
+        stores.append(store)
+    else:
+        session = open_session(tmp_path, script)
+    say_to(session, "go")
+    first, second, third = results(session)
+    assert (report(first), report(second)) == ("Report 1.", "Report 2.")
+    assert second.metadata["session"] == first.metadata["session"]
+    assert asked[1].messages[0] == asked[0].messages[0]
+    assert asked[1].system == asked[0].system
+    assert second.metadata["spent"]["usage"]["input"] == 100
+    assert third.output == f"There is no subagent nobody of this session. Ids: {first.metadata['session']}."
+
+
+def test_a_subagent_in_the_background_is_a_job_and_a_run_without_a_person_waits_for_it(tmp_path: Path) -> None:
+    begun = call("task", "t1", description="find it", prompt="Where?", run_in_background=True)
+    said: list[str] = []
+
+    def script(request: Request) -> Reply:
+        if is_child(request):
+            return say("In parser.py.")
+        last = request.messages[-1].parts[-1]
+        said.append(last.output if isinstance(last, ToolResult) else getattr(last, "text", ""))
+        replies = [
+            say("", begun),
+            say("I go on meanwhile."),
+            say("", call("bash_output", "o1", id="job-1")),
+            say("It is in parser.py."),
+        ]
+        return replies[min(len(said), len(replies)) - 1]
+
+    session = open_session(tmp_path, script, attended=False)
+    assert ended(say_to(session, "go")).text == "It is in parser.py."
+    assert said[1].startswith("The subagent works in the background as job-1.")
+    assert "Background job job-1 (agent general: find it) has ended: done." in said[2]
+    output = results(session)[1]
+    assert "In parser.py." in output.output
+    assert output.metadata["spent"]["model"] == session.model.name

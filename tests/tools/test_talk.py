@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentcli.core.record import TodoItem
-from agentcli.core.tool import Choice, Question, ToolOutput
+from agentcli.core.tool import Choice, Delegation, Question, ToolOutput
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -69,8 +69,8 @@ def test_an_approved_plan_leaves_plan_mode(call: Call, ctx: Bench) -> None:
 
 
 def test_a_task_is_given_to_whoever_runs_subagents(call: Call, ctx: Bench) -> None:
-    async def delegate(call_id: str, description: str, prompt: str, agent: str) -> ToolOutput:
-        return ToolOutput(f"{call_id} {description} {prompt} {agent}")
+    async def delegate(call_id: str, work: Delegation) -> ToolOutput:
+        return ToolOutput(f"{call_id} {work.description} {work.prompt} {work.agent}")
 
     given = {"description": "find it", "prompt": "Where?", "agent": "explore"}
     assert call("task", **given).status == "error"

@@ -18,7 +18,7 @@ from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall
 from agentcli.core.near import did_you_mean, near_names
-from agentcli.core.tool import Spawn, ToolOutput
+from agentcli.core.tool import Delegation, Spawn, ToolOutput
 from agentcli.integrations.extensions import commands, skills
 from agentcli.integrations.extensions.commands import Template
 from agentcli.integrations.extensions.discover import Extensions, changes_since
@@ -96,7 +96,7 @@ class SessionExtensions:
         async with self._asking:
             text = await self._body(skill, given, call_id)
         if skill.forks:
-            return await self._spawn(call_id, f"skill {skill.name}", text, skill.agent)
+            return await self._spawn(call_id, Delegation(f"skill {skill.name}", text, skill.agent))
         if any(skill_body(block) == text for block in self._conversation().builder.window().view.blocks):
             return ToolOutput(f"The skill {skill.name} is loaded already: it stands above, unchanged.")
         await self._grant(skill, call_id)

@@ -1,0 +1,179 @@
+"""One piece of work of a subagent: its kind, its session, what it reports while it works and in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from agentcli.agent.report import changes
+from agentcli.core.dataclass import dataclass
+from agentcli.core.event import (
+    Event,
+    Noticed,
+    PermissionDecided,
+    Retrying,
+    ToolProgress,
+    ToolStarted,
+    TurnEnded,
+    UsageReported,
+    Waiting,
+    Warned,
+)
+from agentcli.core.journal import Journal
+from agentcli.core.message import ToolResult, Usage
+from agentcli.core.model import ModelSpec
+from agentcli.core.subagent_result import FILES, spending
+from agentcli.core.tool import Delegation, ToolOutput
+from agentcli.integrations.extensions.agents import AgentKind
+from agentcli.tools.jobs import Fresh, Job
+from agentcli.tools.lib.process import Ended
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """A subagent that has ended: its session and its kind, empty where that is not known."""
+
+    journal: Journal
+    kind: str
+
+
+class Errand:
+    """One piece of work of a subagent. `journal` is its session, None until it begins unless a former one goes on.
+
+    `show` shows an event while its call runs; as a job it writes into the job's output instead.
+    """
+
+    def __init__(
+        self, call_id: str, work: Delegation, kind: AgentKind, journal: Journal | None, show: Callable[[Event], object]
+    ) -> None:
+        self.call_id, self.work, self.kind, self.journal = call_id, work, kind, journal
+        self.former = journal is not None
+        self.job: Job | None = None
+        self.first = 0
+        self._show = show
+        self._fresh: Fresh | None = None
+        self._usage, self._cost = Usage(), 0.0
+
+    def began(self, journal: Journal) -> None:
+        """Count from here on: what a former subagent spent and changed has been reported."""
+        history = journal.history
+        self.journal, self.first = journal, history.last_seq + 1 if self.former else 0
+        if self.former:
+            self._usage, self._cost = history.usage, history.cost or 0.0
+
+    @property
+    def spent(self) -> tuple[Usage, float | None]:
+        """Tokens and USD of this piece of work so far."""
+        if self.journal is None:
+            return Usage(), None
+        history = self.journal.history
+        return history.usage - self._usage, None if history.cost is None else history.cost - self._cost
+
+    def goes_on_as(self, job: Job, output: Fresh) -> None:
+        """Report into the output of a job from now on."""
+        self.job, self._fresh = job, output
+
+    def report(self, event: Event) -> None:
+        """Show what the person sees of an event of the subagent."""
+        for shown in _reported(event, self.call_id):
+            if self._fresh is None or not isinstance(shown, ToolProgress):
+                self._show(shown)
+            else:
+                self._write(shown.text)
+
+    async def ended(self, working: asyncio.Task[ToolOutput]) -> Ended:
+        """The end of a subagent as that of a job, whose output its report is."""
+        started = time.monotonic()
+        try:
+            output = await working
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the report: nobody else waits for this task
+            output = ToolOutput(str(error), status="error")
+        self._write(f"{output.output}\n")
+        if self.job is not None:
+            self.job.metadata = output.metadata
+        code = 0 if output.status == "success" else 1
+        return Ended("interrupted" if output.status == "interrupted" else "exit", code, time.monotonic() - started)
+
+    def _write(self, text: str) -> None:
+        if self._fresh is not None:
+            self._fresh.add(memoryview(text.encode("utf-8", "replace")), 0)
+
+
+class Worker(Protocol):
+    """The session of a subagent, as far as its report needs it."""
+
+    journal: Journal
+
+    @property
+    def model(self) -> ModelSpec: ...
+
+
+async def ends_or_is_sent_away(working: asyncio.Task[ToolOutput], away: asyncio.Event) -> None:
+    """Wait until a subagent ends or goes on in the background. Cancelling this interrupts it."""
+    sent = asyncio.create_task(away.wait())
+    try:
+        await asyncio.wait((working, sent), return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        working.cancel()
+        away.clear()
+    finally:
+        sent.cancel()
+
+
+def outcome(child: Worker, ended: TurnEnded, errand: Errand) -> ToolOutput:
+    """The subagent's report as the result of the call, with what it changed and spent, and how to go on with it."""
+    usage, cost = errand.spent
+    metadata = {
+        "session": child.journal.id,
+        "agent": errand.kind.name,
+        "steps": ended.steps,
+        **_changes(child.journal, errand.first),
+        **spending(child.model.name, usage, cost),
+    }
+    again = f'\n[task(resume="{child.journal.id}") goes on with this subagent]'
+    match ended.ending:
+        case "done":
+            return ToolOutput((ended.text or "The subagent said nothing.") + again, metadata=metadata)
+        case "interrupted":
+            text = _stopped("was interrupted", ended.text) + again
+            return ToolOutput(text, status="interrupted", metadata=metadata)
+        case _:
+            why = f"stopped: {ended.error or ended.ending}"
+            return ToolOutput(_stopped(why, ended.text) + again, status="error", metadata=metadata)
+
+
+def _reported(event: Event, call_id: str) -> Iterator[Event]:
+    """The events of a subagent that the person sees: a line for each call, usage, denials and warnings."""
+    match event:
+        case ToolStarted(title=title):
+            yield ToolProgress(call_id, f"{title}\n")
+        case UsageReported():
+            yield replace(event, context=0, kind="subagent")
+        case PermissionDecided(decision="deny") | Retrying() | Waiting() | Warned() | Noticed():
+            yield event
+        case _:
+            pass
+
+
+def _stopped(why: str, text: str) -> str:
+    last = f" The last it said:\n{text}" if text else ""
+    return f"The subagent {why}. What it did before has taken effect.{last}"
+
+
+def _changes(journal: Journal, first: int) -> Mapping[str, Any]:
+    """The files that the subagent changed from the record `first` on, each with its lines, and the diffs."""
+    found: dict[str, dict[str, Any]] = {}
+    records = [record for record in journal.records() if record.seq >= first]
+    for record in records:
+        body = record.body
+        if not isinstance(body, ToolResult) or body.failed or not isinstance(path := body.metadata.get("path"), str):
+            continue
+        if "diff" in body.metadata:
+            one = found.setdefault(path, {"path": path, "additions": 0, "deletions": 0, "created": False})
+            one["created"] = one["created"] or bool(body.metadata.get("created"))
+            for name in ("additions", "deletions"):
+                one[name] += body.metadata.get(name) or 0
+    return {FILES: [*found.values()], "diff": changes(records)} if found else {}
