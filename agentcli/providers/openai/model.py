@@ -47,9 +47,8 @@ class OpenAIModel:
         wire, reply = self._wire(request), self._reply(request)
         with self._translated(reply):
             async with self._endpoint.create(**wire, **self._unauthorized, stream=True) as response:
-                await self._refuse_json(response.http_response)
                 # The raw events cost a fraction of the SDK's typed ones, and keep the fields that servers add.
-                async for data in event_data(response.http_response.aiter_bytes()):
+                async for data in self._events(response.http_response):
                     for step in self._read(reply, data):
                         yield step
         for step in reply.end():
@@ -85,10 +84,13 @@ class OpenAIModel:
         client = self._client
         return (client.responses if self._responses else client.chat.completions).with_streaming_response
 
-    async def _refuse_json(self, response: Any) -> None:
-        """Raise ModelError for an answer whose content type is no event stream, such as an error with status 200."""
+    async def _events(self, response: Any) -> AsyncIterator[str]:
+        """The JSON of each event of a reply; of a server that does not stream, the whole reply as one."""
         if "json" in response.headers.get("content-type", "").lower():
-            raise _in_json(await response.aread(), self._key, vendor_name(self._settings))
+            yield _as_event(await response.aread(), self._key, vendor_name(self._settings))
+            return
+        async for data in event_data(response.aiter_bytes()):
+            yield data
 
     def _read(self, reply: Any, data: str) -> Iterator[StreamEvent]:
         if data.strip() == _LAST:
@@ -197,12 +199,16 @@ def _cause(error: Exception) -> Exception:
     return cause if isinstance(cause, Exception) else error
 
 
-def _in_json(body: bytes, key: str | None, vendor: str) -> ModelError:
-    """The error for an answer in JSON to a request for a stream."""
+def _as_event(body: bytes, key: str | None, vendor: str) -> str:
+    """An answer in JSON to a request for a stream: the reply as an event. Raises ModelError for any other answer."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict) and answer.get("error"):
-        return from_event(answer["error"], key, vendor)
-    return ModelError("The provider sent JSON instead of a stream.", "bad_reply")
+        raise from_event(answer["error"], key, vendor)
+    if isinstance(answer, dict) and isinstance(answer.get("choices"), list):
+        return json.dumps(answer)
+    if isinstance(answer, dict) and isinstance(answer.get("output"), list):
+        return json.dumps({"type": f"response.{answer.get('status') or 'completed'}", "response": answer})
+    raise ModelError("The provider sent JSON instead of a stream.", "bad_reply")

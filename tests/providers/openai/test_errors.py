@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from agentcli.providers.openai.errors import from_event, from_status
+from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN
+from tests.loopback import Bytes, Loopback
+from tests.loopback.server import KEY
+from tests.providers.hearing import ask, connected, hear, request
 
 
 @dataclass
@@ -121,3 +126,49 @@ def test_an_error_in_mid_stream_has_its_cause(event: Any, cause: str) -> None:
 def test_a_model_that_wants_the_other_wire_format_names_the_setting() -> None:
     text = "Function tools with reasoning_effort are not supported for gpt-6-sol in /v1/chat/completions. To use function tools, use /v1/responses."
     assert 'wire = "responses"' in str(refused(400, {"message": text}))
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        (
+            "ollama/qwen3",
+            b'{"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Hello", "tool_calls": '
+            b'[{"id": "c", "function": {"name": "read", "arguments": "{}"}}]}, "finish_reason": "tool_calls"}]}',
+        ),
+        (
+            "luna",
+            b'{"object": "response", "status": "completed", "output": [{"type": "message", "content": [{"type": "output_text", '
+            b'"text": "Hello"}]}, {"type": "function_call", "call_id": "c", "name": "read", "arguments": "{}"}]}',
+        ),
+    ],
+)
+def test_a_server_that_does_not_stream_is_read_all_the_same(name: str, body: bytes) -> None:
+    heard, _ = ask(name, [Bytes(body, "application/json")])
+    assert heard.error is None
+    assert (heard.text, [call.name for call in heard.calls]) == ("Hello", ["read"])
+
+
+@pytest.mark.parametrize("name", ["ollama/qwen3", "luna"])
+@pytest.mark.parametrize(
+    ("body", "cause"), [(b'{"error": {"code": "server_error"}}', "server"), (b"{}", "bad_reply"), (b"no", "bad_reply")]
+)
+def test_other_answers_in_json_are_errors(name: str, body: bytes, cause: str) -> None:
+    heard, _ = ask(name, [Bytes(body, "application/json")])
+    assert heard.error is not None
+    assert heard.error.cause == cause
+
+
+def test_a_key_travels_in_the_header_that_is_set() -> None:
+    with Loopback([say("Hello")]) as server:
+
+        async def run() -> None:
+            model = connected(server, "ollama/qwen3", auth="api-key")
+            heard = await hear(model, request(model.spec, "hello"))
+            await model.close()  # type: ignore[attr-defined]
+            assert heard.text == "Hello"
+
+        asyncio.run(run())
+    [asked] = server.asked
+    assert "authorization" not in asked.headers
+    assert asked.headers["api-key"] == KEY
