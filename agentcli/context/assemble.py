@@ -11,6 +11,7 @@ from agentcli.context.inject import without_images, wrapped
 from agentcli.context.repair import repair
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, ViewMessage
+from agentcli.context.window import reply_tokens
 from agentcli.core.message import Part, ToolResult
 from agentcli.core.model import REPLY_TOKENS, ModelSpec, Request, RequestMessage, ToolSchema
 
@@ -33,8 +34,7 @@ def assemble(
     counter = counter or TokenCounter()
     messages = repair(messages_of(view, model), model)
     places = breakpoints(messages, counter.overhead(system, tools), model, counter.part, milestone)
-    # What a small window keeps free for the reply is at most half of it (see limits_of).
-    reply = min(max_output, model.max_output, model.window // 2)
+    reply = min(max_output, model.max_output, reply_tokens(model.window))
     return Request(model, tuple(system), tuple(tools), messages, places, reply, dict(options or {}))
 
 

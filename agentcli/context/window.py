@@ -11,6 +11,9 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.tool import Traits
 
+SMALL_WINDOW = 10_000
+"""Tokens up to which a window is small: system prompt and tools take most of its half."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -82,9 +85,14 @@ def window_of(
     return Window(view, limits_of(model, settings), counter, settings, traits)
 
 
+def reply_tokens(window: int) -> int:
+    """The most that a window keeps for the reply: half of it, of a small one a quarter, since the prompt begins with what is fixed."""
+    return window // (4 if window <= SMALL_WINDOW else 2)
+
+
 def limits_of(model: ModelSpec, settings: ContextSettings) -> Limits:
-    """The limits of a model. A small window keeps at least half of itself for the prompt."""
-    reserve = min(model.max_output, settings.output_reserve, model.window // 2)
+    """The limits of a model. A small window keeps at least three quarters of itself for the prompt, any other at least half."""
+    reserve = min(model.max_output, settings.output_reserve, reply_tokens(model.window))
     usable = model.window - reserve
     return Limits(
         model=model.id,

@@ -81,7 +81,8 @@ def test_a_breakpoint_never_falls_on_a_thought() -> None:
 def test_the_reply_is_given_what_the_model_can_write_and_no_more_than_asked() -> None:
     assert request(prompt("hi")).max_output == 32_000
     assert request(prompt("hi"), model=replace(MODEL, max_output=8_000)).max_output == 8_000
-    assert request(prompt("hi"), model=replace(MODEL, window=8_000)).max_output == 4_000
+    assert request(prompt("hi"), model=replace(MODEL, window=16_000)).max_output == 8_000
+    assert request(prompt("hi"), model=replace(MODEL, window=8_000)).max_output == 2_000
 
 
 def test_counting_with_the_sessions_counts_changes_nothing_but_the_time() -> None:

@@ -11,7 +11,13 @@ from agentcli.core.model import ModelSpec, Prices
 
 @pytest.mark.parametrize(
     ("window", "max_output", "usable"),
-    [(200_000, 64_000, 168_000), (1_000_000, 128_000, 968_000), (1_048_576, 8_192, 1_040_384), (8_000, 8_000, 4_000)],
+    [
+        (200_000, 64_000, 168_000),
+        (1_000_000, 128_000, 968_000),
+        (1_048_576, 8_192, 1_040_384),
+        (16_000, 16_000, 8_000),
+        (8_000, 8_000, 6_000),
+    ],
 )
 def test_what_a_prompt_may_fill_is_the_window_less_the_reply(window: int, max_output: int, usable: int) -> None:
     limits = limits_of(ModelSpec("p", "m", window=window, max_output=max_output), ContextSettings())
