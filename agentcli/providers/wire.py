@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
 from collections.abc import Iterable
@@ -108,8 +109,11 @@ def sendable(text: str) -> str:
 
 
 def fit_to_send(body: Body) -> Body:
-    """A request's body, without lone surrogates; every request body passes through here."""
+    """A request's body, without lone surrogates; every request body passes through here. One without them, as nearly all are, is not copied."""
     try:
+        json.dumps(body, ensure_ascii=False).encode("utf-8")
+        return body
+    except UnicodeEncodeError:
         return cast(Body, sendable_json(body))
     except RecursionError:
         return body

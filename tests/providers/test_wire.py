@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from dataclasses import replace
 from typing import Any
@@ -178,7 +179,7 @@ it rains
                         },
                         {
                             "functionResponse": {
-                                "parts": [{"inline_data": {"mime_type": "image/png", "data": "iVBORw=="}}],
+                                "parts": [{"inlineData": {"mimeType": "image/png", "data": "iVBORw=="}}],
                                 "id": "call_2",
                                 "name": "read",
                                 "response": {"error": "no such file"},
@@ -242,11 +243,10 @@ def test_a_turn_with_nothing_to_send_is_left_out_and_its_neighbours_join() -> No
     wire = _wire("opus", "a", foreign, "b")
     assert [message["role"] for message in wire["messages"]] == ["user"]
     assert [block["text"] for block in wire["messages"][0]["content"]] == ["a", "b"]
-    contents = to_google(
-        request(spec("flash"), "a", RequestMessage("assistant", (Thinking("hm", "sig"),), "anthropic", "x"), "b"),
-        BUILT_IN["google"],
+    contents = gemini_contents(
+        request(spec("flash"), "a", RequestMessage("assistant", (Thinking("hm", "sig"),), "anthropic", "x"), "b")
     )
-    assert len(contents["contents"]) == 1
+    assert len(contents) == 1
 
 
 def test_never_more_than_four_cache_marks_and_the_newest_win() -> None:
@@ -362,11 +362,11 @@ def test_geminis_foreign_calls_carry_the_dummy_on_the_first_of_a_step_only() -> 
         "assistant", (ToolCall("1", "read", {}), ToolCall("2", "read", {})), "anthropic", "claude-opus-5-5"
     )
     done = RequestMessage("user", (ToolResult("1", "read", "success", ""), ToolResult("2", "read", "success", "")))
-    sent = to_google(request(spec("flash"), "a", step, done), BUILT_IN["google"])["contents"][1]["parts"]
-    assert sent[0]["thought_signature"] == b"skip_thought_signature_validator"
-    assert "thought_signature" not in sent[1]
-    old = to_google(request(spec("gemini-2.5-flash"), "a", step, done), BUILT_IN["google"])["contents"][1]["parts"]
-    assert "thought_signature" not in old[0]
+    sent = gemini_contents(request(spec("flash"), "a", step, done))[1]["parts"]
+    assert base64.b64decode(sent[0]["thoughtSignature"]) == b"skip_thought_signature_validator"
+    assert "thoughtSignature" not in sent[1]
+    old = gemini_contents(request(spec("gemini-2.5-flash"), "a", step, done))[1]["parts"]
+    assert "thoughtSignature" not in old[0]
 
 
 def test_a_schema_that_the_plain_form_cannot_say_travels_as_it_is() -> None:
@@ -399,14 +399,34 @@ def test_no_reply_may_be_longer_than_the_model_allows() -> None:
     assert made["config"]["max_output_tokens"] == 65_536
 
 
+def test_on_a_platform_gemini_gets_its_contents_through_the_sdk_with_bytes_for_base64() -> None:
+    signed = Text("b", meta={"google": {"thought_signature": "+/8="}})
+    image = Image("image/png", "iVBORw==")
+    made = request(
+        spec("flash"),
+        "a",
+        RequestMessage("assistant", (signed,), "google", "gemini-3.8-flash"),
+        RequestMessage("user", (image,)),
+    )
+    sent = to_google(made, ProviderSettings("cloud", "google", platform="vertexai"))
+    assert sent["contents"][1]["parts"] == [{"text": "b", "thoughtSignature": b"\xfb\xff"}]
+    assert sent["contents"][2]["parts"] == [{"inlineData": {"data": b"\x89PNG", "mimeType": "image/png"}}]
+    assert "http_options" not in sent["config"]
+
+
+def gemini_contents(made: Request) -> Any:
+    """The contents as they are sent: the SDK passes them on untouched."""
+    return to_google(made, BUILT_IN["google"])["config"]["http_options"]["extra_body"]["contents"]
+
+
 def test_older_geminis_get_pictures_after_all_responses() -> None:
     image = Image("image/png", "iVBORw==")
     step = RequestMessage("assistant", (ToolCall("1", "read", {}), ToolCall("2", "read", {})))
     done = RequestMessage("user", tuple(ToolResult(n, "read", "success", "", images=(image,)) for n in "12"))
     for name, kinds in (("gemini-2.5-pro", "rrii"), ("flash", "rr")):
-        parts = to_google(request(spec(name), "a", step, done), BUILT_IN["google"])["contents"][2]["parts"]
-        assert "".join("r" if "function_response" in part else "i" for part in parts) == kinds
-        assert ("parts" in parts[0]["function_response"]) is (name == "flash")
+        parts = gemini_contents(request(spec(name), "a", step, done))[2]["parts"]
+        assert "".join("r" if "functionResponse" in part else "i" for part in parts) == kinds
+        assert ("parts" in parts[0]["functionResponse"]) is (name == "flash")
 
 
 REMINDER = Text("<system-reminder>\nit rains\n</system-reminder>", True, "reminder")

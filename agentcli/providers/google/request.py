@@ -1,4 +1,8 @@
-"""A request as Gemini's generateContent wants it, in the SDK's own field names: pure, so that equal requests give equal bytes."""
+"""A request as Gemini's generateContent wants it: pure, so that equal requests give equal bytes.
+
+Settings are in the SDK's field names. Contents are in those of the wire, because the SDK converts what it is given part by part: with
+a long history that takes longer than all else in a turn. As `extra_body` they are sent as they are.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from agentcli.providers.wire import attachment, fit_to_send, wire_name
 
 Json = dict[str, Any]
 
-FOREIGN_CALL = b"skip_thought_signature_validator"
+FOREIGN_CALL = base64.urlsafe_b64encode(b"skip_thought_signature_validator").decode()
 """Stands in for the signature of a call that this provider did not make; documented for histories from elsewhere."""
 
 _PLAIN_SCHEMA = frozenset(
@@ -43,9 +47,34 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     config |= _thinking(request)
     if "temperature" in request.options:
         config["temperature"] = request.options["temperature"]
-    if settings.extra_body:
-        config["http_options"] = {"extra_body": dict(settings.extra_body)}
-    return fit_to_send({"model": request.model.id, "contents": _contents(request), "config": config})
+    contents: list[Json] = fit_to_send(_contents(request))
+    extra: Json = dict(settings.extra_body)
+    if not settings.platform:
+        extra = {"contents": contents} | extra
+        contents = _REPLACED
+    if extra:
+        config["http_options"] = {"extra_body": extra}
+    return {"model": request.model.id, "contents": _typed(contents), "config": fit_to_send(config)}
+
+
+_REPLACED: list[Json] = [{"role": "user", "parts": [{"text": "."}]}]
+"""Given to the SDK, which refuses a request without contents, where `extra_body` has the true ones."""
+
+
+def _typed(contents: list[Json]) -> list[Json]:
+    """Contents as the SDK takes them: bytes, where the wire has base64."""
+
+    def decoded(part: Json) -> Json:
+        for name, value in part.items():
+            if name == "thoughtSignature":
+                part = {**part, name: base64.urlsafe_b64decode(value)}
+            elif name == "inlineData":
+                part = {**part, name: {**value, "data": base64.urlsafe_b64decode(value["data"])}}
+            elif name == "functionResponse" and "parts" in value:
+                part = {**part, name: {**value, "parts": [decoded(one) for one in value["parts"]]}}
+        return part
+
+    return [{**content, "parts": [decoded(part) for part in content["parts"]]} for content in contents]
 
 
 def _contents(request: Request) -> list[Json]:
@@ -70,7 +99,7 @@ def countable(request: Request) -> list[Json]:
         found = [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
     elif head:
         found = [{"role": "user", "parts": head}, *found]
-    return fit_to_send(found)
+    return _typed(fit_to_send(found))
 
 
 def _tool(tool: ToolSchema) -> Json:
@@ -109,7 +138,7 @@ def _parts(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
             signature = FOREIGN_CALL
         first_call = first_call and not isinstance(part, ToolCall)
         if signature is not None:
-            sent[SIGNATURE] = signature
+            sent["thoughtSignature"] = signature
         if _has_content(part, signature, own):
             yield sent
         if isinstance(part, ToolResult) and not _takes_media(model):
@@ -118,13 +147,17 @@ def _parts(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
     yield from map(_image, pictures)
 
 
-def _signature(part: Part | ToolResult) -> bytes | None:
+def _signature(part: Part | ToolResult) -> str | None:
     meta = None if isinstance(part, ToolResult) else part.meta
     text = meta[KIND].get(SIGNATURE) if meta and KIND in meta else None
-    return base64.b64decode(text) if text else None
+    return text.translate(_URL_SAFE) if text else None
 
 
-def _has_content(part: Part | ToolResult, signature: bytes | None, own: bool) -> bool:
+_URL_SAFE = str.maketrans("+/", "-_")
+"""Base64 as the SDK writes it."""
+
+
+def _has_content(part: Part | ToolResult, signature: str | None, own: bool) -> bool:
     match part:
         case Text(text):
             return bool(text.strip()) or signature is not None
@@ -145,13 +178,13 @@ def _part(part: Part | ToolResult, model: ModelSpec) -> Json | None:
         case File():
             return {"text": attachment(part)}
         case ToolCall(call_id, name, arguments):
-            return {"function_call": {"id": call_id, "name": wire_name(name), "args": dict(arguments)}}
+            return {"functionCall": {"id": call_id, "args": dict(arguments), "name": wire_name(name)}}
         case ToolResult():
-            return {"function_response": _response(part, model)}
+            return {"functionResponse": _response(part, model)}
 
 
 def _image(image: Image) -> Json:
-    return {"inline_data": {"mime_type": image.mime, "data": base64.b64decode(image.data)}}
+    return {"inlineData": {"data": image.data.translate(_URL_SAFE), "mimeType": image.mime}}
 
 
 def _response(result: ToolResult, model: ModelSpec) -> Json:
