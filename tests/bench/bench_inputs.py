@@ -1,7 +1,8 @@
 """How much smaller the window stays when inputs of old edits are cleared, too: `python -m tests.bench.bench_inputs`.
 
 The recorded session is replayed under `auto` with and without it: as it is by default, without compactions in a window that holds
-all of it, and with nothing but the prunes that the user asks for at the end.
+all of it, and with nothing but the prunes that the user asks for at the end. Where it compacts by price, less in the window means
+that it does so later, so that the last window says nothing by itself: the mean over all requests is the fair measure there.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ MODEL = spec("claude-sonnet-4-5")
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Tokens of the last prompt and cost in USD without and with the clearing of inputs."""
+    """Tokens of the last prompt and of the mean one, and cost in USD, without and with the clearing of inputs."""
 
     name: str
     tokens: tuple[int, int]
+    mean: tuple[int, int] = (0, 0)
     cost: tuple[float, float] = (0.0, 0.0)
+    compactions: tuple[int, int] = (0, 0)
 
     @property
     def smaller(self) -> float:
@@ -48,7 +51,9 @@ def replayed(name: str, said: list[Record], window: int, autocompact: bool) -> F
     before, now = (
         replay(said, "auto", Setup(model, TRAITS, settings=rules(inputs, autocompact))) for inputs in (False, True)
     )
-    return Figures(name, (before.sizes[-1], now.sizes[-1]), (before.cost, now.cost))
+    means = (sum(before.sizes) // before.requests, sum(now.sizes) // now.requests)
+    compactions = (before.compactions, now.compactions)
+    return Figures(name, (before.sizes[-1], now.sizes[-1]), means, (before.cost, now.cost), compactions)
 
 
 def pruned(said: list[Record]) -> Figures:
@@ -75,8 +80,11 @@ def figures(said: list[Record]) -> list[Figures]:
 def main() -> None:
     for found in figures(records()):
         (before, now), (cost, less) = found.tokens, found.cost
-        price = f"  ${cost:.2f} → ${less:.2f}" if cost else ""
-        print(f"{found.name:28} {before:9,} → {now:9,} tokens at the end, {found.smaller:.1%} smaller{price}")
+        print(f"{found.name:28} {before:9,} → {now:9,} tokens at the end, {found.smaller:.1%} smaller")
+        if cost:
+            (one, other), (many, few) = found.mean, found.compactions
+            mean = f"{one:,} → {other:,} tokens on average, {1 - other / one:.1%} smaller"
+            print(f"{'':28} {mean}; ${cost:.2f} → ${less:.2f}, {1 - less / cost:.1%} less; compactions {many} → {few}")
 
 
 if __name__ == "__main__":
