@@ -71,7 +71,9 @@ class CacheHealth:
 
     def counting(self, model: ModelSpec, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
         """The same where only the usage is known, not the request: the changed segment stays unknown."""
-        could = self.expected >= max(1, model.cache_minimum) and idle <= model.cache_lifetime
+        # A server without prices that has never spoken of a cache has none, or does not tell: nothing of it can be missed.
+        silent = not model.cache_explicit and model.prices is None and not self.read
+        could = not silent and self.expected >= max(1, model.cache_minimum) and idle <= model.cache_lifetime
         missed = could and not edited and usage.cache_read * 2 < self.expected
         return replace(
             self,

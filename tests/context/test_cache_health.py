@@ -60,6 +60,17 @@ def test_three_misses_in_a_row_are_thrashing_and_the_culprit_is_named() -> None:
     assert again.warning() == ""
 
 
+def test_a_server_that_never_speaks_of_a_cache_misses_none() -> None:
+    local = replace(MODEL, cache_explicit=False, prices=None)
+    asked = replace(request(*TALK), model=local)
+    health = CacheHealth()
+    for _ in range(4):
+        health = health.after(asked, Usage(50_000, 5))
+    assert (health.misses, health.warning()) == (0, "")
+    health = health.after(asked, Usage(10_000, 5, 0, 40_000)).after(asked, Usage(50_000, 5))
+    assert health.misses == 1
+
+
 def test_what_could_not_be_read_or_was_edited_by_us_is_no_miss() -> None:
     first = CacheHealth().after(request(*TALK), Usage(0, 1, 0, 0, 9_000))
     nothing = Usage(9_000, 1)

@@ -11,11 +11,11 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "max_tokens": r"'?max_tokens'?.*max_completion_tokens|\bmax_tokens\b.*(unsupported|not supported|unknown|unrecogni[sz]ed)",
         "call_ids": r"(tool[_ ]?call[_ ]?ids?|call_ids?|tool_calls\S*\.id\b).*(length|alphanumeric|a-z|pattern|too long)",
         "summaries": r"reasoning[._]summary|reasoning summar(y|ies)",
-        "thoughts": r"reasoning_content|reasoning_details|messages\S*\breasoning\b|encrypted_content (is not|not) supported",
+        "thoughts": r"reasoning_content|reasoning_details|messages\S*\breasoning\b",
         "effort": r"reasoning[_.]effort|\beffort\b",
-        "thinking": r"\breasoning\b|\bthinking\b",
+        "thinking": r"\breasoning\b|\bthinking\b|encrypted[ _]content is not supported",
         "cache": r"prompt_cache_\w+",
-        "result_images": r"(function_call_output|tool (message|result|output)s?|role\W+tool)\b.*\bimages?\b"
+        "result_images": r"(function_call_output|tool (message|result|output)s?|role\W+tool)\b.*\b(input_image|image_url|images?)\b"
         r"|\b(input_image|image_url|images?)\b.*(function_call_output|tool (message|result|output)s?|role\W+tool)\b",
         "images": r"\b(images?|image_url|input_image|vision|multimodal)\b.*(support|accept|allow|permitted|unknown|unexpected|expected|enabled|not)"
         r"|(support|accept|allow|unknown|unexpected|vision|not)\b.*\b(images?|image_url|input_image)\b",

@@ -55,6 +55,7 @@ _BY_STATUS: Mapping[int, Cause] = {
     529: "overloaded",
 }
 _WORDINGS: tuple[tuple[Cause, str], ...] = (
+    ("bad_request", r"no endpoints found that support"),
     ("pairing", r"tool_calls?\W.*must be followed by tool messages|role\W{1,3}tool\W.*must be a response to"),
     ("pairing", r"no tool (output|call) found for"),
     ("signature", r"of type 'reasoning' was provided without|without its required 'reasoning' item"),
