@@ -32,7 +32,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
-from agentcli.core.servers import ServerState
+from agentcli.core.servers import Servers, ServerState
 from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import for_model, for_person
@@ -160,6 +160,11 @@ class AgentSession:
         upfront = self._runner.server_tools.upfront(setup.mcp.upfront_tokens)
         self._runner.record(beginning(setup, self.model, self.mode, upfront))
         self.conversation.builder.begin(self.history)
+
+    @property
+    def server_pool(self) -> Servers | None:
+        """The servers of the run; None where none is configured."""
+        return self._setup.servers
 
     @property
     def servers(self) -> Sequence[ServerState]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli import __version__
+from agentcli.app.doctor_servers import server_rows
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.config import PREFIX
@@ -82,6 +83,7 @@ def examine(program: Program, live: bool = False) -> list[Finding]:
         *_helpers(program),
         *_extensions(program),
         *_hooks(program),
+        *(Finding(*row) for row in server_rows(program)),
         *_sessions(program),
     ]
 

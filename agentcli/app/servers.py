@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ConfigError
+from agentcli.core.programs import search_path
 from agentcli.core.servers import Elicitation, ElicitedField, ServerState
 from agentcli.core.tool import Choice, Question
 from agentcli.integrations.definition import Definition
@@ -39,9 +41,15 @@ class RunServers:
         if (servers := self.connected()) is not None:
             servers.start()
 
-    def connected(self) -> McpServers | None:
-        """The servers that may be started, as things stand now; None where none is configured. Starts nothing."""
+    def may_start(self, server: ServerDefinition) -> bool:
+        """True if a server may be started: a project's needs approval."""
+        return server.scope != "project" or self._program.approvals.allows(approvable(server))
+
+    def connected(self, only: str = "") -> McpServers | None:
+        """The servers that may be started, as things stand now, or one of them; None where none is configured. Starts nothing."""
         allowed, waiting = self._sorted()
+        if only:
+            allowed, waiting = [server for server in allowed if server.name == only], []
         if not allowed and not waiting:
             return self._connected
         if self._connected is None:
@@ -50,7 +58,7 @@ class RunServers:
             program = self._program
             self._connected = McpServers(
                 Surroundings(
-                    program.given_env,
+                    self.environment,
                     program.cwd,
                     lambda: program.workspace_policy.roots,
                     None if program.options.no_session else program.dirs.state / LOGS,
@@ -72,6 +80,12 @@ class RunServers:
         """What is wrong with the files that define servers."""
         return self.configured().problems
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment of the run, with PATH as it was at start: a person approved what is started, also from the workspace."""
+        env = self._program.given_env
+        return {**env, "PATH": search_path()} if env.get("PATH") == os.environ.get("PATH") else env
+
     def close(self) -> None:
         """End all servers."""
         if self._connected is not None:
@@ -82,9 +96,7 @@ class RunServers:
         program = self._program
         own = user_definitions(program.dirs.config)
         project = project_definitions(program.cwd) if program.trusted else Definitions()
-        approved = {
-            name: server for name, server in project.servers.items() if program.approvals.allows(approvable(server))
-        }
+        approved = {name: server for name, server in project.servers.items() if self.may_start(server)}
         allowed = {**own.servers, **approved, **self._given().servers}
         refused = [server for name, server in project.servers.items() if name not in allowed]
         return [*allowed.values()], [_unapproved(server) for server in refused]

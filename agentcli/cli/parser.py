@@ -334,7 +334,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
     return spelled
 
 
-GROUPS = ("sessions", "context", "permissions", "hooks", "auth", "skills", "agents")
+GROUPS = ("sessions", "context", "permissions", "hooks", "mcp", "auth", "skills", "agents")
 OTHERS = ("models", "tools", "config", "doctor", "stats", "help", "acp")
 """Commands of their own modules, which are imported only when they, or help, are asked for."""
 
@@ -363,6 +363,10 @@ def _group(arguments: list[str]) -> TyperGroup:
         from agentcli.cli import hooks
 
         app.add_typer(hooks.app, name="hooks")
+    if helping or "mcp" in wanted:
+        from agentcli.cli import mcp
+
+        app.add_typer(mcp.app, name="mcp")
     if helping or "auth" in wanted:
         from agentcli.cli import auth
 

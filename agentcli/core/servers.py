@@ -134,6 +134,18 @@ class Servers(Protocol):
         """Wait until no server is being connected, or for so long."""
         ...
 
+    async def restart(self, server: str) -> ServerState:
+        """Connect a server anew. Raises ToolError for one that does not exist."""
+        ...
+
+    async def disable(self, server: str) -> None:
+        """End a server until it is restarted. Raises ToolError for one that does not exist."""
+        ...
+
+    def log(self, server: str) -> str:
+        """The end of what a server wrote to stderr."""
+        ...
+
     async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:
         """Call a tool. Raises ToolError where no answer comes."""
         ...

@@ -12,7 +12,7 @@ from agentcli.core.near import did_you_mean, near_names
 FOLDER = Path(__file__).parent
 TOPICS = (
     *("start", "keys", "permissions", "context", "sessions", "configuration", "scripting", "editors", "models"),
-    *("skills", "hooks"),
+    *("mcp", "skills", "hooks"),
     "troubleshooting",
 )
 """Pages in the order in which a newcomer may read them."""

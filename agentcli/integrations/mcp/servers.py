@@ -29,7 +29,7 @@ from agentcli.core.servers import (
 from agentcli.integrations.mcp import search
 from agentcli.integrations.mcp.config import ServerDefinition, environment
 from agentcli.integrations.mcp.life import CLOSE_SECONDS, ServerLife
-from agentcli.integrations.mcp.logs import ServerLogs
+from agentcli.integrations.mcp.logs import LOG_BYTES, ServerLogs
 from agentcli.integrations.mcp.names import server_prefix
 
 T = TypeVar("T")
@@ -137,6 +137,10 @@ class McpServers(Servers):
     def changes(self) -> Sequence[str]:
         """Lines about all that has changed so far, for the model: servers that connected, failed, or changed their tools."""
         return tuple(self._changes)
+
+    def log(self, server: str) -> str:
+        """The end of what a server wrote to stderr."""
+        return self.logs.tail(server, most=LOG_BYTES)
 
     async def settle(self, seconds: float | None) -> None:
         """Wait until no server is being connected, or for so long; longest for the longest of their deadlines. Starts them."""

@@ -19,6 +19,7 @@ from agentcli.ui.commands import (
     model,
     program,
     reports,
+    servers,
     sessions,
     settings,
 )
@@ -94,6 +95,7 @@ _IN_ORDER = (
     settings.keys,
     program.permissions,
     hooks.hooks,
+    servers.mcp,
     extensions.skills,
     extensions.agents,
     reports.tools,

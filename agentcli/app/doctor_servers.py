@@ -1,0 +1,39 @@
+"""Checks of the servers that files define: each with its source and what is wrong with it. Nothing is started."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+from agentcli.app.program import Program
+from agentcli.core.errors import ConfigError
+from agentcli.integrations.mcp.config import MissingVariable, ServerDefinition, expanded
+
+
+def server_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
+    """For each server its name, whether it could be started, and where it is defined or what is wrong."""
+    try:
+        found = program.servers.configured()
+    except ConfigError as error:
+        yield "servers", False, str(error)
+        return
+    for server in found.servers.values():
+        why = _obstacle(program, server)
+        yield f"server {server.name}", not why, f"{server.source}: {why or server.target}"
+    for problem in found.problems:
+        yield "servers", False, problem
+
+
+def _obstacle(program: Program, server: ServerDefinition) -> str:
+    """The reason why a server cannot be started; empty where none is known."""
+    if server.disabled:
+        return "disabled"
+    if not program.servers.may_start(server):
+        return "not approved; a session asks about it"
+    try:
+        command = expanded(server, program.servers.environment).command
+    except MissingVariable as error:
+        return f"it needs {error}, which is not set"
+    if command and shutil.which(command, path=server.env.get("PATH", program.servers.environment.get("PATH"))) is None:
+        return f"{command} was not found"
+    return ""

@@ -1,0 +1,219 @@
+"""`agentcli mcp`: servers of the Model Context Protocol: listed, added, removed, tried."""
+
+from __future__ import annotations
+
+import asyncio
+import json as codec
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.app.server_files import FileScope, add_server, remove_server, server_file
+from agentcli.cli.output import say, say_json
+from agentcli.cli.printing import Column, print_table
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.sanitise import safe, safe_line
+
+app = typer.Typer(
+    help="List, add, try and remove MCP servers, and log in to them.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+class Scope(StrEnum):
+    """The file that a server is written to."""
+
+    user = "user"
+    project = "project"
+
+
+class Transport(StrEnum):
+    """The way in which a server is reached."""
+
+    stdio = "stdio"
+    http = "http"
+    sse = "sse"
+
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="name of the server")]
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
+Trust = Annotated[bool, typer.Option("--trust", help="trust the folder and all its servers for this run")]
+InScope = Annotated[Scope, typer.Option("--scope", help="your own servers, or the project's .mcp.json")]
+
+
+@app.command("list")
+def list_servers(json: Json = False, cwd: Cwd = "", trust: Trust = False) -> None:
+    """List the configured servers, and whether each would be started; nothing is.
+
+    `agentcli mcp test NAME` connects one.
+    """
+    program = _program(cwd, trust)
+    rows = [_row(program, name) for name in sorted(program.servers.configured().servers)]
+    if json:
+        say_json(rows)
+    elif rows:
+        columns = (
+            Column("server", style="bold"),
+            Column("type"),
+            Column("starts", wraps=True),
+            Column("from"),
+            Column("state"),
+        )
+        print_table(
+            columns,
+            [[safe_line(str(row[key])) for key in ("name", "type", "starts", "source", "state")] for row in rows],
+        )
+    else:
+        say("No servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one.")
+
+
+@app.command("get")
+def get_server(name: Name, cwd: Cwd = "") -> None:
+    """Print a server's definition and the file that holds it."""
+    program = _program(cwd, trust=True)
+    server = _chosen(program, name)
+    say(safe(f"{server.name} of {server.source}:\n{codec.dumps(server.content, indent=2)}"))
+
+
+@app.command("add")
+def add(
+    name: Name,
+    target: Annotated[list[str], typer.Argument(metavar="URL | -- COMMAND…", help="its address, or what starts it")],
+    scope: InScope = Scope.user,
+    transport: Annotated[Transport | None, typer.Option("-t", "--transport", help="http, unless it speaks SSE")] = None,
+    env: Annotated[
+        list[str] | None, typer.Option("-e", "--env", metavar="KEY=VALUE", help="a variable; repeatable")
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option("-H", "--header", metavar="'KEY: VALUE'", help="a header; repeatable")
+    ] = None,
+    cwd: Cwd = "",
+) -> None:
+    """Add a server, in place of one of that name.
+
+    A value may name a variable, ${TOKEN}, which is filled in when the server is started.
+    """
+    first, *rest = target
+    is_url = first.startswith(("http://", "https://"))
+    if is_url and (rest or env or transport is Transport.stdio):
+        raise UsageError("A server with a URL takes no arguments and no variables; give it headers with -H.")
+    if not is_url and (header or transport in (Transport.http, Transport.sse)):
+        raise UsageError(f"{first!r} is no URL. A command takes variables with -e, and no headers.")
+    if is_url:
+        given: dict[str, Any] = {"type": (transport or Transport.http).value, "url": first}
+        given |= {"headers": _pairs(header, ":")} if header else {}
+    else:
+        given = {"type": "stdio", "command": first, "args": rest} | ({"env": _pairs(env, "=")} if env else {})
+    _add(name, given, scope.value, cwd)
+
+
+@app.command("add-json")
+def add_json(
+    name: Name,
+    text: Annotated[str, typer.Argument(metavar="JSON", help="the definition, as under mcpServers")],
+    scope: InScope = Scope.user,
+    cwd: Cwd = "",
+) -> None:
+    """Add a server by its JSON definition, in place of one of that name."""
+    try:
+        given = codec.loads(text)
+    except ValueError as error:
+        raise InputError(f"The definition is no JSON: {error}.") from error
+    _add(name, given, scope.value, cwd)
+
+
+@app.command("remove")
+def remove(
+    name: Name, scope: Annotated[Scope | None, typer.Option("--scope", help="from there alone")] = None, cwd: Cwd = ""
+) -> None:
+    """Remove a server that `add` has written."""
+    program = _program(cwd, trust=True)
+    scopes: tuple[FileScope, ...] = ("user", "project") if scope is None else (scope.value,)
+    files = [file for file in (server_file(program, each) for each in scopes) if remove_server(file, name)]
+    if not files:
+        server = _chosen(program, name)
+        raise InputError(f"Server {name} is defined in {server.source}: remove it there.")
+    for file in files:
+        say(f"Removed {name} from {file}.")
+
+
+@app.command("test")
+def try_server(name: Name, json: Json = False, cwd: Cwd = "", trust: Trust = False) -> int:
+    """Connect a server, list its tools, and end it. Exit code 1 if it fails."""
+    program = _program(cwd, trust)
+    server = _chosen(program, name)
+    servers = program.servers.connected(only=name)
+    if servers is None or not any(state.name == name for state in servers.states()):
+        raise InputError(
+            f"Server {name} of {server.source} may not be started: approve it in a session, or use --trust."
+        )
+    try:
+        asyncio.run(servers.settle(None))
+        state = next(state for state in servers.states() if state.name == name)
+        tools = servers.tools()
+    finally:
+        program.servers.close()
+    if json:
+        say_json({"name": name, "status": state.status, "detail": state.detail, "tools": [tool.name for tool in tools]})
+    else:
+        say(safe(f"{name}: {state}"))
+        for tool in tools:
+            say(safe_line(f"  {tool.name}  {_first_line(tool.description)}"))
+    return 0 if state.status == "connected" else 1
+
+
+def _program(cwd: str, trust: bool) -> Program:
+    """The program in a folder; what is wrong with its servers' files goes to stderr."""
+    program = Program(Options(cwd=cwd, trust=trust))
+    for problem in program.servers.problems:
+        print(f"agentcli: {safe(problem)}", file=sys.stderr)
+    return program
+
+
+def _row(program: Program, name: str) -> dict[str, Any]:
+    server = program.servers.configured().servers[name]
+    state = "disabled" if server.disabled else "ready" if program.servers.may_start(server) else "not approved"
+    return {
+        "name": name,
+        "type": server.kind,
+        "starts": server.target,
+        "source": server.source,
+        "scope": server.scope,
+        "state": state,
+    }
+
+
+def _chosen(program: Program, name: str) -> Any:
+    known = program.servers.configured().servers
+    if name not in known:
+        near = did_you_mean(near_names(name, known))
+        raise InputError(f"There is no server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
+    return known[name]
+
+
+def _add(name: str, given: Any, scope: FileScope, cwd: str) -> None:
+    program = _program(cwd, trust=True)
+    file = server_file(program, scope)
+    for problem in add_server(file, name, given):
+        print(f"agentcli: {safe(problem)}", file=sys.stderr)
+    say(f"Added {name} to {file}. `agentcli mcp test {name}` tries it.")
+
+
+def _pairs(given: Sequence[str], mark: str) -> dict[str, str]:
+    pairs = {}
+    for text in given:
+        key, found, value = text.partition(mark)
+        if not found or not key.strip():
+            raise UsageError(f"{text!r} must have the form KEY{mark}VALUE.")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")

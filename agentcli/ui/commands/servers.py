@@ -1,0 +1,58 @@
+"""The slash command about servers of the Model Context Protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentcli.core.errors import UsageError
+from agentcli.ui.commands.base import CommandContext
+from agentcli.ui.commands.definition import command
+from agentcli.ui.render.frame import Item
+
+_ACTIONS = {
+    "reconnect": "connect it anew",
+    "disable": "end it in this run",
+    "enable": "connect it again",
+    "log": "show the end of what it wrote to stderr",
+    "tools": "list its tools",
+}
+LOG_LINES = 40
+
+
+def _arguments(context: CommandContext) -> Sequence[Item]:
+    names = [state.name for state in context.session.servers]
+    return [Item(f"{action} {name}", text) for action, text in _ACTIONS.items() for name in names]
+
+
+@command(at_once=True, arguments=_arguments)
+async def mcp(context: CommandContext, argument: str) -> None:
+    """List MCP servers with their state, or act on one: /mcp [reconnect|disable|enable|log|tools NAME]
+
+    Servers are defined in .mcp.json, .agentcli/mcp.json and your own mcp.json; `agentcli mcp add` adds one, `agentcli mcp login` logs in to one.
+    What changes among them takes effect at once: the model reaches them through mcp_search and mcp_call.
+    """
+    servers = context.session.server_pool
+    states = context.session.servers
+    if not argument:
+        wide = max((len(state.name) for state in states), default=0) + 2
+        lines = [f"{state.name.ljust(wide)}{state}  ({state.origin})" for state in states]
+        context.say(*(lines or ["No MCP servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one."]))
+        return
+    action, _, name = argument.partition(" ")
+    name = name.strip()
+    if servers is None or action not in _ACTIONS or name not in [state.name for state in states]:
+        known = ", ".join(state.name for state in states) or "none"
+        raise UsageError(f"Use /mcp, or /mcp {'|'.join(_ACTIONS)} NAME. Servers: {known}.")
+    match action:
+        case "disable":
+            await servers.disable(name)
+            context.say(f"Server {name} is disabled in this run.")
+        case "log":
+            context.say(*(servers.log(name).splitlines()[-LOG_LINES:] or ["It has written nothing to stderr."]))
+        case "tools":
+            own = [tool for tool in servers.tools() if tool.server == name]
+            context.say(
+                *([f"{tool.name}  {tool.description.strip().partition(chr(10))[0]}" for tool in own] or ["None."])
+            )
+        case _:
+            context.say(f"Server {name} is {await servers.restart(name)}.")
