@@ -22,6 +22,7 @@ from agentcli.core.errors import AgentError, ConfigError
 from agentcli.integrations.extensions.places import shown
 from agentcli.providers import reach
 from agentcli.providers.capabilities import gaps
+from agentcli.providers.connect import is_installed
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.settings import (
@@ -101,6 +102,9 @@ def _keys(program: Program) -> Iterator[Finding]:
         stored = "stored key" if any(program.env.get(name) for name in names) else ""
         advice = f"not set; `agentcli auth set {provider}` stores one, {' or '.join(names)} sets one"
         yield Finding(f"key for {provider}", bool(found or stored), found[0] if found else stored or advice)
+        if (vendor := PROVIDERS[provider]).extra and (found or stored) and not is_installed(vendor):
+            cure = f"is not installed: pip install 'agentcli[{vendor.extra}]'"
+            yield Finding(f"SDK of {provider}", False, cure)
     for settings in program.models.providers.values():
         if settings.platform:
             yield _platform(settings, program.given_env)

@@ -18,9 +18,7 @@ from agentcli.providers.registry import SERVERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, key_variables
 
 app = typer.Typer(help="Store, list and remove API keys.", no_args_is_help=True, rich_markup_mode=None)
-Provider = Annotated[
-    str, typer.Argument(metavar="PROVIDER", help="anthropic, google, openai, or a configured provider")
-]
+Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help=f"{', '.join(SERVERS)}, or a configured provider")]
 
 
 @app.command("set")

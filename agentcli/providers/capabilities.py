@@ -15,7 +15,7 @@ from agentcli.core.event import Noticed
 from agentcli.core.message import Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.memory import EndpointMemory, Learnt
-from agentcli.providers.windows import stated_window, window_in
+from agentcli.providers.windows import loaded_window, stated_window, window_in
 from agentcli.providers.wire import short_id
 
 TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -107,7 +107,7 @@ class CapableModel:
         learnt = memory.known(model.spec.name, url)
         self._lacking: Set[str] = learnt.lacking
         self._window = learnt.window
-        self._uncounted = self._asked = False
+        self._uncounted = self._asked = self._loaded = False
 
     @property
     def spec(self) -> ModelSpec:
@@ -127,6 +127,17 @@ class CapableModel:
         window = await asyncio.to_thread(stated_window, self._url, self._model.spec.id, self._key, WINDOW_SECONDS)
         self._learn_window(window)
 
+    async def _ask_loaded(self) -> None:
+        """Ask a server of the user's own, once, with which window it has loaded the model: some load it with less than the model's own."""
+        if self._loaded or not self._url or self._model.spec.known:
+            return
+        import asyncio
+
+        self._loaded = True
+        window = await asyncio.to_thread(loaded_window, self._url, self._model.spec.id, self._key, WINDOW_SECONDS)
+        if window != self._window:
+            self._learn_window(window)
+
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """See `Model.stream`. A refusal that names a field is answered by the same request without it."""
         suspected = {"counting"} if self._uncounted else set()
@@ -142,6 +153,7 @@ class CapableModel:
                         for notice in self._learn({"usage"} if isinstance(step, Stopped) and not counted else ()):
                             yield notice
                         yield step
+                await self._ask_loaded()
                 return
             except ModelError as error:
                 if error.cause == "auth":

@@ -71,11 +71,16 @@ def _need_sdk(provider: Provider, spec: ModelSpec, platform: str = "") -> None:
             f"{spec.name} needs a package for {cloud.title}, which is not installed. "
             f"Install it: pip install 'agentcli[{cloud.extra}]'"
         )
-    if provider.extra and not all(map(_is_installed, provider.sdk)):
+    if not is_installed(provider):
         raise InputError(
             f"{spec.name} needs the SDK of {provider.title}, which is not installed. "
             f"Install it: pip install 'agentcli[{provider.extra}]'"
         )
+
+
+def is_installed(provider: Provider) -> bool:
+    """True if the SDK is there; that of a provider without an extra always is."""
+    return not provider.extra or all(map(_is_installed, provider.sdk))
 
 
 def _is_installed(module: str) -> bool:

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from agentcli.core.dataclass import dataclass
+from agentcli.providers.anthropic import models as anthropic_models
+from agentcli.providers.google import models as google_models
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
     {
         "bedrock": Platform(
             "Amazon Bedrock",
-            "anthropic",
+            anthropic_models.KIND,
             "bedrock",
             "botocore",
             ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE"),
@@ -57,7 +59,7 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
         ),
         "vertex": Platform(
             "Vertex AI",
-            "anthropic",
+            anthropic_models.KIND,
             "vertex",
             "google.auth",
             ("GOOGLE_APPLICATION_CREDENTIALS",),
@@ -66,7 +68,7 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
         ),
         "vertexai": Platform(
             "Vertex AI",
-            "google",
+            google_models.KIND,
             "",
             "google.auth",
             ("GOOGLE_APPLICATION_CREDENTIALS",),
