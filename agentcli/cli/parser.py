@@ -335,7 +335,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
 
 
 GROUPS = ("sessions", "context", "permissions", "hooks", "mcp", "auth", "skills", "agents")
-OTHERS = ("models", "tools", "config", "doctor", "stats", "help", "acp")
+OTHERS = ("models", "tools", "config", "doctor", "stats", "help", "acp", "import-config")
 """Commands of their own modules, which are imported only when they, or help, are asked for."""
 
 
@@ -375,6 +375,10 @@ def _group(arguments: list[str]) -> TyperGroup:
         from agentcli.cli.acp import acp
 
         app.command()(acp)
+    if helping or "import-config" in wanted:
+        from agentcli.cli.import_config import import_config
+
+        app.command("import-config")(import_config)
     if helping or wanted & {"skills", "agents"}:
         from agentcli.cli import extensions
 

@@ -1,0 +1,62 @@
+"""Configuration of Claude Code: `~/.claude.json`, `~/.claude/settings.json`, `~/.claude/CLAUDE.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentcli.integrations.foreign.found import Found, Item, hook_groups, read_json, table, texts
+from agentcli.integrations.hookfiles import EVENTS
+
+_MODES = {"default": "ask", "acceptEdits": "auto-edit", "plan": "plan", "auto": "auto"}
+_FILE_TOOLS = ("Read", "Edit", "Write", "MultiEdit", "Grep", "Glob", "LS", "NotebookEdit")
+
+
+def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
+    """All that Claude Code has for this user and this folder."""
+    found = Found()
+    own = env.get("CLAUDE_CONFIG_DIR")
+    folder = Path(own) if own else home / ".claude"
+    state = read_json((Path(own) if own else home) / ".claude.json", found)
+    for name, server in table(state, "mcpServers").items():
+        found.server(name, server, "~/.claude.json")
+    for name, server in table(state, "projects", str(cwd), "mcpServers").items():
+        found.server(name, server, f"~/.claude.json ({cwd.name})")
+    settings = read_json(folder / "settings.json", found)
+    _settings(settings, "~/.claude/settings.json", found)
+    found.file("AGENTS.md", folder / "CLAUDE.md")
+    return found
+
+
+def _settings(raw: Mapping[str, Any], source: str, found: Found) -> None:
+    found.items += hook_groups(raw.get("hooks"), source, found, {name: name for name in EVENTS})
+    permissions = table(raw, "permissions")
+    for kind in ("allow", "ask", "deny"):
+        for rule in texts(permissions.get(kind)):
+            _rule(kind, rule, source, found)
+    mode = permissions.get("defaultMode")
+    if mode in _MODES:
+        found.items.append(Item("config.toml", "mode", _MODES[mode], source))
+    elif mode:
+        found.skip(
+            source, f"defaultMode {mode}", "a mode that asks nothing is never taken over; choose one with --mode"
+        )
+    if isinstance(model := raw.get("model"), str):
+        found.items.append(Item("config.toml", "model", model, source))
+    for name in table(raw, "env"):
+        found.skip(source, f"variable {name}", "set it in your shell")
+
+
+def _rule(kind: str, rule: str, source: str, found: Found) -> None:
+    """A rule; paths count from the root of the disk with `//`, from the home with `~/`, else from the workspace."""
+    tool, paren, rest = rule.partition("(")
+    path = rest.removesuffix(")")
+    if not paren or tool not in _FILE_TOOLS:
+        found.rule(kind, rule, source)
+    elif path.startswith("//"):
+        found.rule(kind, f"{tool}({path[1:]})", source)
+    elif path.startswith("/"):
+        found.skip(source, f"{kind} {rule}", "its path counts from the folder of that file")
+    else:
+        found.rule(kind, rule, source)

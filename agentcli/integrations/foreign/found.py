@@ -1,0 +1,191 @@
+"""Configuration of other programs, read into values that ours can take."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.aliases import own_rule
+from agentcli.core.dataclass import dataclass
+from agentcli.core.sanitise import safe_line
+from agentcli.core.secrets import SECRET, holds_secret, mask
+
+Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
+MAX_BYTES = 10_000_000
+"""Size in bytes of a file of another program at most."""
+_VARIABLE = re.compile(r"\$\{?\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to take over. `key` is a server's name, an event, a setting, a list of rules, or a path below our config folder."""
+
+    to: Target
+    key: str
+    value: Any
+    source: str
+    secrets: tuple[str, ...] = ()
+    """The variables that stand in place of secrets and must be set."""
+
+
+@dataclass(slots=True)
+class Found:
+    """All that one program has: what can be taken over, and what cannot, each with the reason."""
+
+    items: list[Item] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    def skip(self, source: str, about: str, why: str) -> None:
+        """List something that is not taken over."""
+        self.skipped.append(safe_line(f"{source}: {about}: {why}"))
+
+    def server(self, name: str, raw: Any, source: str) -> None:
+        """Take a server over, secrets replaced by variables."""
+        if not isinstance(raw, Mapping) or not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
+            self.skip(source, f"server {name}", "its name or its definition cannot be used")
+            return
+        value, secrets = without_secrets(name, raw)
+        self.items.append(Item("mcp.json", name, value, source, secrets))
+
+    def rule(self, kind: str, rule: Any, source: str, translated: str | None = None) -> None:
+        """Take a permission rule over under our name of its tool."""
+        own = own_rule(rule) if isinstance(rule, str) and translated is None else translated
+        if own:
+            self.items.append(Item("config.toml", f"permissions.{kind}", own, source))
+        else:
+            self.skip(source, f"{kind} {rule}", "there is no such tool here")
+
+    def file(self, path: str, source: Path, text: str | None = None) -> None:
+        """Take a text file over."""
+        text = read_text(source) if text is None else text
+        if text and text.strip():
+            self.items.append(Item("file", path, text, str(source)))
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a file; None where there is none or it cannot be used."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        return data.decode("utf-8-sig") if len(data) <= MAX_BYTES else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def read_json(path: Path, found: Found, *, comments: bool = False) -> Mapping[str, Any]:
+    """The object in a JSON file; empty where there is none. One that is broken is listed."""
+    return _read(path, found, lambda text: json.loads(without_comments(text) if comments else text))
+
+
+def read_toml(path: Path, found: Found) -> Mapping[str, Any]:
+    """The tables of a TOML file; empty where there is none. One that is broken is listed."""
+    return _read(path, found, tomllib.loads)
+
+
+def _read(path: Path, found: Found, parse: Callable[[str], Any]) -> Mapping[str, Any]:
+    if not path.exists():
+        return {}
+    text = read_text(path)
+    try:
+        value = parse(text) if text is not None else None
+    except (ValueError, RecursionError) as error:
+        found.skip(str(path), "the file", f"it cannot be read: {error}")
+        return {}
+    if not isinstance(value, Mapping):
+        found.skip(str(path), "the file", "it cannot be used")
+        return {}
+    return value
+
+
+def table(raw: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """An inner object; empty where there is none, or another value stands there."""
+    value: Any = raw
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def texts(value: Any) -> Sequence[str]:
+    """The texts of a list; none where it is no list."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def without_comments(text: str) -> str:
+    """JSON of a text with comments and commas before closing brackets, as editors write it."""
+    kept = re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', lambda match: match[1] or " ", text, flags=re.DOTALL)
+    return re.sub(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', lambda match: match[1] or "", kept)
+
+
+def without_secrets(server: str, raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """The definition of a server with a variable in place of each secret, and the names of those variables."""
+    used: list[str] = []
+
+    def hidden(name: str, text: str) -> str:
+        if _VARIABLE.search(text) or not (holds_secret(name, text) or SECRET in mask(text)):
+            return text
+        scheme = re.match(r"(?:Bearer|Basic|token)\s+", text, re.IGNORECASE)
+        used.append(name)
+        return f"{scheme[0] if scheme else ''}${{{name}}}"
+
+    def variable(name: str) -> str:
+        return re.sub(r"\W", "_", f"{server}_{name}").upper().strip("_")
+
+    def cleaned(key: str, value: Any) -> Any:
+        match value:
+            case Mapping() if key == "env":
+                return {name: hidden(name, text) if isinstance(text, str) else text for name, text in value.items()}
+            case Mapping() if key in ("headers", "oauth"):
+                return {
+                    name: hidden(variable(name), text) if isinstance(text, str) else text
+                    for name, text in value.items()
+                }
+            case list():
+                return [_argument(one, n, hidden, variable) for n, one in enumerate(value)]
+            case str() if SECRET in mask(value):
+                return hidden(variable(key), value)
+            case _:
+                return value
+
+    return {key: cleaned(key, value) for key, value in raw.items()}, tuple(dict.fromkeys(used))
+
+
+def _argument(one: Any, place: int, hidden: Callable[[str, str], str], variable: Callable[[str], str]) -> Any:
+    """An argument, its value alone hidden where it is `--name=value`."""
+    if not isinstance(one, str):
+        return one
+    option, equals, value = one.partition("=")
+    name = option.strip("-")
+    if equals and name and (holds_secret(name, value) or SECRET in mask(one)):
+        return f"{option}={hidden(variable(name), value) if holds_secret(variable(name), value) else f'${{{variable(name)}}}'}"
+    return hidden(variable(f"ARG{place}"), one) if SECRET in mask(one) else one
+
+
+def hook_groups(raw: Any, source: str, found: Found, events: Mapping[str, str], dialect: str = "") -> Iterator[Item]:
+    """The groups of hooks of a file, each for our name of its event; times of Gemini are in milliseconds."""
+    if not isinstance(raw, Mapping):
+        return
+    for event, groups in raw.items():
+        if event not in events:
+            if isinstance(groups, list):
+                found.skip(source, f"hooks of {event}", "there is no such event here")
+            continue
+        for group in groups if isinstance(groups, list) else ():
+            if isinstance(group, Mapping):
+                yield Item("hooks.json", events[event], _group(group, dialect), source)
+
+
+def _group(group: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    if not dialect:
+        return dict(group)
+    hooks = []
+    for hook in group.get("hooks", ()):
+        if isinstance(hook, Mapping):
+            timeout = hook.get("timeout")
+            seconds = {"timeout": timeout / 1000} if isinstance(timeout, int | float) else {}
+            hooks.append({**hook, **seconds, "dialect": dialect})
+    return {**group, "hooks": hooks}

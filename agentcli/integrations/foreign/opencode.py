@@ -1,0 +1,81 @@
+"""Configuration of opencode: `~/.config/opencode/opencode.json` with its servers, commands, agents and permissions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.aliases import OPENCODE
+from agentcli.integrations.foreign.found import Found, Item, read_json, table
+
+_NAME = re.compile(r"[\w.-]{1,60}")
+_HEAD = {"description", "agent", "model", "subtask", "mode", "temperature"}
+
+
+def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
+    """All that opencode has for this user."""
+    found = Found()
+    folder = Path(env.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
+    for name in ("opencode.json", "opencode.jsonc"):
+        source = f"~/.config/opencode/{name}"
+        raw = read_json(folder / name, found, comments=True)
+        for server, given in table(raw, "mcp").items():
+            found.server(server, _server(given) if isinstance(given, Mapping) else given, source)
+        for kind, text in (("command", "template"), ("agent", "prompt")):
+            for called, given in table(raw, kind).items():
+                _file(f"{kind}s", called, given, text, source, found)
+        _permissions(raw.get("permission"), source, found)
+        if isinstance(model := raw.get("model"), str):
+            found.items.append(Item("config.toml", "model", model, source))
+    found.file("AGENTS.md", folder / "AGENTS.md")
+    return found
+
+
+def _server(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    server: dict[str, Any] = {}
+    match raw.get("command"):
+        case [str(program), *arguments]:
+            server |= {"command": program, "args": arguments}
+        case str(program):
+            server["command"] = program
+        case _:
+            pass
+    server |= {ours: raw[theirs] for theirs, ours in _FIELDS.items() if theirs in raw}
+    if raw.get("enabled") is False:
+        server["disabled"] = True
+    text = re.sub(r"\{env:(\w+)\}", r"${\1}", json.dumps(server))
+    return dict(json.loads(text))
+
+
+_FIELDS = {"environment": "env", "url": "url", "headers": "headers"}
+
+
+def _file(folder: str, name: str, given: Any, text: str, source: str, found: Found) -> None:
+    """A command or agent as a file of its own."""
+    body = given.get(text) if isinstance(given, Mapping) else None
+    if not isinstance(body, str) or not _NAME.fullmatch(name) or body.startswith("{file:"):
+        found.skip(source, f"{folder[:-1]} {name}", f"it has no {text} of its own")
+        return
+    head = {key: value for key, value in given.items() if key in _HEAD and isinstance(value, str | bool | int | float)}
+    if folder == "agents":
+        head = {"name": name, **head}
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
+    found.items.append(Item("file", f"{folder}/{name}.md", "\n".join(["---", *lines, "---", body]) + "\n", source))
+
+
+def _permissions(raw: Any, source: str, found: Found) -> None:
+    for tool, given in raw.items() if isinstance(raw, Mapping) else ():
+        own = OPENCODE[tool][0] if tool in OPENCODE else ""
+        rules = given if isinstance(given, Mapping) else {"": given}
+        for pattern, kind in rules.items():
+            if kind not in ("allow", "ask", "deny"):
+                found.skip(source, f"permission {tool}", f"{kind} is no decision")
+                continue
+            rule = own if pattern in ("", "*") else f"{own}({pattern})"
+            if kind == "allow" and rule == "bash":
+                found.skip(source, f"permission {tool}", "leave to run every command is never taken over")
+                continue
+            found.rule(kind, f"{tool} {pattern}".strip(), source, rule if own else "")
