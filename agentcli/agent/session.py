@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from agentcli.agent import loop
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.conversation import Conversation
+from agentcli.agent.delegation.subagents import Subagents
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.extensions.turn import changed_for_turn
 from agentcli.agent.fallback import FallbackModel
@@ -20,7 +21,6 @@ from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning, changed_instructions
 from agentcli.agent.spending import BudgetGuard
 from agentcli.agent.streams import until_interrupted
-from agentcli.agent.subagents import Subagents
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.settings import PolicyName

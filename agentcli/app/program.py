@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.agent.checkpointing import Makes
-from agentcli.agent.extensions.kinds import kind_named, settings_for, tools_for
+from agentcli.agent.delegation.kinds import kind_named, settings_for, tools_for
 from agentcli.agent.extensions.turn import keeps_model
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
 from agentcli.agent.report import lifetime

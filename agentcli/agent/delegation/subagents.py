@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from agentcli.agent.conversation import Conversation
-from agentcli.agent.errand import Errand, Former, ends_or_is_sent_away, outcome
-from agentcli.agent.extensions.kinds import kind_named, model_for, reaches_servers, settings_for, tools_for
+from agentcli.agent.delegation.errand import Errand, Former, ends_or_is_sent_away, outcome
+from agentcli.agent.delegation.kinds import kind_named, model_for, reaches_servers, settings_for, tools_for
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
 from agentcli.agent.setup import SessionSetup
