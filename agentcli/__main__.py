@@ -118,8 +118,11 @@ OTHER_COMMANDS = (
     "help",
     "auth",
     "acp",
+    "mcp",
+    "hooks",
     "skills",
     "agents",
+    "plugins",
 )
 
 if __name__ == "__main__":

@@ -181,6 +181,8 @@ def _helpers(program: Program) -> Iterator[Finding]:
 def _extensions(program: Program) -> Iterator[Finding]:
     """The skills, commands and agents, each with its file, and what is wrong with the others."""
     found = program.extensions
+    for plugin in program.plugins[0]:
+        yield Finding(f"plugin {plugin.name}", True, shown(plugin.folder))
     for skill in found.skills.values():
         yield Finding(f"skill {skill.name}", True, shown(skill.folder))
     for command in found.commands.values():

@@ -42,7 +42,9 @@ def loaded(project: ProjectContext) -> HookFile:
     """The hooks in force, in their order, with the notes about what was left out."""
     own, theirs = user_hooks(project), project_hooks(project)
     approved = tuple(hook for hook in theirs.hooks if project.approvals.allows(hook.definition))
-    return HookFile((*own.hooks, *approved), (*own.notes, *theirs.notes))
+    bundled = [plugin.hooks for plugin in project.plugins[0]]
+    hooks = (*own.hooks, *(hook for file in bundled for hook in file.hooks), *approved)
+    return HookFile(hooks, (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes))
 
 
 def _shown(path: Path, cwd: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -242,6 +243,7 @@ class Program(ProjectContext):
         """Read the configuration again: a folder that is trusted now has its say."""
         self.__dict__.pop("config", None)
         self.__dict__.pop("extensions", None)
+        self.__dict__.pop("plugins", None)
         _ = self.config
         if stored := KeyStore(self.dirs.config).keys():
             configured = Models(self.config, self.given_env).providers
@@ -250,7 +252,9 @@ class Program(ProjectContext):
     def instruction_files(self) -> InstructionSet:
         """The instruction files in force, read now."""
         limit, home = self.config.agent.instruction_bytes, Path(self.env.get("HOME") or Path.home())
-        return instruction_set(self.cwd, self.dirs.config, home, trusted=self.trusted, limit=limit)
+        found = instruction_set(self.cwd, self.dirs.config, home, trusted=self.trusted, limit=limit)
+        brought = [plugin.standing(limit) for plugin in self.plugins[0]]
+        return replace(found, files=(*filter(None, brought), *found.files)) if any(brought) else found
 
     def _standing(self) -> StandingInstructions:
         counter = TokenCounter(self._estimator(self.config.context.policy))

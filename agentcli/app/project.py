@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agentcli.app.approvals import Approvals
     from agentcli.config import Config
     from agentcli.integrations.extensions.discover import Extensions
+    from agentcli.integrations.extensions.plugins import Plugin
     from agentcli.sessions.project import Project
 
 TRUSTED = "trusted.json"
@@ -64,6 +65,13 @@ class ProjectContext:
         return Path(self.env.get("HOME") or Path.home())
 
     @cached_property
+    def plugins(self) -> tuple[Sequence[Plugin], Sequence[str]]:
+        """The plugins in force, and notes about those that are not usable. Without the list of them nothing else is read."""
+        from agentcli.app.plugins import FILE, Plugins
+
+        return Plugins(self.dirs).in_force() if (self.dirs.state / FILE).exists() else ((), ())
+
+    @cached_property
     def extensions(self) -> Extensions:
         """The skills, slash commands and kinds of agents as they were last looked for, the project's only in a folder that is trusted."""
         return self.look_for_extensions()
@@ -72,7 +80,8 @@ class ProjectContext:
         """Look for skills, slash commands and kinds of agents; `extensions` holds them from now on."""
         from agentcli.integrations.extensions.discover import discover
 
-        found = discover(self.cwd if self.trusted else None, self.home, self.dirs.config)
+        plugins, notes = self.plugins
+        found = discover(self.cwd if self.trusted else None, self.home, self.dirs.config, plugins, notes)
         self.__dict__["extensions"] = found
         return found
 

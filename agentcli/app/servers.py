@@ -70,7 +70,7 @@ class RunServers:
 
     def configured(self) -> Definitions:
         """All servers that are configured, whether they may be started or not. Raises ConfigError for a broken `--mcp-config`."""
-        found = user_definitions(self._program.dirs.config)
+        found = self._bundled() + user_definitions(self._program.dirs.config)
         if self._program.trusted:
             found += project_definitions(self._program.cwd)
         return found + self._given()
@@ -94,12 +94,19 @@ class RunServers:
     def _sorted(self) -> tuple[Sequence[ServerDefinition], Sequence[ServerState]]:
         """The servers that may be started, and the states of those that may not. One that may not stands in no other's way."""
         program = self._program
-        own = user_definitions(program.dirs.config)
+        own = self._bundled() + user_definitions(program.dirs.config)
         project = project_definitions(program.cwd) if program.trusted else Definitions()
         approved = {name: server for name, server in project.servers.items() if self.may_start(server)}
         allowed = {**own.servers, **approved, **self._given().servers}
         refused = [server for name, server in project.servers.items() if name not in allowed]
         return [*allowed.values()], [_unapproved(server) for server in refused]
+
+    def _bundled(self) -> Definitions:
+        """The servers of plugins, which the user approved with them."""
+        found = Definitions()
+        for plugin in self._program.plugins[0]:
+            found += plugin.servers
+        return found
 
     def _given(self) -> Definitions:
         found = self._added

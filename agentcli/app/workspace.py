@@ -9,6 +9,7 @@ from pathlib import Path
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.setup import Sandboxes
 from agentcli.app.project import ProjectContext, folder_named
+from agentcli.core.aliases import own_rule
 from agentcli.core.boxed import Boxed
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
@@ -71,7 +72,8 @@ class WorkspacePolicy:
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
         rules = configured + parse_rules(options.allow, (), options.deny, "flag")
         check_tools(rules, TRAITS)
-        return rules
+        denied = (own_rule(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded)
+        return rules + parse_rules((), (), filter(None, denied), "config")
 
     @property
     def limits(self) -> ToolLimits:

@@ -334,7 +334,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
     return spelled
 
 
-GROUPS = ("sessions", "context", "permissions", "hooks", "mcp", "auth", "skills", "agents")
+GROUPS = ("sessions", "context", "permissions", "hooks", "mcp", "auth", "skills", "agents", "plugins")
 OTHERS = ("models", "tools", "config", "doctor", "stats", "help", "acp", "import-config")
 """Commands of their own modules, which are imported only when they, or help, are asked for."""
 
@@ -384,6 +384,10 @@ def _group(arguments: list[str]) -> TyperGroup:
 
         app.add_typer(extensions.skills, name="skills")
         app.add_typer(extensions.agents, name="agents")
+    if helping or "plugins" in wanted:
+        from agentcli.cli import plugins
+
+        app.add_typer(plugins.app, name="plugins")
     if helping or wanted & set(OTHERS):
         from agentcli.cli import about
         from agentcli.cli.help import help_command

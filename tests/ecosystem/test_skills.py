@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.app.hooks import loaded
+from agentcli.app.options import Options
+from agentcli.app.plugins import Plugins
+from agentcli.app.project import ProjectContext
+from agentcli.cli import run
 from agentcli.core.event import Event
 from agentcli.core.message import Text
 from agentcli.core.model import Request
@@ -144,6 +149,25 @@ def test_all_commands_and_agents_of_the_plugins_load(plugins: Path) -> None:
     assert notes == []
     assert all(body_of(command) for command in found.values())
     assert all(kind.description and kind.prompt for kind in kinds.values())
+
+
+def test_all_plugins_are_added_and_removed_without_a_trace(
+    plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    every = [plugin for plugin in sorted(plugins.iterdir()) if plugin.is_dir()]
+    assert [run(["plugins", "add", str(plugin), "--yes"]) for plugin in every] == [0] * len(every)
+    project = ProjectContext(Options())
+    assert len(every) >= 13
+    assert not [note for note in project.extensions.notes if "left out" in note]
+    assert "commit-commands:commit" in project.extensions.commands
+    assert {hook.event for hook in loaded(project).hooks} >= {"PreToolUse", "PostToolUse", "Stop", "UserPromptSubmit"}
+    installed = [one.name for one in Plugins(project.dirs).installed()]
+    assert [run(["plugins", "remove", name]) for name in installed] == [0] * len(every)
+    assert not [*(tmp_path / "DATA/agentcli/plugins").iterdir()]
 
 
 def test_commit_of_commit_commands_sends_what_git_says(plugins: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.integrations.extensions.agents import AgentKind, find_agents
@@ -95,13 +96,20 @@ def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: M
 _LISTED = re.compile(r"^- ([^\s:]+(?::[^\s:]+)*)(?=:? |$)", re.MULTILINE)
 
 
-def discover(cwd: Path | None, home: Path, config: Path, more: Mapping[Kind, list[Place]] | None = None) -> Extensions:
-    """The extensions in force; `cwd` is None where the folder is not trusted, `more` are the places of plugins."""
-    notes: list[str] = []
-    beyond = more or {}
+class Bundle(Protocol):
+    """A plugin, as far as it has folders of skills, commands and agents."""
+
+    def places(self, kind: Kind) -> list[Place]: ...
+
+
+def discover(
+    cwd: Path | None, home: Path, config: Path, plugins: Sequence[Bundle] = (), noted: Sequence[str] = ()
+) -> Extensions:
+    """The extensions in force; `cwd` is None where the folder is not trusted. `noted` are notes that come first."""
+    notes = [*noted]
 
     def all_places(kind: Kind) -> list[Place]:
-        return [*places(kind, cwd, home, config), *beyond.get(kind, [])]
+        return [*places(kind, cwd, home, config), *(place for plugin in plugins for place in plugin.places(kind))]
 
     skills, hidden_skills = find_skills(all_places("skills"), notes)
     commands, hidden_commands = find_commands(all_places("commands"), notes)

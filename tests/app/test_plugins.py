@@ -1,0 +1,155 @@
+"""Plugins in both layouts: added, in force, changed, removed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentcli.app.hooks import loaded
+from agentcli.app.options import Options
+from agentcli.app.plugins import Plugins
+from agentcli.app.program import Program
+from agentcli.app.project import ProjectContext
+from agentcli.cli import run
+from agentcli.core.errors import InputError
+from agentcli.integrations.extensions.plugins import contents, read_plugin
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def claude(folder: Path, name: str = "tools") -> Path:
+    hook = {"type": "command", "command": "python3 ${CLAUDE_PLUGIN_ROOT}/hook.py"}
+    return written(
+        folder,
+        {
+            ".claude-plugin/plugin.json": json.dumps({"name": name, "version": "1.2", "unknown": 3}),
+            "commands/commit.md": "---\nallowed-tools: Bash(git add:*)\n---\nCommit from ${CLAUDE_PLUGIN_ROOT}.",
+            "skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Reads.\n---\nRead.",
+            "agents/rev.md": "---\nname: rev\ndescription: Reviews.\n---\nYou review.",
+            "hooks/hooks.json": json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}),
+            ".mcp.json": json.dumps({"docs": {"command": "${CLAUDE_PLUGIN_ROOT}/serve", "args": ["x"]}}),
+        },
+    )
+
+
+def gemini(folder: Path) -> Path:
+    manifest = {
+        "name": "ext",
+        "version": "1.0.0",
+        "mcpServers": {"s": {"command": "node", "args": ["${extensionPath}${/}server.js"], "trust": True}},
+        "excludeTools": ["run_shell_command(rm -rf)"],
+    }
+    files = {
+        "gemini-extension.json": json.dumps(manifest),
+        "GEMINI.md": "Be kind.",
+        "commands/plan.toml": 'prompt = "Plan."',
+    }
+    return written(folder, files)
+
+
+def program() -> Program:
+    return Program(Options(model="script:echo"))
+
+
+def test_what_a_plugin_would_start_and_allow_is_listed_before_it_is_added(home: Path) -> None:
+    lines = [*contents(read_plugin(claude(home / "a")))]
+    assert lines[:3] == ["skills: pdf", "commands: commit", "agents: rev"]
+    assert "allowed without asking by commit: Bash(git add:*)" in lines
+    assert "hook at PreToolUse: python3 ${CLAUDE_PLUGIN_ROOT}/hook.py" in lines
+    assert f"server docs: {home}/a/serve x" in lines
+
+
+def test_an_added_plugin_is_in_force_under_its_name_and_gone_when_it_is_removed(home: Path) -> None:
+    assert run(["plugins", "add", str(claude(home / "a")), "--yes"]) == 0
+    copy = home / "DATA/agentcli/plugins/tools"
+    project = ProjectContext(Options())
+    assert [*project.extensions.skills, *project.extensions.commands, *project.extensions.agents] == [
+        "tools:pdf",
+        "tools:commit",
+        "tools:rev",
+    ]
+    (hook,) = loaded(project).hooks
+    assert dict(hook.env)["CLAUDE_PLUGIN_ROOT"] == str(copy)
+    assert program().servers.configured().servers["docs"].starts == f"{copy}/serve x"
+    assert run(["plugins", "remove", "tools"]) == 0
+    assert not copy.exists()
+    assert not ProjectContext(Options()).extensions.skills
+
+
+def test_a_disabled_or_changed_plugin_is_not_loaded(home: Path) -> None:
+    plugins = Plugins(ProjectContext(Options()).dirs)
+    with plugins.candidate(str(claude(home / "a"))) as plugin:
+        plugins.add(plugin, str(home / "a"), link=True)
+    assert ProjectContext(Options()).extensions.skills
+    plugins.enable("tools", False)
+    assert not ProjectContext(Options()).extensions.skills
+    plugins.enable("tools", True)
+    (home / "a/hook.py").write_text("import os")
+    changed = ProjectContext(Options())
+    assert not changed.extensions.skills
+    assert changed.extensions.left_out == [
+        "Plugin tools: its files have changed since it was added; add it again to look at them: left out."
+    ]
+    assert not loaded(changed).hooks
+
+
+def test_an_extension_of_gemini_brings_servers_instructions_and_denials(home: Path) -> None:
+    assert run(["plugins", "add", str(gemini(home / "e")), "--yes"]) == 0
+    here, copy = program(), home / "DATA/agentcli/plugins/ext"
+    assert here.servers.configured().servers["s"].starts == f"node {copy}/server.js"
+    assert not here.servers.problems
+    assert [file.text for file in here.instruction_files().files] == ["Be kind."]
+    assert ("deny", "bash(rm -rf)") in [(kind, str(rule)) for kind, rule in here.workspace_policy.rules().listed()]
+    assert [*here.extensions.commands] == ["ext:plan"]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder: folder.mkdir(), "is no plugin: neither .claude-plugin/plugin.json nor gemini-extension.json"),
+        (lambda folder: written(folder, {"gemini-extension.json": "{"}), "is no valid JSON"),
+        (lambda folder: claude(folder, "../up"), "needs a name of letters"),
+    ],
+)
+def test_what_is_no_plugin_is_refused(make, message: str, home: Path) -> None:  # type: ignore[no-untyped-def]
+    make(home / "x")
+    plugins = Plugins(ProjectContext(Options()).dirs)
+    with pytest.raises(InputError, match=message), plugins.candidate(str(home / "x")):
+        pass
+
+
+def test_links_that_lead_out_of_a_plugin_and_pipes_are_refused(home: Path) -> None:
+    plugins = Plugins(ProjectContext(Options()).dirs)
+    for name, make in (("link", lambda path: path.symlink_to("/etc/passwd")), ("pipe", os.mkfifo)):
+        make(claude(home / name) / "bad")
+        with plugins.candidate(str(home / name)) as plugin, pytest.raises(InputError, match="cannot be added: bad is"):
+            plugins.add(plugin, "x", link=False)
+    assert plugins.installed() == []
+
+
+def test_a_plugin_comes_from_a_git_repository_as_well(home: Path) -> None:
+    folder = claude(home / "repo")
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    assert run(["plugins", "add", f"file://{folder}", "--yes"]) == 0
+    assert not (home / "DATA/agentcli/plugins/tools/.git").exists()
+    assert run(["plugins", "add", "ext::sh -c touch% made", "--yes"]) == 42
+    assert not (home / "made").exists()
