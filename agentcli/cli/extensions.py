@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
+from agentcli.app.trust import repository, what_it_would_load
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.sanitise import safe, safe_line
@@ -78,9 +80,23 @@ def list_agents(json: Json = False, cwd: Cwd = "", trust: Trust = False) -> None
 def _found(cwd: str, trust: bool) -> Extensions:
     """What there is, its notes to stderr."""
     project = ProjectContext(Options(cwd=cwd, trust=trust))
-    for note in project.extensions.notes:
+    for note in [*_not_read(project), *project.extensions.notes]:
         print(f"agentcli: {safe(note)}", file=sys.stderr)
     return project.extensions
+
+
+def _not_read(project: ProjectContext) -> list[str]:
+    """A note of the project's files that are left out because its folder is not trusted, if there are any."""
+    if project.trusted:
+        return []
+    root = repository(project.cwd)
+    found = what_it_would_load(project.cwd)
+    files = [os.path.relpath(one.path, root) for one in found if one.kind in ("skills", "commands", "agents")]
+    return (
+        [f"These were not read, since this folder is not trusted: {', '.join(files)}. --trust reads them."]
+        if files
+        else []
+    )
 
 
 def _print(rows: list[list[str]]) -> None:

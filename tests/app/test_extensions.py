@@ -105,6 +105,17 @@ def test_doctor_and_the_lists_name_everything_with_its_source(work: Path, capsys
     assert run(["skills", "check", str(work)]) == 1
 
 
+def test_the_lists_name_what_they_leave_out_in_a_folder_that_is_not_trusted(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["skills", "list", "-C", str(work)]) == 0
+    told = capsys.readouterr()
+    assert told.out.strip() == "There are none here."
+    assert "not trusted: .claude/skills, .claude/commands, .gemini/commands. --trust reads them." in " ".join(
+        told.err.split()
+    )
+
+
 def test_a_run_works_as_an_agent_of_a_file(work: Path) -> None:
     file = work / ".claude/agents/rev.md"
     file.parent.mkdir()
