@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         if error.errno != errno.ENOSPC or error.filename is not None:
             raise
         _write_nowhere()
-        print(f"agentcli: the output cannot be written: {error.strerror}.", file=sys.stderr)
+        print(f"agentcli: can't write the output: {error.strerror}.", file=sys.stderr)
         return 1
     return code
 

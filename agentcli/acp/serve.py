@@ -59,7 +59,7 @@ async def _serve(host: Host, source: int, sink: int) -> int:
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)
     if transport.ending == "garbage":
-        print("agentcli acp: what came on stdin is not the Agent Client Protocol.", file=sys.stderr)
+        print("agentcli acp: the input on stdin is not the Agent Client Protocol.", file=sys.stderr)
     return code
 
 

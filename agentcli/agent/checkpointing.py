@@ -21,9 +21,7 @@ Makes = Callable[[Callable[[Body], object]], Changes]
 """Makes the changes of one session, given where their checkpoint records go."""
 
 
-_BACKGROUND = (
-    "What background commands change in files from now on is not covered: /undo and /rewind will not put it back."
-)
+_BACKGROUND = "File changes by background commands are not covered: /undo and /rewind will not restore them."
 
 
 class Checkpointer:

@@ -166,7 +166,7 @@ class Conversation:
         self.run_limits.check(self.steps, usage, cost)
         if 0 < self.settings.max_steps <= self.steps:
             raise LimitReached(
-                f"The turn has taken {self.steps} steps (agent.max_steps). Say “go on” to continue, or raise the limit."
+                f"The turn reached {self.steps} steps (agent.max_steps). Type “go on” to continue, or raise the limit."
             )
         self.steps += 1
 

@@ -45,7 +45,7 @@ class Defect:
 NO_ANSWERS = 3
 """Empty or malformed replies in a row that are answered with a reminder; the next one ends the turn."""
 _EMPTY = Defect(
-    "no answer", EMPTY, NO_ANSWERS, "sent an empty reply", "Say what it should do next, or try another model.", "failed"
+    "no answer", EMPTY, NO_ANSWERS, "sent an empty reply", "Tell it what to do next, or try another model.", "failed"
 )
 _CUT = Defect("cut", CUT, 3, "ran into its output limit", "Ask for less at a time, or raise agent.max_output.")
 _FULL = Defect(
@@ -70,7 +70,7 @@ def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
             return _FULL
         case "pause":
             again = max(0, most_pauses - 1)
-            cure = "Say “go on”, or raise agent.max_pauses."
+            cure = "Type “go on”, or raise agent.max_pauses."
             return Defect("pause", "", again, "paused without coming to an end", cure)
         case "refusal":
             return _REFUSED
@@ -86,7 +86,7 @@ def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
 def _malformed(tool: str) -> Defect:
     call = f"call of {tool}" if tool else "tool call"
     happened = f"sent a malformed {call}"
-    cure = "Say it in other words, or try another model."
+    cure = "Rephrase it, or try another model."
     return Defect("no answer", MALFORMED.format(call=call), NO_ANSWERS, happened, cure, "failed")
 
 

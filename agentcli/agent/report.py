@@ -127,8 +127,8 @@ def assumed(model: ModelSpec) -> str:
     window = f"a window of {model.window:,} tokens"
     stated = f"its server states {window}" if model.window_stated else f"{window} is assumed"
     return (
-        f"{model.name} is in no table: {stated}, and replies of up to {model.max_output:,} tokens are assumed, at an "
-        f'unknown price. Say what it has in config: [models."{model.name}"] window, max_output, prices.'
+        f"{model.name} is not in the model table: {stated}, and replies of up to {model.max_output:,} tokens are assumed, at an "
+        f'unknown price. Set them in config: [models."{model.name}"] window, max_output, prices.'
     )
 
 

@@ -190,7 +190,7 @@ class AgentSession:
         Raises InputError where nothing was said yet.
         """
         if not self.history.turn:
-            raise InputError("There is nothing to hand over: nothing was said in this session yet.")
+            raise InputError("Nothing to hand over: this session has no messages yet.")
         async for event in self.conversation.compactor.hand_over(interrupt, following):
             yield event
 
@@ -210,11 +210,9 @@ class AgentSession:
         """Take back the newest compaction. Raises InputError when there is none."""
         newest = self.history.compaction
         if newest is None:
-            raise InputError("Nothing to take back: this session's view has not been compacted.")
+            raise InputError("Nothing to undo: this session has not been compacted.")
         if newest.seq == 1:
-            raise InputError(
-                "Nothing to take back: this session began with a hand-over. /resume leads to the one before."
-            )
+            raise InputError("Nothing to undo: this session began with a handoff. /resume opens the session before it.")
         return [self._runner.record(Undo(newest.seq, "compaction"))]
 
     def prune(self, undo: bool = False) -> Sequence[Event]:
@@ -223,7 +221,7 @@ class AgentSession:
             return self.conversation.compactor.prune()
         newest = next(reversed(self.history.prunes), None)
         if newest is None:
-            raise InputError("Nothing to take back: no output has been cleared since the last compaction.")
+            raise InputError("Nothing to undo: no output has been cleared since the last compaction.")
         return [self._runner.record(Undo(newest.seq, "prune"))]
 
     def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
@@ -235,7 +233,7 @@ class AgentSession:
             seq = prompts[-1] if prompts else 0
         record = self.journal.record(seq)
         if record is None or not isinstance(record.body, Message | ToolResult):
-            raise InputError(f"There is no message {seq}. /context lists them with their numbers.")
+            raise InputError(f"There is no message {seq}. /context all lists them with their numbers.")
         return [self._runner.record(Unpin(seq) if unpin else Pin(seq))]
 
     def rewind(self, seq: int) -> Sequence[Event]:
@@ -265,7 +263,7 @@ class AgentSession:
 
     def _need_checkpointer(self) -> Checkpointer:
         if self._runner.checkpointer is None:
-            raise InputError("This session keeps no states of files to go back to.")
+            raise InputError("This session has no file checkpoints.")
         return self._runner.checkpointer
 
     async def _leave_plan(self, plan: str) -> bool:
@@ -278,7 +276,7 @@ class AgentSession:
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
         if mode and mode not in MODES:
-            raise InputError(f"There is no mode {mode!r}. There are: {', '.join(MODES)}.")
+            raise InputError(f"There is no mode {mode!r}. Use one of: {', '.join(MODES)}.")
         if model:
             self.conversation.builder.model = self._setup.connect(model)
             model = self.model.name

@@ -85,6 +85,4 @@ def _read(file: Path) -> _Answers:
         projects = json.loads(text)["projects"]
         return {str(root): {**given} for root, given in projects.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ConfigError(
-            f"{file} is damaged. Nothing of a project counts as approved; correct or remove it."
-        ) from error
+        raise ConfigError(f"{file} is damaged, so no project is approved. Fix or remove it.") from error

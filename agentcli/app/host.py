@@ -122,7 +122,7 @@ class TerminalHost:
         program = self._program
         trust(program.cwd, program.dirs.state / TRUSTED)
         program.reload()
-        return self._reopened(session, "The folder is trusted from now on; start agentcli again to load its settings.")
+        return self._reopened(session, "The folder is trusted now. Restart agentcli to load its settings.")
 
     def own_instructions(self) -> Path:
         """The instruction file of the user, for all projects."""
@@ -140,7 +140,7 @@ class TerminalHost:
         self._program.approvals.decide(answers)
         if not any(approved for _, approved in answers):
             return session
-        return self._reopened(session, "Approved from now on; start agentcli again to have it started.")
+        return self._reopened(session, "Approved. Restart agentcli to start it.")
 
     def _reopened(self, session: AgentSession, otherwise: str) -> AgentSession:
         """The same session, opened as the program is now. Raises InputError, saying `otherwise`, for one that is not stored."""

@@ -89,7 +89,9 @@ def checked(key: str) -> str:
     """The key without blanks around it. Raises InputError for what cannot be one."""
     key = key.strip()
     if not key or not (key.isascii() and key.isprintable()) or " " in key:
-        raise InputError("That is no key: it is empty, or has blanks or characters that no key has.")
+        raise InputError(
+            "That is not a valid key: it is empty, or has spaces or other characters that keys never have."
+        )
     return key
 
 

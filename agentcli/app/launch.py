@@ -39,7 +39,7 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
         with prepared(options, alone=options.print or not has_terminal()) as asked:
             return run_options(asked, early)
     if options.session == "" and (options.print or not has_terminal()):
-        raise InputError("Which session? Give an id, a unique beginning of one, or a name; or use --last.")
+        raise InputError("Which session? Give an id, a unique prefix, or a name, or use --last.")
     return run_options(options, early)
 
 
@@ -170,7 +170,7 @@ def _store_key(text: str, options: Options) -> None:
         raise InputError(f"There is no provider {provider!r}. Use `agentcli auth set PROVIDER`.")
     program = Program(options)
     if reason := try_key(BUILT_IN[provider], key, program.given_env):
-        print(f"The key could not be tried: {reason}.", file=sys.stderr)
+        print(f"The key could not be checked: {reason}.", file=sys.stderr)
     store = KeyStore(program.dirs.config)
     place = store.set(provider, key)
     print(f"Stored the key in {'the keyring' if place == 'keyring' else store.path}.", file=sys.stderr)

@@ -72,8 +72,8 @@ def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
     if name in commands.COMMANDS:
         known = ", ".join(f"/{each}" for each in _NAMES)
         raise InputError(
-            f"{word} is a command for the terminal; -p knows {known}. `agentcli --help` lists the options that "
-            "set the same for one run. With a space before it, it is said to the model."
+            f"{word} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
+            "with the same effect. Put a space before it to send it as text."
         )
     from agentcli.integrations.extensions.lookup import named
 
@@ -81,7 +81,7 @@ def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
         untrusted = (
             "" if project.trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
         )
-        raise InputError(f"There is no command {word}.{untrusted} With a space before it, it is said to the model.")
+        raise InputError(f"There is no command {word}.{untrusted} Put a space before it to send it as text.")
     return None
 
 

@@ -140,20 +140,20 @@ def read_prompt(given: str | None) -> str:
     typed = "" if alone else given or ""
     text = "\n\n".join(part for part in (piped.strip("\n"), typed) if part.strip())
     if not text.strip():
-        raise InputError("There is no prompt: give one after -p, or pipe it in.")
+        raise InputError("There is no prompt. Give one after -p, or pipe it in.")
     return text
 
 
 def _stdin(wait: float | None) -> str:
     """All of stdin. With a wait, an end that stays open without sending anything counts as empty."""
     if wait is not None and not select.select([sys.stdin], [], [], wait)[0]:
-        print("agentcli: nothing came on stdin, going on without it.", file=sys.stderr)
+        print("agentcli: no input on stdin, continuing without it.", file=sys.stderr)
         return ""
     try:
         return sys.stdin.buffer.read().decode("utf-8", errors="replace")
     except OSError as error:
         if error.errno != errno.EBADF:
-            raise InputError(f"stdin cannot be read: {error.strerror}.") from error
+            raise InputError(f"Can't read stdin: {error.strerror}.") from error
         return ""  # open for writing only, as nohup leaves it
 
 

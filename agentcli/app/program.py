@@ -128,7 +128,7 @@ class Program(ProjectContext):
                 raise InputError(f"This project has no session yet. Start one with `agentcli`. {hint}".rstrip())
             return newest
         if not selector:
-            raise InputError("Which session? Give an id, a unique beginning of one, or a name; or use --last.")
+            raise InputError("Which session? Give an id, a unique prefix, or a name, or use --last.")
         return self.store.find(selector, self.project)
 
     def resume(self, info: SessionInfo) -> AgentSession:
@@ -205,8 +205,8 @@ class Program(ProjectContext):
             return newest.model  # one of the past sessions will be chosen, and each has its own
         if self.folder_config.general.model:
             raise TrustError(
-                "No key is set. The settings of this folder name a model, but the folder is not trusted. "
-                "Look at its .agentcli/config.toml, then start with --trust."
+                "No key is set. This folder's settings name a model, but the folder is not trusted. "
+                "Check its .agentcli/config.toml, then start with --trust."
             )
         raise CredentialsError(no_key())
 
@@ -271,7 +271,7 @@ class Program(ProjectContext):
         if info.project_id == self.project.id and self.project.elsewhere(info) is None:
             return ()
         gone = "" if Path(info.directory).is_dir() else ", which is gone"
-        return (f"This session was led in {info.directory}{gone}. It goes on in {self.cwd}.",)
+        return (f"This session was started in {info.directory}{gone}. It continues in {self.cwd}.",)
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
@@ -392,5 +392,5 @@ def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:
 
 def _mode(name: str) -> Mode:
     if name not in MODES:
-        raise UsageError(f"There is no mode {name!r}. There are: {', '.join(MODES)}.")
+        raise UsageError(f"There is no mode {name!r}. Use one of: {', '.join(MODES)}.")
     return name

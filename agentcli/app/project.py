@@ -124,7 +124,7 @@ def _here() -> str:
     try:
         return os.getcwd()
     except OSError as error:
-        raise InputError("The current folder is gone. Go to one that is there, or name one with -C.") from error
+        raise InputError("The current folder no longer exists. Change to another one, or use -C.") from error
 
 
 def folder_named(name: str) -> Path:

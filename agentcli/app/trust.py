@@ -155,7 +155,7 @@ def _parsed(text: str, file: Path) -> dict[str, str]:
         folders = json.loads(text)["folders"]
         return {str(name): str(since) for name, since in folders.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ConfigError(f"{file} is damaged. No folder counts as trusted; correct or remove it.") from error
+        raise ConfigError(f"{file} is damaged, so no folder is trusted. Fix or remove it.") from error
 
 
 def _edit(file: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:

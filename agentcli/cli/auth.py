@@ -24,9 +24,9 @@ Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help=f"{', '.join(S
 @app.command("set")
 def set_key(
     provider: Provider,
-    untried: Annotated[bool, typer.Option("--no-check", help="store the key without trying it")] = False,
+    untried: Annotated[bool, typer.Option("--no-check", help="store the key without checking it")] = False,
 ) -> None:
-    """Store a provider's key; it is asked for and tried.
+    """Check and store a provider's key.
 
     The key goes to the system's keyring if the package `keyring` is installed, else to a file that only you can read. With piped input, the key is read from stdin.
     """
@@ -37,7 +37,7 @@ def set_key(
         raise UsageError(f"Set api_key_env in [providers.{provider}] first: it names the key's variable.")
     key = checked(getpass(f"Key for {provider} (hidden): ") if sys.stdin.isatty() else sys.stdin.read())
     if not untried and (reason := try_key(settings, key, program.given_env)):
-        print(f"note: the key could not be tried: {reason}", file=sys.stderr)
+        print(f"note: the key could not be checked: {reason}", file=sys.stderr)
     store = KeyStore(program.dirs.config)
     place = store.set(provider, key)
     say(f"Stored the key for {provider} in {'the keyring' if place == 'keyring' else store.path}.")

@@ -62,6 +62,6 @@ def _unfinished(context: ProjectContext, repair: bool) -> Sequence[Report]:
     days = context.config.retention.leftover_days
     reports = [report for folder in folders for report in unfinished(folder, days * DAY, mend=repair)]
     if any(not report.repaired for report in reports):
-        age = f"once it is {days:g} days old"
-        print(f"note: `agentcli sessions sweep` removes what a killed fork or import left {age}.", file=sys.stderr)
+        age = f"after {days:g} days"
+        print(f"note: `agentcli sessions sweep` removes the files of a killed fork or import {age}.", file=sys.stderr)
     return reports

@@ -82,7 +82,7 @@ def complete(arguments: Sequence[str]) -> None:
     elif arguments in (["-h"], ["--help"]):
         print(_HELP)
     else:
-        raise UsageError(f"Say for which shell: agentcli completion {'|'.join(SHELLS)}.")
+        raise UsageError(f"Name your shell: agentcli completion {'|'.join(SHELLS)}.")
 
 
 _HELP = """\

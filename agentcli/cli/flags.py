@@ -42,9 +42,7 @@ AppendPrompt = Annotated[str, typer.Option("--append-system-prompt", metavar="TE
 AppendPromptFile = Annotated[
     str | None, typer.Option("--append-system-prompt-file", metavar="FILE", help="add a file's text to it")
 ]
-AgentName = Annotated[
-    str, typer.Option("--agent", metavar="NAME", help="work as this agent, see `agentcli agents list`")
-]
+AgentName = Annotated[str, typer.Option("--agent", metavar="NAME", help="use this agent, see `agentcli agents list`")]
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="change a setting for this run; repeatable")
 ]

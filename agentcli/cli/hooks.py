@@ -27,7 +27,7 @@ from agentcli.integrations.hookfiles import EVENTS
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.registry import TRAITS
 
-app = typer.Typer(help="List hooks, and test what they say of an event.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="List hooks, and test them with an event.", no_args_is_help=True, rich_markup_mode=None)
 Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and approve its hooks, for this run")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -68,7 +68,7 @@ def try_hooks(
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """Run the hooks of an event and print what they say.
+    """Run the hooks of an event and print their output.
 
     The hooks really run; no tool does. Exit code 1 where they block.
     """
@@ -126,5 +126,5 @@ def _object(text: str, option: str) -> dict[str, Any]:
     except ValueError as error:
         raise UsageError(f"{option} is no JSON: {error}.") from error
     if not isinstance(value, dict):
-        raise UsageError(f"{option} is no JSON object.")
+        raise UsageError(f"{option} is not a JSON object.")
     return value

@@ -54,9 +54,9 @@ def import_sessions(
     name = name and name_of(name)
     alone = len(paths or ()) == 1 and not program and not Path((paths or [""])[0]).is_dir()
     if name and not alone:
-        raise UsageError("--name is for one session: name one file.")
+        raise UsageError("--name needs a single session: give one file.")
     if session and not alone:
-        raise UsageError("--session is for one database: name its file.")
+        raise UsageError("--session needs a single database: give its file.")
     if name:
         _must_be_free(context, name)
     with contextlib.ExitStack() as until_done:
@@ -98,7 +98,7 @@ def _sources(
     if program and program not in PROGRAMS:
         raise UsageError(f"Can't import from {program!r}. Use one of: {', '.join(PROGRAMS)}.")
     if not paths and not program:
-        raise UsageError(f"Which sessions? Name files or folders, or use --from {'|'.join(PROGRAMS)}.")
+        raise UsageError(f"Which sessions? Give files or folders, or use --from {'|'.join(PROGRAMS)}.")
     found: list[Candidate] = []
     unread: list[Outcome] = []
     for named in paths:

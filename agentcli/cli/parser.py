@@ -191,7 +191,7 @@ def resume(
         if prompt is not None or len(session.split()) == 1:
             raise UsageError(
                 f"Which session, the newest or {session!r}? Leave out --last or {session!r}. "
-                f'What to say to the newest one follows -c: agentcli -c "{session}".'
+                f'To send a message to the newest one: agentcli -c "{session}".'
             )
         prompt = session
     return _options(flags, prompt, LAST if last else session or "")

@@ -55,7 +55,7 @@ def explain(
         str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")
     ] = "",
 ) -> None:
-    """Say whether a command may run, and why.
+    """Explain whether a command may run.
 
     Nothing is run.
     """

@@ -230,7 +230,7 @@ def _file_layer(path: Path | None) -> Iterator[Layer]:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}. Correct that line.") from error
+        raise ConfigError(f"{path} is not valid TOML: {error}. Fix that line.") from error
     yield Layer(str(path), dict(_flatten(tables)))
 
 

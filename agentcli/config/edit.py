@@ -19,7 +19,9 @@ def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:
         for name in parents:
             table = table.setdefault(name, _table())
             if not isinstance(table, Mapping):
-                raise ConfigError(f"{name} in {path} is no table, so {last} cannot be set in it. Change it by hand.")
+                raise ConfigError(
+                    f"{name} in {path} is no table, so {last} cannot be set in it. Edit the file by hand."
+                )
         table[last] = list(value) if isinstance(value, tuple) else value
 
     _edit(path, change)
@@ -43,7 +45,9 @@ def _edit(path: Path, change: Callable[[Any], None]) -> None:
         try:
             tables = tomlkit.parse(text)
         except ValueError as error:
-            raise ConfigError(f"{path} cannot be changed because it is not TOML: {error}. Correct it first.") from error
+            raise ConfigError(
+                f"{path} cannot be changed because it is not valid TOML: {error}. Fix it first."
+            ) from error
         change(tables)
         return tomlkit.dumps(tables)
 

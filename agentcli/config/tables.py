@@ -69,7 +69,7 @@ def _dated_prices(key: str, table: Any, layer: Layer) -> Mapping[str, Any]:
         since = date.fromisoformat(str(table["since"]))
     except ValueError:
         raise ConfigError(
-            f"{key}.since{layer.place(key)} must be a day such as 2026-12-01, not {table['since']!r}."
+            f"{key}.since{layer.place(key)} must be a date such as 2026-12-01, not {table['since']!r}."
         ) from None
     return {**prices, "since": since.isoformat()}
 

@@ -97,4 +97,4 @@ def _price(edit: EditCost, limits: Limits, call: float | None) -> Sequence[str]:
 def _when(requests: float) -> str:
     if math.isinf(requests):
         return "It never pays by price; it makes room."
-    return f"It pays after {math.ceil(requests)} requests on a warm cache."
+    return f"It pays off after {math.ceil(requests)} requests on a warm cache."

@@ -76,7 +76,7 @@ class _Git:
             raise InputError("git is not installed, or not on PATH outside of this folder.")
         top = self._ran("rev-parse", "--show-toplevel")
         if top.returncode:
-            raise InputError(f"{folder} is no git repository.")
+            raise InputError(f"{folder} is not a git repository.")
         self._top = Path(top.stdout.decode("utf-8", "replace").rstrip("\n"))
 
     def run(self, *words: str) -> str:
@@ -112,7 +112,7 @@ class _Git:
             return head
         found = next((name for name in ("main", "master", "trunk", "develop") if self.is_branch(name)), "")
         if not found:
-            raise InputError("Against which branch? Name it.")
+            raise InputError("Against which branch? Give its name.")
         return found
 
     def working_tree(self, base: str) -> str:
@@ -140,4 +140,4 @@ class _Git:
                 timeout=SECONDS,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise InputError(f"git {words[0]} did not end within {SECONDS:.0f} s: {error}") from error
+            raise InputError(f"git {words[0]} took longer than {SECONDS:.0f} s: {error}") from error

@@ -81,7 +81,7 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("deny", f"deny {nature.denied}", f"a rule from {nature.denied.origin} forbids it")
     if mode == "plan" and nature.changes and not nature.harmless:
         return Decision(
-            "deny", "mode plan", f"plan mode is on, where nothing is changed: {nature.why or 'this is no pure read'}"
+            "deny", "mode plan", f"plan mode is on, which changes nothing: {nature.why or 'this may change something'}"
         )
     if nature.destroys:
         return Decision("ask", "destructive", nature.destroys, unsaved="what can only destroy is asked about each time")

@@ -31,13 +31,13 @@ def _answer(
     try:
         read = json.loads(line.removeprefix("\ufeff"), parse_constant=str)
         if not isinstance(read, dict):
-            raise TypeError("it is no object")
+            raise TypeError("it is not an object")
         question = read
         name, values = read.get("tool"), read.get("input")
         if not isinstance(name, str) or not isinstance(values, dict):
             raise TypeError("tool must be a string and input an object")
     except (ValueError, TypeError, RecursionError) as error:
-        why = f'line {number} is no {{"id", "tool", "input"}} object: {error}'
+        why = f'line {number} is not a {{"id", "tool", "input"}} object: {error}'
         return {"id": question.get("id"), "decision": "deny", "rule": "unreadable", "why": why}
     decision = decide(ToolCall(str(question.get("id") or number), name, values), tools, rules, mode, workspace)
     return {"id": question.get("id"), "decision": decision.decision, "rule": decision.rule, "why": decision.why}

@@ -159,7 +159,7 @@ def _check_kind(found: ModelSpec, key: str, value: Any) -> None:
     whole = isinstance(present, int) and not isinstance(present, bool)
     right = isinstance(value, int | float) if isinstance(present, float) else isinstance(value, type(present))
     if present is not None and (not right or (whole and value < 0)):
-        raise ConfigError(f"models.{found.id}.{key} must be of kind {type(present).__name__}, not {value!r}.")
+        raise ConfigError(f"models.{found.id}.{key} must be a {type(present).__name__}, not {value!r}.")
 
 
 def _near(name: str, names: Iterable[str]) -> str:

@@ -96,7 +96,7 @@ def _key(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:
         raise CredentialsError(_how_to_set(settings))
     if key is not None and not (key.isascii() and key.isprintable()):
         raise CredentialsError(
-            f"The key in {' or '.join(key_variables(settings))} has characters that no key has. Set it again."
+            f"The key in {' or '.join(key_variables(settings))} has characters that keys never have. Set it again."
         )
     return key
 

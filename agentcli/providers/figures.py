@@ -54,7 +54,7 @@ def read(source: str) -> bytes:
     except (OSError, ValueError) as error:
         raise InputError(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
     if len(found) > LARGEST:
-        raise InputError(f"{source} is larger than {LARGEST:,} bytes, so it is no list of models.")
+        raise InputError(f"{source} is larger than {LARGEST:,} bytes, so it is not a list of models.")
     return found
 
 
@@ -72,7 +72,7 @@ def parsed(text: bytes, source: str, day: str, providers: Iterable[str]) -> Figu
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(
-            f"{source} is no list of models in the format of models.dev (https://models.dev/api.json)."
+            f"{source} is not a list of models in the format of models.dev (https://models.dev/api.json)."
         ) from None
     if not models:
         raise InputError(f"{source} lists no model of a provider that agentcli knows: {', '.join(sorted(known))}.")

@@ -82,14 +82,14 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
             return error  # raised by a hook of the client
         case httpx2.ReadTimeout():
             return ModelError(
-                f"{host} sent nothing for {settings.idle_timeout:g} s; the reply counts as dropped.",
+                f"{host} sent nothing for {settings.idle_timeout:g} s, so the reply counts as dropped.",
                 "network",
                 brief=f"{host} sent nothing for {settings.idle_timeout:g} s",
             )
         case httpx2.ConnectError() if (verdict := _certificate(error)) is not None:
             return ModelError(
-                f"The certificate of {host} is not trusted: {verdict}. If you trust who signed it, a company's proxy say, "
-                "set SSL_CERT_FILE to a PEM file that holds that CA, or SSL_CERT_DIR to a folder of them.",
+                f"The certificate of {host} is not trusted: {verdict}. If you trust its issuer (a company proxy, for example), "
+                "set SSL_CERT_FILE to a PEM file with that CA, or SSL_CERT_DIR to a folder of such files.",
                 "certificate",
             )
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
@@ -100,12 +100,12 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
             httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | httpx2.LocalProtocolError() | httpx2.TooManyRedirects()
         ):
             return ModelError(
-                f"{host} cannot be asked this way ({type(error).__name__}). Check the base URL.", "bad_request"
+                f"Can't send requests to {host} ({type(error).__name__}). Check the base URL.", "bad_request"
             )
         case httpx2.DecodingError():
             return ModelError(f"The reply of {host} is garbled.", "bad_reply")
         case _:
-            return ModelError(f"The connection to {host} broke off.", "network")
+            return ModelError(f"The connection to {host} was lost.", "network")
 
 
 def _cure(settings: ProviderSettings) -> str:
@@ -120,7 +120,7 @@ def _cure(settings: ProviderSettings) -> str:
 def _not_an_api(host: str, settings: ProviderSettings) -> ModelError:
     return ModelError(
         f"{host} sent a web page instead of a reply, so this is not the address of an API. "
-        f"Check base_url in [providers.{settings.name}], or the variable that sets it, and log in where the network asks for it.",
+        f"Check base_url in [providers.{settings.name}], or the variable that sets it, and log in if the network asks for it.",
         "no_api",
     )
 

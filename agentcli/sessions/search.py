@@ -98,7 +98,7 @@ def search(
     given = words if isinstance(words, str) else " ".join(words)
     wanted = tuple(dict.fromkeys(word.casefold() for word in given.split()))
     if not wanted:
-        raise InputError("Say which words to look for.")
+        raise InputError("Give the words to look for.")
     sieve = _Sieve(wanted)
     sifted = (_sifted(folder, sieve, len(wanted)) for folder in through(_sessions(root, projects)))
     promising = [each for each in sifted if each is not None]

@@ -204,9 +204,9 @@ class Session:
 
     def _writing(self) -> Writer:
         if self._writer is None:
-            raise StoreError(f"Session {self.id} is open read-only: nothing can be added to it. Fork it to go on.")
+            raise StoreError(f"Session {self.id} is open read-only: nothing can be added to it. Fork it to continue.")
         if self._closed:
-            raise StoreError(f"Session {self.id} is closed: nothing can be added to it. Open it again to go on.")
+            raise StoreError(f"Session {self.id} is closed: nothing can be added to it. Open it again to continue.")
         return self._writer
 
     def _save(self, writer: Writer, durable: bool = False) -> bool:

@@ -230,7 +230,7 @@ class Store:
         for other in self.list(project or info.project_id):
             if other.name == name and other.id != info.id:
                 raise InputError(
-                    f"Session {other.id} is called {name!r} already, and a name must lead to one session. "
+                    f"Session {other.id} is already called {name!r}, and names must be unique. "
                     "Choose another name, or rename that session first."
                 )
         session = self.open(info.project_id, info.id)
@@ -238,7 +238,7 @@ class Store:
             session.append(Title(name=name))
             if session.unsaved:
                 why = session.trouble().partition(". ")[0]
-                raise StoreError(f"Session {info.id} keeps its name. {why}.")
+                raise StoreError(f"Session {info.id} was not renamed. {why}.")
             return session.info
         finally:
             session.close()

@@ -41,7 +41,7 @@ class Trash:
             raise InputError(f"Session {session_id!r} is not in the trash.")
         target = self._root / found.parent.name / found.name
         if target.exists():
-            raise StoreError(f"{target} exists already: the session in the trash was left there.")
+            raise StoreError(f"{target} already exists, so the session stays in the trash.")
         self._move(found, target)
         return target
 

@@ -165,7 +165,7 @@ def test_the_command_answers_and_ends_with_its_input(tmp_path: Path) -> None:
         assert agent.process.wait(60) == 0
 
 
-ERRORS = {"garbage": "agentcli acp: what came on stdin is not the Agent Client Protocol.\n"}
+ERRORS = {"garbage": "agentcli acp: the input on stdin is not the Agent Client Protocol.\n"}
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_the_provider_is_read_off_the_key() -> None:
     assert [provider_of(key) for key in ("sk-ant-x", "AIzaX", "other")] == ["anthropic", "google", ""]
     assert checked("  sk-ant-x\n") == "sk-ant-x"
     for text in ("", "two words", "sk-\x1b[2J", "schlüssel"):
-        with pytest.raises(InputError, match="That is no key"):
+        with pytest.raises(InputError, match="That is not a valid key"):
             checked(text)
 
 

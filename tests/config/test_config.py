@@ -284,5 +284,5 @@ def test_prices_may_be_several_tables_each_from_its_day(tmp_path: Path) -> None:
         {"input": 2.0, "since": "2027-01-01"},
     )
     file.write_text('[[models."a/b".prices]]\nsince = "soon"\ninput = 2\n')
-    with pytest.raises(ConfigError, match=r"since in .* must be a day such as 2026-12-01"):
+    with pytest.raises(ConfigError, match=r"since in .* must be a date such as 2026-12-01"):
         load(file, env={})

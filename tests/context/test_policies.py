@@ -581,7 +581,7 @@ def test_auto_compacts_at_once_when_the_cache_is_cold() -> None:
     story.records[-1] = replace(waits, time="2026-01-01T01:00:00Z")
     made = early(story)
     assert made.trigger == "soft"
-    assert made.reasons[0].endswith("but it pays at once: the cache is cold.")
+    assert made.reasons[0].endswith("but it pays off at once: the cache is cold.")
 
 
 def test_thoughts_that_a_compaction_would_cost_are_part_of_its_price() -> None:

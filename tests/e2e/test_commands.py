@@ -117,7 +117,7 @@ def test_a_folder_that_is_gone_is_said(program: Program) -> None:
         gone.mkdir()
         process = program.start(*command, preexec_fn=lambda: os.chdir(gone) or os.rmdir(gone))
         _, err = process.communicate(timeout=60)
-        assert (process.returncode, "The current folder is gone" in err) == (42, True), err
+        assert (process.returncode, "The current folder no longer exists" in err) == (42, True), err
 
 
 def test_a_setting_is_written_where_it_is_read_from(program: Program) -> None:

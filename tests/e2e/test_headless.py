@@ -362,7 +362,7 @@ def test_a_command_that_only_the_terminal_has_is_bad_input_and_no_prompt(program
     ran = program.ask("-p", prompt, "-m", "script:echo")
     assert (ran.code, ran.result["exit_code"]) == (42, 42)
     assert prompt.split()[0] in ran.err
-    assert "With a space before it" in ran.err
+    assert "Put a space before it" in ran.err
     assert not program.sessions.exists()
 
 

@@ -374,7 +374,7 @@ def test_a_project_that_was_moved_has_its_sessions(program: Program) -> None:
     assert f"old: {old} (gone)" in listing
     ran = program.run("-c", "-C", str(new), "-p", "after it", "-m", "script:echo", "-o", "stream-json")
     assert ran.result["session_id"] == first
-    assert any(f"led in {old}, which is gone" in warning["message"] for warning in ran.of("warning"))
+    assert any(f"started in {old}, which is gone" in warning["message"] for warning in ran.of("warning"))
     out = program.run("sessions", "move", "-C", str(new)).out
     assert f"Moved {first} from " in out
     assert "(gone)" not in program.run("sessions", "list", "-C", str(new)).out

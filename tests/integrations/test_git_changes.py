@@ -93,7 +93,7 @@ def test_a_name_that_is_no_revision_is_refused_and_never_an_option(repository: P
 
 
 def test_outside_of_a_repository(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no git repository"):
+    with pytest.raises(InputError, match="not a git repository"):
         changes(tmp_path)
     assert list(choices(tmp_path)) == []
 

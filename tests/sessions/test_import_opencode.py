@@ -236,7 +236,7 @@ def test_one_session_of_a_database_is_chosen_by_id_or_title(path: Path):
     assert len([*read_all(path, "ses_3")]) == 1
     with pytest.raises(InputError, match=r"no session 'ses_9' in it. It holds: ses_1 \(Rounding of totals\), ses_2"):
         list(read_all(path, "ses_9"))
-    with pytest.raises(InputError, match="one session only"):
+    with pytest.raises(InputError, match="only one session"):
         list(read_all(SAMPLE, "ses_1"))
 
 

@@ -51,18 +51,18 @@ def seqs(context: ScriptedContext) -> list[int]:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("/pin", "Nothing was said yet"),
+        ("/pin", "no message to pin yet"),
         ("/unpin", "Nothing is pinned"),
-        ("/fork", "Nothing was said in this session yet"),
-        ("/rewind", "no prompt to go back to"),
+        ("/fork", "has no messages yet"),
+        ("/rewind", "no prompt to rewind to"),
         ("/copy", "no answer to copy"),
-        ("/uncompress", "Nothing to take back"),
-        ("/undo", "keeps no states of files"),
+        ("/uncompress", "Nothing to undo"),
+        ("/undo", "no file checkpoints"),
         ("/todo", "The todo list is empty"),
         ("/diff", "No file has been changed"),
         ("/cost", "Nothing has been spent"),
         ("/why", "No automatic actions yet"),
-        ("/rename", "Say the name"),
+        ("/rename", "Give a name"),
     ],
 )
 def test_in_an_empty_session_each_says_that_there_is_nothing_yet(tmp_path: Path, line: str, told: str) -> None:
@@ -107,7 +107,7 @@ def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
     context = talked(tmp_path, "hello")
     assert type_(context, "/mode plan") == ["Mode plan: reads only, and presents a plan."]
     assert "Model: demo/demo" in type_(context, "/model demo/demo")[0]
-    assert type_(context, "/rename my own") == ["This session is called my own from now on: agentcli resume 'my own'"]
+    assert type_(context, "/rename my own") == ["Session renamed to my own. To resume it: agentcli resume 'my own'"]
     assert "Make it permanent" in type_(context, "/theme dark")[0]
     assert "There is no theme pink" in type_(context, "/theme pink")[0]
 
@@ -123,7 +123,7 @@ def test_a_name_that_another_session_has_is_refused() -> None:
 def test_a_name_that_would_steer_a_terminal_is_refused(tmp_path: Path) -> None:
     context = talked(tmp_path, "hello")
     for line in ("/rename a\x1b[2Jb", "/rename a\u202eb"):
-        with pytest.raises(InputError, match="cannot hold control or invisible characters"):
+        with pytest.raises(InputError, match="cannot contain control or invisible characters"):
             asyncio.run(commands.run(context, line))
 
 

@@ -50,7 +50,7 @@ class HandoverRun:
         try:
             result, why = writing.result()
         except Interrupted:
-            yield CompactionEnded("manual", "failed_summary", "handoff", before, before, "Interrupted: no hand-over.")
+            yield CompactionEnded("manual", "failed_summary", "handoff", before, before, "Interrupted: no handoff.")
             return
         yield self._spent(why)
         until = self._journal.history.last_seq
@@ -58,7 +58,7 @@ class HandoverRun:
         self.result = Handover(handed_over(task, result.summary.text, self._brief.focus, number), until)
         size = window.counter.text(self.result.text)
         yield CompactionEnded(
-            "manual", "compressed", "handoff", before, size, f"The hand-over holds {size:,} tokens. {why}".strip()
+            "manual", "compressed", "handoff", before, size, f"The handoff holds {size:,} tokens. {why}".strip()
         )
 
     async def _summary(self, task: SummaryTask) -> tuple[SummaryResult, str]:
@@ -67,14 +67,14 @@ class HandoverRun:
         try:
             return await summarise(task, self._brief, self._summariser), ""
         except (ModelError, Unusable) as error:
-            why = f"The summariser failed ({error}); it was made from the session's ledger."
+            why = f"The summariser failed ({error}); it was built from the session log."
             return SummaryResult(without_model(task, self._brief)), why
 
     def _spent(self, why: str) -> Recorded:
         """The record of what it cost; the view stays as it is."""
         summariser = self._summariser
         model = summariser.spec.name if summariser.usage.total else ""
-        note = " ".join(filter(None, ("A hand-over to a new session was written.", why)))
+        note = " ".join(filter(None, ("A handoff to a new session was written.", why)))
         spent = Compaction(
             "manual", "noop", "handoff", model=model, usage=summariser.usage, cost=summariser.cost, note=note
         )

@@ -135,7 +135,7 @@ class CompactionRun:
             yield from self._gave_up("Interrupted: the session goes on unchanged.")
             return
         if task.plan.optional and (trouble := trouble or result.summary.note):
-            why = f"The summariser failed ({trouble}). Nothing demands a compaction yet: the session goes on unchanged."
+            why = f"The model's summary was unusable ({trouble}). No compaction is needed yet, so the session continues unchanged."
             yield from self._gave_up(why)
             return
         yield from self._apply(task, result, trouble)
@@ -265,7 +265,7 @@ def truncated(task: SummaryTask, brief: Brief) -> Summary:
 
 
 _LITTLE = 0.1
-_OFFER = "/handoff goes on in a new session that begins with a hand-over of this one."
+_OFFER = "/handoff continues in a new session that starts with a summary of this one."
 
 
 def _share(shrunk: float) -> str:
@@ -287,7 +287,7 @@ def _report(task: SummaryTask, result: SummaryResult, record: Compaction, troubl
     count = len(task.gone)
     lines = [f"Summarised {count} messages." if count else f"Cut {len(task.plan.clipped)} large outputs to their ends."]
     if trouble:
-        lines.append(f"The summariser failed ({trouble}); the snapshot was made from the session's ledger.")
+        lines.append(f"The model's summary was unusable ({trouble}), so one was built from the session log.")
     elif record.note:
         lines.append(f"Note: {record.note}.")
     if result.struck:

@@ -124,7 +124,7 @@ async def _usable(ask: _Asking, again: bool) -> _Reply:
     if wrong:
         raise Unusable(f"the summary was written in another language ({wrong}) than the conversation")
     if reply.empty:
-        raise Unusable("the reply was no snapshot")
+        raise Unusable("the reply was not a summary")
     return reply
 
 

@@ -29,10 +29,10 @@ def configured(settings: HookSettings) -> tuple[Hook, ...]:
 
 def _hook(entry: Mapping[str, Any], timeout: float) -> Hook:
     if wrong := [key for key, value in entry.items() if not isinstance(value, _TYPES.get(key, ()))]:
-        raise ConfigError(f"hooks: {wrong[0]} = {entry[wrong[0]]!r} makes no sense. A hook has {', '.join(_TYPES)}.")
+        raise ConfigError(f"hooks: {wrong[0]} = {entry[wrong[0]]!r} is not valid. A hook has {', '.join(_TYPES)}.")
     hook = Hook(**{"event": "", "command": "", "timeout": timeout, **entry})
     if hook.event not in _KNOWN:
-        raise ConfigError(f"hooks: there is no event {hook.event!r}. There are: {', '.join(_KNOWN)}.")
+        raise ConfigError(f"hooks: there is no event {hook.event!r}. Use one of: {', '.join(_KNOWN)}.")
     if not hook.command:
         raise ConfigError(f"hooks: a hook for {hook.event} has no command.")
     try:

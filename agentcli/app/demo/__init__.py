@@ -50,5 +50,5 @@ def _throw_away() -> Path:
         return Path(tempfile.mkdtemp(prefix="agentcli-demo-"))
     except OSError as error:
         raise InputError(
-            f"The demo needs a folder for temporary files: {error.strerror}. Name one in TMPDIR."
+            f"The demo needs a folder for temporary files: {error.strerror}. Set TMPDIR to one."
         ) from error

@@ -57,7 +57,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     requests = _requests_to_pay(proposed, window)
     if requests > min(window.settings.compact_horizon, _replies(window.view)):
         return keep_all(POLICY, window, unhurried, _not_yet(requests))
-    pays = f"it pays after {math.ceil(requests)} requests" if requests else "it pays at once: the cache is cold"
+    pays = f"it pays off after {math.ceil(requests)} requests" if requests else "it pays off at once: the cache is cold"
     return replace(proposed, optional=True, reasons=(f"{unhurried[:-1]}, but {pays}.", *proposed.reasons))
 
 

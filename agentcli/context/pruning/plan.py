@@ -142,7 +142,7 @@ def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[C
         if removed > minimum and wait <= rules.horizon and over >= best_over:
             best, best_over, best_wait = count, over, wait
     if best:
-        return ordered[:best], f"it pays after {math.ceil(best_wait)} requests"
+        return ordered[:best], f"it pays off after {math.ceil(best_wait)} requests"
     if removed <= minimum:
         return (), f"Waiting: {removed:,} tokens could go, on a warm cache at least {minimum:,} should."
     when = f"after {math.ceil(soonest)} requests" if soonest < math.inf else "never"

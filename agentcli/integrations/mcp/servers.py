@@ -197,7 +197,7 @@ class McpServers(Servers):
         self._home = asyncio.get_running_loop()
         if self._loop is None:
             work.close()
-            raise ToolError("The servers have been ended.")
+            raise ToolError("The servers have been stopped.")
         return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:

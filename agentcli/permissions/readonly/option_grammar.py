@@ -220,7 +220,7 @@ def _unmannered(shape: Shape, table: _Options, word: str, operands: list[str]) -
     if not shape.manner or not word.startswith("-") or word == "-":
         return ""
     if "first" in shape.manner and operands:
-        return f"{word} is no option behind an operand"
+        return f"{word} is not an option after an operand"
     letters = "" if word.startswith("--") else word[1:]
     joined = any(letter in table.valued for letter in letters[:-1])
     bundled = len(letters) > 1 and letters[0] not in table.valued

@@ -98,7 +98,7 @@ class Reply:
     def end(self) -> Iterator[StreamEvent]:
         """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
         if not self._stop:
-            raise ModelError("The reply broke off before its end.", "network")
+            raise ModelError("The reply was cut off.", "network")
         for block in self._open.values():
             if block.kind == "tool_use":
                 self._malformed = sendable(str(block.begun["name"]))

@@ -81,7 +81,7 @@ class Reply:
     def end(self) -> Iterator[StreamEvent]:
         """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
         if not self._finish:
-            raise ModelError("The reply broke off before its end.", "network")
+            raise ModelError("The reply was cut off.", "network")
         if self._finish == "MISSING_THOUGHT_SIGNATURE":
             raise ModelError("The provider misses a thought signature in the history.", "signature")
         yield from self._flush()

@@ -91,7 +91,7 @@ class Reply:
     def end(self) -> Iterator[StreamEvent]:
         """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
         if not self._finish:
-            raise ModelError("The reply broke off before its end.", "network")
+            raise ModelError("The reply was cut off.", "network")
         for thought, text in self._tags.end():
             yield from self._add("tags" if thought else "text", text)
         yield from self._flush()

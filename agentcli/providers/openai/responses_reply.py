@@ -91,7 +91,7 @@ class Reply:
     def end(self) -> Iterator[StreamEvent]:
         """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
         if not self._status:
-            raise ModelError("The reply broke off before its end.", "network")
+            raise ModelError("The reply was cut off.", "network")
         stop = self._stop
         last = self._pending[-1] if self._pending else None
         if self._status != "completed" and last and (last.part is None or isinstance(last.part, ToolCall)):

@@ -43,7 +43,7 @@ def read_all(path: Path, chosen: str = "") -> Iterator[Imported]:
         if holds_database(path):
             yield from opencode_database.read_database(path, chosen)
         elif chosen:
-            raise InputError("it holds one session only: there is none to choose")
+            raise InputError("it holds only one session, so --session does not apply")
         else:
             with reading("the file"):  # what no line alone shows to be wrong
                 imported = _READERS[format](load(path).split("\n"))

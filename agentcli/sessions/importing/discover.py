@@ -57,7 +57,7 @@ def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = Fa
     program = recognise(path)
     if not holds_database(path):
         if chosen:
-            raise InputError(f"{name or path} holds one session only: there is none to choose.")
+            raise InputError(f"{name or path} holds only one session, so --session does not apply.")
         return [_candidate(path, program, name, named)]
     rows = [row for row in rows_of(path) if (chosen in (row.id, row.title) if chosen else not row.subagent)]
     if not rows:

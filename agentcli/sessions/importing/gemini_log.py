@@ -190,7 +190,7 @@ def parts(content: Any) -> Iterator[Json]:
         elif isinstance(part, dict):
             yield part
         else:
-            raise ValueError("a part that is no object")
+            raise ValueError("a part that is not an object")
 
 
 def message_text(raw: Json) -> str:

@@ -98,7 +98,7 @@ def sound(item: Item) -> Item:
     content = item.content
     if isinstance(content, Summary):
         if not (isinstance(content.text, str) and isinstance(content.kept_from, str)):
-            raise ValueError("a summary that is no text")
+            raise ValueError("a summary that is not text")
         return item
     kind = KINDS[type(content)]
     if body_from_json({"kind": kind, **body_to_json(content)}) != content:

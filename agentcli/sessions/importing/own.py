@@ -37,7 +37,7 @@ def read(lines: Iterable[str]) -> Imported:
     records = [_record(data, where) for where, data in enumerate(files, 1)]
     unbroken = _unbroken(records, files)
     if not _complete(records, missing if unbroken else set()):
-        raise InputError("records are missing from the export: what refers to them would mean others")
+        raise InputError("records are missing from the export: references to them would be wrong")
     if not unbroken:
         notes.append("the export was changed, for one by redaction: its records are chained anew")
     history = fold(records)

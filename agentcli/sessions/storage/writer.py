@@ -115,11 +115,11 @@ class Writer:
         newest = max(RecordFolder(self._folder / "records").numbers(), default=0)
         if self._waiting and newest >= self._waiting[0][0].seq:
             lock.release()
-            raise SessionBusy("Another process wrote to this session meanwhile: go on in a copy with /fork.")
+            raise SessionBusy("Another process has written to this session. Continue in a copy with /fork.")
         return lock
 
 
 def _why(error: OSError | SessionBusy) -> str:
     if isinstance(error, SessionBusy):
         return str(error)
-    return f"The session is not being saved: {reason(error)}. It goes on in memory and is written as soon as the disk takes it."
+    return f"The session is not being saved: {reason(error)}. It continues in memory and is written as soon as the disk accepts it."

@@ -130,7 +130,7 @@ async def run(ctx: CommandContext, line: str) -> None:
     name, rest = _parted(line)
     found = find(name)
     if rest and not found.takes_argument:
-        raise UsageError(f"/{name} takes nothing after it. /help {found.name} tells what it does.")
+        raise UsageError(f"/{name} takes no argument. See /help {found.name}.")
     await found.run(ctx, rest)
 
 

@@ -33,13 +33,13 @@ def revisions(context: CommandContext) -> Sequence[Item]:
 async def diff_(context: CommandContext, what: str) -> None:
     """Show changes of this session, the working tree, a branch or a commit: /diff [git|BRANCH|COMMIT]
 
-    Without an argument the edits of this session; with `git` all that is not committed, new files included; with a branch what
+    Without an argument, the edits of this session; with `git`, everything not committed, including new files; with a branch, what
     changed since it was left; with a commit, or a range A..B, what that changed.
     """
     if not what:
         text = context.session.report.diff()
         if not text.strip():
-            context.say("No file has been changed in this session. /diff git shows what is not committed.")
+            context.say("No file has been changed in this session. /diff git shows uncommitted changes.")
             return
         context.show(*diff.lines(text, context.columns, context.look.theme))
         return
@@ -56,7 +56,7 @@ async def diff_(context: CommandContext, what: str) -> None:
 
 @command(arguments=revisions)
 async def review(context: CommandContext, what: str) -> None:
-    """Have changes reviewed: /review [BRANCH|COMMIT] [WISHES]
+    """Review changes: /review [BRANCH|COMMIT] [WISHES]
 
     Without a branch or commit you choose: what is not committed, this branch against another, or a commit. The findings come as a
     list, the gravest first, each with its file and line. Nothing is changed.

@@ -33,9 +33,9 @@ def pinned_numbers(ctx: CommandContext) -> Sequence[Item]:
 
 @command(arguments=lambda ctx: [Item("--preview", "show the plan, change nothing")], aliases=("compact",))
 async def compress(ctx: CommandContext, focus: str) -> None:
-    """Replace the older part of the conversation by a summary: /compress [--preview] [FOCUS]
+    """Replace the older part of the conversation with a summary: /compress [--preview] [FOCUS]
 
-    FOCUS says what the summary must keep in detail. With --preview nothing is done, and no model is called.
+    FOCUS says what the summary must keep in detail. With --preview nothing changes, and no model is called.
     """
     if focus.startswith("--") and focus.split()[0] != "--preview":
         raise UsageError(f"There is no option {focus.split()[0]}. Use /compress [--preview] [FOCUS].")
@@ -47,7 +47,7 @@ async def compress(ctx: CommandContext, focus: str) -> None:
 
 @command()
 async def uncompress(ctx: CommandContext, _: str) -> None:
-    """Take back the newest compaction: /uncompress"""
+    """Undo the newest compaction: /uncompress"""
     ctx.show_events(ctx.session.uncompress())
     ctx.say(f"Compaction undone: {ctx.session.report.window().used:,} tokens in context.")
 
@@ -56,7 +56,7 @@ async def uncompress(ctx: CommandContext, _: str) -> None:
 async def prune(ctx: CommandContext, argument: str) -> None:
     """Clear old tool outputs from the context: /prune [undo]
 
-    They stay on disk, and the model can `recall` them. `undo` takes the newest prune back.
+    They stay on disk, and the model can `recall` them. `undo` reverts the newest prune.
     """
     if argument not in ("", "undo"):
         raise UsageError("Use /prune, or /prune undo.")
@@ -82,11 +82,11 @@ async def context(ctx: CommandContext, argument: str) -> None:
 async def pin(ctx: CommandContext, number: str) -> None:
     """Keep a message out of every summary: /pin [NUMBER]
 
-    Without a number it is your newest prompt; /context lists the numbers.
+    Without a number, your newest prompt; /context all lists the numbers.
     """
     seq = _seq(number)
     if seq is None and not ctx.session.history.turn:
-        raise UsageError("Nothing was said yet that could be pinned.")
+        raise UsageError("There is no message to pin yet.")
     ctx.show_events(events := ctx.session.pin(seq))
     ctx.say(*(f"#{one} is pinned: {_beginning(ctx, one)}" for one in _pinned(events)))
 
@@ -95,7 +95,7 @@ async def pin(ctx: CommandContext, number: str) -> None:
 async def unpin(ctx: CommandContext, number: str) -> None:
     """Unpin a message: /unpin [NUMBER]
 
-    Without a number it is the one that was pinned of those said last.
+    Without a number, the newest pinned message.
     """
     pins = ctx.session.history.pins
     if not pins:
@@ -111,12 +111,12 @@ async def unpin(ctx: CommandContext, number: str) -> None:
 async def rewind(ctx: CommandContext, number: str) -> None:
     """Go back to just before one of your prompts: /rewind [NUMBER]
 
-    Without a number you choose from a list, then what goes back: the conversation, the files, or both. The prompt comes back
-    into the input with the conversation.
+    Without a number, choose from a list, then what to restore: the conversation, the files, or both. The prompt returns
+    to the input with the conversation.
     """
     prompts = await asyncio.to_thread(past_messages.prompts, ctx.session.journal)
     if not prompts:
-        raise UsageError("There is no prompt to go back to.")
+        raise UsageError("There is no prompt to rewind to.")
     seq = _seq(number)
     if seq is None:
         newest_first = prompts[::-1]
@@ -127,7 +127,7 @@ async def rewind(ctx: CommandContext, number: str) -> None:
         seq = newest_first[chosen][0]
     words = dict(prompts).get(seq)
     if words is None:
-        raise UsageError(f"#{seq} is none of your prompts. /rewind without a number lists them.")
+        raise UsageError(f"#{seq} is not one of your prompts. /rewind without a number lists them.")
     what = await _what_goes_back(ctx)
     if what in ("files", "both"):
         try:
@@ -174,5 +174,5 @@ def _seq(number: str) -> int | None:
     if not number:
         return None
     if not number.lstrip("#").isdecimal() or len(number) > LONGEST:
-        raise UsageError(f"{number} is not the number of a message; /context lists them.")
+        raise UsageError(f"{number} is not the number of a message; /context all lists them.")
     return int(number.lstrip("#"))

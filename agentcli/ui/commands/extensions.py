@@ -25,7 +25,7 @@ async def skills(context: CommandContext, _: str) -> None:
     """List the skills, and what is wrong with those left out: /skills
 
     A skill is a folder with a SKILL.md, in .agentcli/skills, .agents/skills or .claude/skills of the project or your home.
-    The model loads one when a task fits; /NAME loads it with your next words. `agentcli help skills` tells more.
+    The model loads one when a task fits; /NAME loads it with your next message. See `agentcli help skills`.
     """
     found = context.session.extensions.found
     hidden = [f"{one.name} in {shown(one.folder)} is shadowed." for one in found.shadowed if isinstance(one, Skill)]

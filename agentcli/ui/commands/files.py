@@ -20,7 +20,7 @@ _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html
 
 @command()
 async def undo(context: CommandContext, _: str) -> None:
-    """Put files back as they were before the newest edits of one reply, or before the newest command: /undo
+    """Restore files to their state before the newest edits of one reply, or before the newest command: /undo
 
     Links and folders as well, and small files that git ignores. Not put back, and told: files over `checkpoints.file_bytes`
     (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,
@@ -31,7 +31,7 @@ async def undo(context: CommandContext, _: str) -> None:
 
 @command()
 async def redo(context: CommandContext, _: str) -> None:
-    """Take the newest /undo or /rewind back: /redo"""
+    """Reverse the newest /undo or /rewind: /redo"""
     context.show_events(context.session.redo())
 
 
@@ -64,7 +64,7 @@ async def export(context: CommandContext, name: str) -> None:
 async def view(context: CommandContext, _: str) -> None:
     """Open this session as a page in your browser: /view
 
-    Where there is no browser, the path of the page is printed. Secrets are redacted.
+    Without a browser, the path of the page is printed. Secrets are redacted.
     """
     context.say(await asyncio.to_thread(context.host.view, context.session))
 

@@ -18,13 +18,13 @@ async def hooks(context: CommandContext, argument: str) -> None:
     server of this project that was declined or not yet approved. `agentcli hooks test` runs hooks on an event of your choice.
     """
     if argument not in ("", "approve"):
-        raise UsageError("/hooks takes nothing or `approve` after it.")
+        raise UsageError("/hooks takes only `approve`, or no argument.")
     if not argument:
         context.say(*await asyncio.to_thread(context.host.report, "hooks", context.session))
         return
     found = context.host.undecided(context.session, declined=True)
     if not found:
-        context.say("Nothing of this project waits for your approval.")
+        context.say("Nothing in this project needs your approval.")
         return
     answers = [(one, await context.confirm(f"Let this project start {one}?", [safe_line(one.starts)])) for one in found]
     settled = context.host.decide(context.session, answers)

@@ -35,7 +35,7 @@ def themes(context: CommandContext) -> Sequence[Item]:
 async def model(context: CommandContext, name: str) -> None:
     """Switch the model: /model [NAME]
 
-    Without a name you choose from the models that are known.
+    Without a name, choose from a list.
     """
     if not name:
         found = context.host.models()
@@ -66,7 +66,7 @@ async def mode(context: CommandContext, name: str) -> None:
 async def theme(context: CommandContext, name: str) -> None:
     """Switch the colours: /theme [auto|dark|light|none]
 
-    `auto` follows the background that the terminal tells. It holds until you leave; ui.theme in config keeps it.
+    `auto` follows the terminal's background. It applies to this session; set ui.theme to make it permanent.
     """
     if not name:
         chosen = await context.pick("Theme", [Choice(one) for one in THEMES])
@@ -74,23 +74,23 @@ async def theme(context: CommandContext, name: str) -> None:
             return
         name = THEMES[chosen]
     if name not in THEMES:
-        raise UsageError(f"There is no theme {name}; there are {', '.join(THEMES)}.")
+        raise UsageError(f"There is no theme {name}. Use one of: {', '.join(THEMES)}.")
     context.look = replace(context.look, theme=choose_theme(name, os.environ, context.look.light))
     context.say(f"Theme {name} for this session. Make it permanent: `agentcli config set ui.theme {name}`.")
 
 
 @command(at_once=True)
 async def raw(context: CommandContext, _: str) -> None:
-    """Show answers as Markdown source, for copying, or drawn again: /raw"""
+    """Switch between Markdown source, for copying, and rendered answers: /raw"""
     context.look = replace(context.look, raw=not context.look.raw)
     context.say(f"Raw Markdown: {'on' if context.look.raw else 'off'}.")
 
 
 @command(at_once=True)
 async def vim(context: CommandContext, _: str) -> None:
-    """Switch between vi's keys and the usual ones: /vim
+    """Switch vi keys on or off: /vim
 
-    The prompt is `:` while letters are commands. It holds until you leave; ui.vi in config keeps it.
+    The prompt is `:` in command mode. It applies to this session; set ui.vi to make it permanent.
     """
     on = context.toggle_vi()
     value = str(on).lower()
@@ -101,7 +101,7 @@ async def vim(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def editor(context: CommandContext, _: str) -> None:
-    """Write the next prompt in your own editor: /editor"""
+    """Write the next prompt in your editor: /editor"""
     context.draft(await context.compose(""))
 
 

@@ -42,7 +42,7 @@ async def why(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def cache(context: CommandContext, _: str) -> None:
-    """Show the savings of the provider's cache and the causes of its misses: /cache"""
+    """Show cache savings and the causes of cache misses: /cache"""
     context.say(*context.session.report.cache())
 
 
@@ -54,7 +54,7 @@ async def tasks(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def copy(context: CommandContext, _: str) -> None:
-    """Put the newest answer on the clipboard: /copy"""
+    """Copy the newest answer to the clipboard: /copy"""
     answer = await asyncio.to_thread(newest_answer, context.session.journal)
     if not answer:
         raise UsageError("There is no answer to copy yet.")

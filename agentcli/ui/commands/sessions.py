@@ -24,7 +24,7 @@ def known(context: CommandContext) -> Sequence[Item]:
 async def resume(context: CommandContext, selector: str) -> None:
     """Resume another session: /resume [SESSION]
 
-    By id, the beginning of an id, or name; without one you choose from this project's.
+    By id, unique prefix, or name; without one, choose from this project's sessions.
     """
     if not selector:
         others = await asyncio.to_thread(_others, context)
@@ -35,13 +35,13 @@ async def resume(context: CommandContext, selector: str) -> None:
             return
         selector = str(others[chosen]["id"])
     if selector == context.session.journal.id:
-        raise UsageError("This session is open already.")
+        raise UsageError("This session is already open.")
     context.move_to(context.host.open(selector))
 
 
 @command(at_once=True)
 async def sessions(context: CommandContext, _: str) -> None:
-    """List this project's sessions, newest first, each with its branches below it: /sessions"""
+    """List this project's sessions, newest first, with their forks: /sessions"""
     found = {str(one.get("id", "")): one for one in await asyncio.to_thread(context.host.sessions)}
     tree = nested({each: str((one.get("parent") or {}).get("session", "")) for each, one in found.items()})
     here = context.session.journal.id
@@ -56,37 +56,37 @@ async def sessions(context: CommandContext, _: str) -> None:
 async def rename(context: CommandContext, name: str) -> None:
     """Give this session a name to resume it by: /rename NAME"""
     if not name:
-        raise UsageError("Say the name: /rename NAME")
+        raise UsageError("Give a name: /rename NAME")
     if any(one.get("name") == name for one in await asyncio.to_thread(_others, context)):
         raise UsageError(f"Another session is called {name} already. Choose another name.")
     context.show_events(context.session.rename(name))
-    context.say(f"This session is called {name} from now on: agentcli resume {shlex.quote(name)}")
+    context.say(f"Session renamed to {name}. To resume it: agentcli resume {shlex.quote(name)}")
 
 
 @command()
 async def new(context: CommandContext, _: str) -> None:
-    """Begin a new session; this one is kept: /new"""
+    """Start a new session; this one is kept: /new"""
     context.move_to(context.host.new())
 
 
 @command()
 async def clear(context: CommandContext, _: str) -> None:
-    """Begin a new session; this one is kept: /clear"""
+    """Start a new session; this one is kept: /clear"""
     context.move_to(context.host.new())
 
 
 @command()
 async def handoff(context: CommandContext, following: str) -> None:
-    """Go on in a new session that begins with a hand-over of this one: /handoff [WHAT COMES NEXT]
+    """Continue in a new session that starts with a summary of this one: /handoff [WHAT COMES NEXT]
 
-    You see the hand-over and may edit it before it is used. In the new session `recall` reaches all of this one.
+    You can read and edit the summary before it is used. In the new session, `recall` reaches all of this one.
     """
     session = context.session
-    await context.play("Writing the hand-over", lambda interrupt: session.hand_over(following, interrupt))
+    await context.play("Writing the handoff", lambda interrupt: session.hand_over(following, interrupt))
     made = session.handover
     while made is not None:
         context.say(*made.text.splitlines())
-        choice = await context.pick("Begin a new session with this hand-over?", _HANDOFF)
+        choice = await context.pick("Start a new session with this handoff?", _HANDOFF)
         if choice == 1:
             made = made.edited(await context.compose(made.text))
             continue
@@ -95,25 +95,25 @@ async def handoff(context: CommandContext, following: str) -> None:
             context.move_to(context.host.hand_over(session, made))
             if lasting:
                 context.say(
-                    "These rules hold in this session alone; /memory add TEXT keeps one for every session:", *lasting
+                    "These rules apply only to this session; /memory add TEXT keeps one for every session:", *lasting
                 )
         return
 
 
-_HANDOFF = (Choice("Begin it"), Choice("Edit the hand-over first"), Choice("Stay here"))
+_HANDOFF = (Choice("Start it"), Choice("Edit the handoff first"), Choice("Stay here"))
 
 
 @command()
 async def fork(context: CommandContext, _: str) -> None:
-    """Go on in a copy of this session: /fork"""
+    """Continue in a copy of this session: /fork"""
     if not context.session.history.turn:
-        raise UsageError("Nothing was said in this session yet, so there is nothing to copy.")
+        raise UsageError("This session has no messages yet, so there is nothing to copy.")
     context.move_to(context.host.fork(context.session))
 
 
 @command(at_once=True, aliases=("exit",))
 async def quit_(context: CommandContext, _: str) -> None:
-    """Leave; the session is kept: /quit"""
+    """Exit; the session is kept: /quit"""
     context.leave()
 
 

@@ -39,8 +39,8 @@ async def status(context: CommandContext, _: str) -> None:
 async def config(context: CommandContext, argument: str) -> None:
     """Search and change settings, and see where they come from: /config [KEY [VALUE]]
 
-    Without an argument you choose from all settings by typing a part of a name, a value or an origin. Words that are no key list the
-    settings that contain them. Changes go into your own config.toml; comments in it stay.
+    Without an argument, choose from all settings; type part of a name, value or origin to filter. Words that are not a key list the
+    settings that contain them. Changes go to your config.toml; its comments are kept.
     """
     found = await asyncio.to_thread(context.host.settings)
     known = {one.key: one for one in found}
@@ -65,7 +65,7 @@ async def config(context: CommandContext, argument: str) -> None:
 async def keys(context: CommandContext, _: str) -> None:
     """List the keys: /keys
 
-    `[ui.keys]` in config.toml gives actions other keys.
+    `[ui.keys]` in config.toml changes them.
     """
     context.list_keys()
 

@@ -183,7 +183,7 @@ def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, t
         return {**(ask.call.input if changed is None else changed), part.key: text}
     value = json.loads(text)
     if not isinstance(value, dict):
-        raise ValueError("it is no object")
+        raise ValueError("it is not an object")
     return value
 
 

@@ -153,11 +153,11 @@ class Drafting:
         own, others = self.memory.lost(self._console.session.journal.id)
         if own and not self._editor.draft.text:
             self._console.draft(own)
-            self._console.notice("This is what you were typing when the session broke off.")
+            self._console.notice("Restored what you were typing when the session ended unexpectedly.")
         elif own:
             self.memory.remember(own)
         if others or (own and self._editor.draft.text != own):
-            self._console.notice("What was typed in a session that broke off is behind Up.")
+            self._console.notice("Text typed in a session that ended unexpectedly: press Up.")
         self._editor.remember(self.memory.texts)
 
     def keep(self) -> None:

@@ -38,7 +38,7 @@ async def save_picture(folder: Path, env: Mapping[str, str] = os.environ) -> Pat
         data = _unwrapped(await _output(command, env))
         if mime := mime_of(data):
             return _save(folder, data, ENDINGS[mime])
-    raise InputError("The clipboard holds no picture. Copy one, or name its file: @shot.png")
+    raise InputError("There is no picture on the clipboard. Copy one, or name its file: @shot.png")
 
 
 def _commands(env: Mapping[str, str]) -> list[list[str]]:

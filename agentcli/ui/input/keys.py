@@ -87,7 +87,7 @@ def chosen(keys: Mapping[str, str]) -> Mapping[Act, str]:
     known = dict(KEYS)
     for act, key in keys.items():
         if act not in KEYS:
-            raise ConfigError(f"ui.keys knows no {act}; there are {', '.join(KEYS)}.")
+            raise ConfigError(f"ui.keys has no action {act}. Use one of: {', '.join(KEYS)}.")
         try:
             pressed = _pressed(key)
         except ValueError as error:

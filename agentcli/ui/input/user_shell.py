@@ -34,11 +34,11 @@ async def run(command: str, folder: Path, show: Callable[[str], None], interrupt
     Raises InputError for an empty command or a missing shell.
     """
     if not command:
-        raise InputError("There is no command after the mark. Say one: !git status")
+        raise InputError("There is no command after the !. Example: !git status")
     shell = os.environ.get("SHELL") or "/bin/sh"
     program = find_program(shell, [folder])
     if not program:
-        raise InputError(f"{shell} could not be started. Set SHELL to a shell that is there, outside this folder.")
+        raise InputError(f"{shell} could not be started. Set SHELL to an installed shell outside this folder.")
     sink = _OutputSink(show)
     env = {**os.environ, "PATH": search_path()}
     ended = await run_until(interrupt, Command([program, "-c", command], folder, env, leaves=True), sink)

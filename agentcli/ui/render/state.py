@@ -109,7 +109,7 @@ def update(state: State, event: Event, now: float) -> State:
             return _count(replace(_end_thought(state, now), writing=safe(name)), len(text))
         case happened.ReplyRestarted():
             cut = replace(state, reply=Blocks(), spoke=False, thought="", writing="")
-            return cut.act("The reply broke off; it begins again below.") if state.spoke else cut
+            return cut.act("The reply was cut off; it starts again below.") if state.spoke else cut
         case happened.ToolStarted(call, title):
             running = Running(call.call_id, _one_line(title) or call_title(call), now)
             return replace(

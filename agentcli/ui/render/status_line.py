@@ -74,7 +74,7 @@ def check_facts(names: str) -> None:
     """Raises ConfigError where `ui.status` names a fact that does not exist."""
     unknown = sorted(set(names.split()) - set(FACTS))
     if unknown:
-        raise ConfigError(f"ui.status knows no {unknown[0]!r}. There are: {', '.join(FACTS)}.")
+        raise ConfigError(f"ui.status has no item {unknown[0]!r}. Use one of: {', '.join(FACTS)}.")
 
 
 async def run_script(command: str, status: Status, folder: Path) -> str:

@@ -174,7 +174,7 @@ class Console:
                 if code == 0:
                     return file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
         why = f"ended with exit code {code}" if code else "left no text behind"
-        self.warn(f"{command} {why}, so nothing is changed. Set VISUAL or EDITOR to an editor that works.")
+        self.warn(f"{command} {why}, so nothing was changed. Set VISUAL or EDITOR to an editor that works.")
         return text
 
     def move_to(self, session: AgentSession) -> None:

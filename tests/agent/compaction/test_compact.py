@@ -144,7 +144,7 @@ def test_a_summariser_that_fails_is_replaced_by_the_ledger(failure: str | ModelE
     journal = session(long_story())
     events = compress(journal, Answers(failure))
     assert ended(events).status == "compressed"
-    assert "made from the session's ledger" in ended(events).why
+    assert "built from the session log" in ended(events).why
     body = newest(journal)
     assert "without a model" in body.snapshot
     assert "without a model" in body.note
@@ -469,7 +469,7 @@ def test_the_preview_says_what_the_run_then_does() -> None:
     first, last = newest(journal).covers
     assert f"(records {first} to {last})" in "\n".join(lines)
     assert any(line.startswith("Price now: $") for line in lines)
-    assert any("It pays after" in line for line in lines)
+    assert any("It pays off after" in line for line in lines)
 
 
 def test_an_imported_session_gets_its_ledger_from_the_beginning() -> None:

@@ -161,7 +161,7 @@ def test_an_early_compaction_whose_summariser_fails_leaves_the_session_as_it_is(
     [ended] = tries(events := say_to(session, "And now?"))
     assert ended.status == "failed_summary"
     assert "The server is on fire." in ended.why
-    assert "the session goes on unchanged" in ended.why
+    assert "the session continues unchanged" in ended.why
     assert isinstance(events[-1], TurnEnded)
     assert session.conversation.builder.window().view.messages[: len(before)] == before
     assert session.history.compaction is None
@@ -196,7 +196,7 @@ def test_at_a_mark_the_ledger_stands_in_for_a_summariser_that_failed_early(tmp_p
     )
     [ended] = tries(say_to(session, "x " * 50))
     assert ended.status == "compressed"
-    assert "made from the session's ledger" in ended.why
+    assert "built from the session log" in ended.why
 
 
 def test_what_is_assumed_of_a_model_in_no_table_is_said_once(tmp_path: Path) -> None:
@@ -248,5 +248,5 @@ def test_an_interrupt_does_not_wait_for_an_exact_count(tmp_path: Path) -> None:
 def test_where_nothing_was_compacted_nothing_can_be_taken_back(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("Done.")])
     say_to(session, "go")
-    with pytest.raises(InputError, match="Nothing to take back"):
+    with pytest.raises(InputError, match="Nothing to undo"):
         session.uncompress()

@@ -131,7 +131,7 @@ def test_its_ledger_and_rules_go_on(program: Program) -> None:
 
 def test_the_hand_over_itself_is_not_taken_back(program: Program) -> None:
     fresh = handed_over(program, worked(program))
-    with pytest.raises(InputError, match="hand-over"):
+    with pytest.raises(InputError, match="handoff"):
         fresh.uncompress()
 
 
@@ -150,5 +150,5 @@ def test_a_hand_over_of_a_hand_over_reaches_both(program: Program) -> None:
 
 
 def test_nothing_can_be_handed_over_before_anything_was_said(program: Program) -> None:
-    with pytest.raises(InputError, match="nothing was said"):
+    with pytest.raises(InputError, match="no messages yet"):
         handed_over(program, program.new())

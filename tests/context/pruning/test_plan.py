@@ -139,7 +139,7 @@ def test_on_a_warm_cache_a_prune_waits_until_it_pays() -> None:
     eager = replace(CAREFUL, horizon=40, patience=0)
     body, why = plan(*WARM, rule=eager)
     assert body.call_ids == ("c0",)
-    assert why.startswith("it pays after")
+    assert why.startswith("it pays off after")
 
 
 def test_an_edit_is_made_once_carrying_what_could_go_has_cost_as_much() -> None:
@@ -209,7 +209,7 @@ def test_an_outdated_output_goes_even_where_it_is_new() -> None:
     again = (prompt("p"), *step(0, 25_000, file_path="a"), *step(1, 2_500, file_path="a"), reply("ok"), reply("ok"))
     body, why = plan(*again)
     assert body.call_ids == ("c0",)
-    assert why == "it pays after 2 requests"
+    assert why == "it pays off after 2 requests"
 
 
 def test_a_few_tokens_are_not_worth_an_edit() -> None:
@@ -248,7 +248,7 @@ def test_a_small_window_does_not_make_a_few_tokens_worth_an_edit() -> None:
         return str(plan(prompt("p"), *read, limits=small)[1])
 
     assert again(1_500).endswith("on a warm cache at least 2,000 should.")
-    assert again(2_500).startswith("it pays after")
+    assert again(2_500).startswith("it pays off after")
 
 
 def test_switched_off_it_clears_nothing_unless_asked() -> None:

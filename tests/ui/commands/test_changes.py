@@ -60,4 +60,4 @@ def test_words_that_are_no_revision_are_wishes(context: Sending) -> None:
 
 
 def test_without_changes_there_is_nothing_to_review(tmp_path: Path) -> None:
-    assert "no git repository" in type_(Sending(session=open_session(tmp_path, [])), "/review")[0]
+    assert "not a git repository" in type_(Sending(session=open_session(tmp_path, [])), "/review")[0]

@@ -14,7 +14,7 @@ from tests.agent.compaction.test_handover import program as program
 from tests.context.snapshot.statements import RULE
 from tests.ui.contexts import ScriptedContext
 
-OFFER = "These rules hold in this session alone; /memory add TEXT keeps one for every session:"
+OFFER = "These rules apply only to this session; /memory add TEXT keeps one for every session:"
 
 
 class Handing(ScriptedContext):

@@ -84,7 +84,7 @@ def test_a_denied_call_is_named_by_what_it_wanted() -> None:
 def test_a_restarted_reply_begins_anew() -> None:
     state = after(TextDelta("half a sen"), ReplyRestarted(), TextDelta("whole\n\n"))
     assert replies(state) == ["whole"]
-    assert "begins again" in state.acts[-1]
+    assert "starts again" in state.acts[-1]
 
 
 def test_a_retry_is_listed_but_prints_nothing() -> None:
