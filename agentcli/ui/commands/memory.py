@@ -111,7 +111,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8") if file.exists() else ""
     except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read: {error}. Write the line there yourself.") from error
+        raise InputError(f"{file} cannot be read: {error}. Add the line yourself.") from error
 
 
 def _exclude(cwd: Path) -> None:
