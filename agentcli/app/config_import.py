@@ -189,16 +189,16 @@ def _json(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}. Correct it first.") from error
+        raise ConfigError(f"{path} cannot be read: {error}. Fix it first.") from error
 
 
 def _parsed(text: str, path: Path) -> Mapping[str, Any]:
     try:
         value = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is no JSON: {error}. Correct it first.") from error
+        raise ConfigError(f"{path} is no JSON: {error}. Fix it first.") from error
     if not isinstance(value, dict) or not all(isinstance(value.get(key, {}), dict) for key in ("mcpServers", "hooks")):
-        raise ConfigError(f"{path} is not as it must be. Correct it first.")
+        raise ConfigError(f"{path} is not as it must be. Fix it first.")
     return value
 
 
@@ -208,7 +208,7 @@ def _toml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}. Correct it first.") from error
+        raise ConfigError(f"{path} cannot be read: {error}. Fix it first.") from error
 
 
 def lines(plan: ImportPlan) -> Iterator[str]:
