@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.program import Program
+from agentcli.core.record import Settings
 from agentcli.ui.commands import run
 from tests.agent.compaction.test_handover import first_request, worked
 from tests.agent.compaction.test_handover import program as program
@@ -25,9 +25,10 @@ class Handing(ScriptedContext):
         self.host = program
 
 
-def handed(program: Program, *answers: int) -> tuple[AgentSession, Any]:
-    """The session before, and the context after /handoff with these choices."""
+def handed(program: Program, *answers: int, system: str = "You help.") -> tuple[AgentSession, Any]:
+    """The session before, and the context after /handoff with these choices; its requests began with `system`."""
     old = worked(program)
+    old.journal.append(Settings(system=(system,)))
     context = Handing(program, old, *answers)
     asyncio.run(run(context, "/handoff mend fold_scope"))  # type: ignore[arg-type]
     return old, context
@@ -55,7 +56,6 @@ def test_it_may_be_edited_before_it_is_used(program: Program) -> None:
     assert "as edited" in first_request(context.session)
 
 
-def test_a_rule_of_an_instruction_file_is_not_offered(program: Program, tmp_path: Path) -> None:
-    (tmp_path / "work" / "AGENTS.md").write_text(f"{RULE}\n")
-    _, context = handed(program, 0)
+def test_a_rule_of_an_instruction_file_is_not_offered(program: Program) -> None:
+    _, context = handed(program, 0, system=f"AGENTS.md says:\n{RULE}")
     assert OFFER not in context.output
