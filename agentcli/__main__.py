@@ -123,6 +123,7 @@ OTHER_COMMANDS = (
     "skills",
     "agents",
     "plugins",
+    "batch",
 )
 
 if __name__ == "__main__":

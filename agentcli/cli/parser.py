@@ -334,7 +334,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
     return spelled
 
 
-GROUPS = ("sessions", "context", "permissions", "hooks", "mcp", "auth", "skills", "agents", "plugins")
+GROUPS = ("sessions", "context", "permissions", "hooks", "mcp", "auth", "skills", "agents", "plugins", "batch")
 OTHERS = ("models", "tools", "config", "doctor", "stats", "help", "acp", "import-config")
 """Commands of their own modules, which are imported only when they, or help, are asked for."""
 
@@ -371,6 +371,10 @@ def _group(arguments: list[str]) -> TyperGroup:
         from agentcli.cli import auth
 
         app.add_typer(auth.app, name="auth")
+    if helping or "batch" in wanted:
+        from agentcli.cli import batch
+
+        app.add_typer(batch.app, name="batch")
     if helping or "acp" in wanted:
         from agentcli.cli.acp import acp
 

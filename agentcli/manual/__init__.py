@@ -11,7 +11,18 @@ from agentcli.core.near import did_you_mean, near_names
 
 FOLDER = Path(__file__).parent
 TOPICS = (
-    *("start", "keys", "permissions", "context", "sessions", "configuration", "scripting", "editors", "models"),
+    *(
+        "start",
+        "keys",
+        "permissions",
+        "context",
+        "sessions",
+        "configuration",
+        "scripting",
+        "editors",
+        "batch",
+        "models",
+    ),
     *("mcp", "skills", "hooks"),
     "troubleshooting",
 )

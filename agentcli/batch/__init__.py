@@ -1,0 +1,1 @@
+"""Batches: many tasks, each by an agent of its own in a worktree of its own."""

@@ -1,0 +1,170 @@
+"""Results of a batch: lines for scripts, a report as a page, merged commits, and cleaning up."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentcli.batch import trees
+from agentcli.batch.ledger import TaskState, fold, rows
+from agentcli.batch.plan import counted
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch as its folder tells it: `tasks` maps ids to digest, repository and base commit."""
+
+    out: Path
+    name: str
+    options: Mapping[str, Any]
+    tasks: Mapping[str, Mapping[str, str]]
+    states: Mapping[str, TaskState]
+
+    @property
+    def cost(self) -> float:
+        """USD spent by all tasks."""
+        return sum(state.cost for state in self.states.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The outcome of a merge: the tasks that are in the tip, and the files in conflict of those that are not."""
+
+    tip: str
+    merged: tuple[str, ...]
+    conflicts: Mapping[str, Sequence[str]]
+
+
+def load(out: Path) -> Batch:
+    """Read a batch. Raises InputError for a folder that holds none."""
+    try:
+        raw = json.loads((out / "batch.json").read_text())
+        return Batch(out, raw["name"], raw["options"], raw["tasks"], fold(rows(out)))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{out} holds no batch: batch.json cannot be read.") from error
+
+
+def result_lines(batch: Batch) -> Iterator[Mapping[str, Any]]:
+    """A line for each task, in the order in which the tasks came."""
+    for id in batch.tasks:
+        state = batch.states.get(id)
+        row = state.newest if state else None
+        yield {
+            "id": id,
+            "state": row.state if row else "new",
+            "attempts": row.attempt if row else 0,
+            "cost": round(state.cost, 6) if state else 0.0,
+            "seconds": row.seconds if row else 0.0,
+            "session": row.session if row else "",
+            "commit": row.commit if row else "",
+            "check": row.check if row else None,
+            "patch_lines": row.patch_lines if row else 0,
+            "text": row.text if row else "",
+            "error": row.why if row else "",
+        }
+
+
+def summary(batch: Batch) -> str:
+    """The batch in a line: `37/200 · 31 passed 6 failed · $4.12 of $20 · 8 running`."""
+    counts = dict(counted(batch.states))
+    running = counts.pop("running", 0)
+    done = sum(counts.get(state, 0) for state in ("passed", "failed", "limited"))
+    listed = " ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+    cap = batch.options.get("cap")
+    money = f"${batch.cost:.2f}" + (f" of ${cap:g}" if cap else "")
+    return " · ".join(
+        filter(None, (f"{done}/{len(batch.tasks)}", listed, money, f"{running} running" if running else ""))
+    )
+
+
+def write_report(batch: Batch) -> Path:
+    """Write `results.jsonl` and `report.html`; the page."""
+    found = list(result_lines(batch))
+    (batch.out / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found))
+    head = ("id", "state", "attempts", "cost", "seconds", "patch_lines", "session", "commit", "error")
+    rows_ = "".join(
+        f"<tr>{''.join(f'<td>{html.escape(str(line[name]))}</td>' for name in head)}</tr>\n" for line in found
+    )
+    titles = "".join(f"<th>{name}</th>" for name in head)
+    page = batch.out / "report.html"
+    page.write_text(
+        f'<!doctype html><meta charset="utf-8"><title>{html.escape(batch.name)}</title>'
+        "<style>body{font:14px sans-serif}td,th{padding:2px 10px;text-align:left;vertical-align:top}</style>"
+        f"<h1>{html.escape(summary(batch))}</h1><table><tr>{titles}</tr>\n{rows_}</table>\n",
+        encoding="utf-8",
+        errors="backslashreplace",
+    )
+    return page
+
+
+def merge(batch: Batch, branch: str, ids: Collection[str] = ()) -> Merged:
+    """Merge the commits of passed tasks, one after the other, into a branch that nobody has checked out; it begins at their base.
+
+    Nothing is checked out. Raises InputError where there is nothing to merge, tasks of several repositories, or a branch in use.
+    """
+    wanted = [id for id in batch.tasks if not ids or id in ids]
+    passed = {
+        id: batch.states[id].newest.commit for id in wanted if id in batch.states and batch.states[id].state == "passed"
+    }
+    commits = {id: commit for id, commit in passed.items() if commit}
+    if not commits:
+        raise InputError("No task that passed has changed anything: there is nothing to merge.")
+    repos = {batch.tasks[id]["repo"] for id in commits}
+    if len(repos) > 1:
+        raise InputError(f"The tasks are of {len(repos)} repositories: merge those of one, by their ids.")
+    repo = repos.pop()
+    ref = f"refs/heads/{branch}"
+    if f"branch {ref}" in trees.git(repo, "worktree", "list", "--porcelain").splitlines():
+        raise InputError(
+            f"{branch} is checked out: merge into another branch with --into, then merge that one yourself."
+        )
+    tip = _tip(repo, ref) or batch.tasks[next(iter(commits))]["base"]
+    merged, conflicts = [], {}
+    for id, commit in commits.items():
+        files, clash = _merge_tree(repo, tip, commit)
+        if clash:
+            conflicts[id] = clash
+            continue
+        tip = trees.git(repo, "commit-tree", files, "-p", tip, "-p", commit, "-m", f"Merge {id} of batch {batch.name}")
+        merged.append(id)
+    if merged:
+        trees.git(repo, "update-ref", ref, tip)
+    return Merged(tip, tuple(merged), conflicts)
+
+
+def clean(batch: Batch, cache: Path) -> int:
+    """Remove the trees and refs of a batch; the number of trees. Its folder and its sessions stay."""
+    kinds = {"worktree", "clone", "copy"}
+    removed = 0
+    for row in rows(batch.out):
+        repo = batch.tasks.get(row.id, {}).get("repo", "")
+        if row.worktree and repo and Path(row.worktree).is_dir() and batch.options.get("isolation") in kinds:
+            trees.remove_tree(cache, repo, Path(row.worktree), batch.options["isolation"])
+            removed += 1
+    for repo in {entry["repo"] for entry in batch.tasks.values() if entry["base"]}:
+        listed = trees.git(repo, "for-each-ref", "--format=%(refname)", f"{trees.REFS}/{batch.name}/")
+        for ref in listed.splitlines():
+            trees.git(repo, "update-ref", "-d", ref)
+        trees.git(repo, "worktree", "prune")
+    return removed
+
+
+def _tip(repo: str, ref: str) -> str:
+    try:
+        return trees.git(repo, "rev-parse", "--verify", "-q", ref)
+    except trees.GitError:
+        return ""
+
+
+def _merge_tree(repo: str, tip: str, commit: str) -> tuple[str, Sequence[str]]:
+    """The tree of a merge, and the files in conflict. Needs git 2.38. Raises GitError for an older one."""
+    done = trees.run_git(repo, "merge-tree", "--write-tree", "--name-only", "--no-messages", tip, commit)
+    first, *files = done.stdout.strip().split("\n")
+    if done.returncode not in (0, 1):
+        raise trees.GitError(f"git merge-tree failed; it needs git 2.38: {done.stderr.strip()[-300:]}")
+    return first, files if done.returncode else ()

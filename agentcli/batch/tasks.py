@@ -1,0 +1,144 @@
+"""Tasks of a batch, read from JSON lines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+from agentcli.core.near import did_you_mean, near_names
+
+Isolation = Literal["worktree", "clone", "copy", "none"]
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("id", "prompt", "prompt_file", "repo", "base", "setup", "check", "model"), (str,)),
+    **dict.fromkeys(("attempts", "max_turns"), (int,)),
+    **dict.fromkeys(("max_cost", "max_time"), (int, float)),
+    **dict.fromkeys(("allow", "deny", "env"), (list,)),
+    "meta": (dict, list, str, int, float, bool, type(None)),
+}
+"""The fields of a line, and the JSON types that they take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task with everything that a run of it needs. `repo` is an absolute path; `env` names variables that are passed on."""
+
+    id: str
+    prompt: str
+    repo: str
+    base: str = "HEAD"
+    setup: str = ""
+    check: str = ""
+    attempts: int = 1
+    model: str = ""
+    max_cost: float | None = None
+    max_time: float | None = None
+    max_turns: int | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    meta: Any = field(default=None)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all that decides about its result."""
+        told = {name: value for name, value in asdict(self).items() if name not in ("meta", "attempts")}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
+    """The tasks of a file of JSON lines that lies in `folder`. Raises InputError, with the number of the line, for one that is wrong."""
+    tasks: dict[str, Task] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            task = _task(_object(line), folder, defaults)
+        except InputError as error:
+            raise InputError(f"Line {number}: {error}") from None
+        if task.id in tasks:
+            raise InputError(f"Line {number}: there is a task {task.id!r} already.")
+        tasks[task.id] = task
+    if not tasks:
+        raise InputError("There are no tasks: write one JSON object a line, with id and prompt.")
+    return tuple(tasks.values())
+
+
+def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
+    """A task for each file that a pattern finds; `{path}` in the prompt stands for its path. Raises InputError where none is found."""
+    paths = sorted(str(path.relative_to(folder)) for path in folder.glob(pattern) if path.is_file())
+    if not paths:
+        raise InputError(f"No file matches {pattern!r} in {folder}.")
+    named = zip(_ids(paths), paths, strict=True)
+    return tuple(_task({"id": id, "prompt": prompt.replace("{path}", path)}, folder, defaults) for id, path in named)
+
+
+def chosen(tasks: Sequence[Task], ids: Iterable[str]) -> tuple[Task, ...]:
+    """The tasks with these ids, all where none is named. Raises InputError for an id that does not exist."""
+    wanted = list(ids)
+    known = [task.id for task in tasks]
+    for id in wanted:
+        if id not in known:
+            raise InputError(f"There is no task {id!r}.{did_you_mean(near_names(id, known))}")
+    return tuple(task for task in tasks if not wanted or task.id in wanted)
+
+
+def _object(line: str) -> Mapping[str, Any]:
+    try:
+        raw: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}.") from None
+    if not isinstance(raw, dict):
+        raise InputError("not a JSON object.")
+    for name, value in raw.items():
+        if name not in _KINDS:
+            raise InputError(f"unknown key {name!r}.{did_you_mean(near_names(name, _KINDS))}")
+        kinds = _KINDS[name]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise InputError(f"{name} cannot be {json.dumps(value)[:60]}.")
+        if isinstance(value, list) and kinds == (list,) and not all(isinstance(item, str) for item in value):
+            raise InputError(f"{name} is a list of strings.")
+    return raw
+
+
+def _task(raw: Mapping[str, Any], folder: Path, defaults: Mapping[str, Any]) -> Task:
+    if not _ID.fullmatch(raw.get("id", "")) or raw["id"] in (".", ".."):
+        raise InputError(f"{raw.get('id', '')!r} is no id: use 1 to 64 letters, digits and `._-`.")
+    given = {**{name: value for name, value in defaults.items() if value}, **raw}
+    repo = Path(folder, Path(given.pop("repo", ".")).expanduser()).resolve()
+    if "://" in str(raw.get("repo", "")) or not repo.is_dir():
+        raise InputError(f"the repository {raw.get('repo', '.')} is not a folder.")
+    prompt = _prompt(given, folder)
+    lists = {name: tuple(given.pop(name, ())) for name in ("allow", "deny", "env")}
+    task = Task(**{**given, **lists, "prompt": prompt, "repo": str(repo)})
+    if task.attempts < 1:
+        raise InputError("attempts is 1 or more.")
+    if task.attempts > 1 and not task.check:
+        raise InputError("several attempts need a check that tells which of them is right.")
+    return task
+
+
+def _prompt(given: dict[str, Any], folder: Path) -> str:
+    file, text = given.pop("prompt_file", ""), given.pop("prompt", "")
+    if file:
+        try:
+            text = (folder / file).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise InputError(f"{file} cannot be read: {error}.") from None
+    if not text.strip():
+        raise InputError("it has no prompt.")
+    return str(text)
+
+
+def _ids(paths: Sequence[str]) -> Iterable[str]:
+    """An id for each path, readable and unique."""
+    for path in paths:
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", path).strip("-.")[-50:]
+        yield f"{name}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"

@@ -1,0 +1,255 @@
+"""`agentcli batch`: many tasks, each by an agent of its own in a worktree of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agentcli.cli.flags import Allow, Deny, MaxCost, MaxTime, MaxTurns, Model, Set, Trust
+from agentcli.cli.output import say, say_json
+from agentcli.core.errors import InputError, UsageError
+from agentcli.paths import app_dirs
+
+if TYPE_CHECKING:
+    from agentcli.batch.plan import Plan
+    from agentcli.batch.tasks import Task
+
+app = typer.Typer(help="Run many tasks, each in a worktree of its own.", no_args_is_help=True, rich_markup_mode=None)
+Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder of the batch")]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="tasks, all by default")]
+
+
+@app.command("run")
+def run(
+    tasks: Annotated[Path | None, typer.Argument(metavar="TASKS", help="a file of JSON lines: id, prompt, …")] = None,
+    out: Annotated[Path | None, typer.Argument(metavar="OUT", help="folder of the batch [./batch-TIME]")] = None,
+    each: Annotated[str, typer.Option("--each", metavar="GLOB", help="a task for each file; TASKS is OUT then")] = "",
+    prompt: Annotated[
+        str, typer.Option("-p", "--prompt", metavar="TEXT", help="with --each; {path} stands in it")
+    ] = "",
+    workers: Annotated[int, typer.Option("-j", "--workers", min=1, metavar="N", help="tasks at once")] = 4,
+    cap: Annotated[
+        float | None, typer.Option("--max-cost-total", min=0, metavar="USD", help="stop at this sum")
+    ] = None,
+    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="attempts until the check passes")] = 1,
+    check: Annotated[str, typer.Option(metavar="CMD", help="a task has passed when this ends with 0")] = "",
+    setup: Annotated[str, typer.Option(metavar="CMD", help="prepares each tree")] = "",
+    only: Annotated[str, typer.Option(metavar="IDS", help="these tasks only, with commas")] = "",
+    isolate: Annotated[str, typer.Option(metavar="HOW", help="worktree, clone, copy or none")] = "worktree",
+    unboxed: Annotated[bool, typer.Option("--unboxed", help="run without the sandbox")] = False,
+    keep: Annotated[str, typer.Option(metavar="WHICH", help="trees to keep: failed, all or none")] = "failed",
+    retry: Annotated[list[str] | None, typer.Option(metavar="WHICH", help="failed, lost, limited or an id")] = None,
+    dry: Annotated[bool, typer.Option("--dry-run", help="check everything, start nothing")] = False,
+    stream: Annotated[bool, typer.Option("--json", help="print JSON lines")] = False,
+    model: Model = "",
+    max_cost: MaxCost = None,
+    max_turns: MaxTurns = None,
+    max_time: MaxTime = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    settings: Set = None,
+    trust: Trust = False,
+) -> int:
+    """Start a batch, or go on with it.
+
+    Each task runs in a worktree of its own, in the sandbox; its result is a commit. Run the same command again to go on: what has its
+    result is not done again, what was interrupted goes on in its session. `agentcli help batch` tells more.
+    """
+    from agentcli.batch.plan import Plan
+    from agentcli.batch.tasks import chosen
+
+    for name, value, known in (
+        ("--isolate", isolate, ("worktree", "clone", "copy", "none")),
+        ("--keep", keep, ("failed", "all", "none")),
+    ):
+        if value not in known:
+            raise UsageError(f"{name} takes {', '.join(known)}, not {value!r}.")
+    if attempts > 1 and not check:
+        raise UsageError("--attempts needs a --check that tells which attempt is right.")
+    defaults = {
+        "check": check,
+        "setup": setup,
+        "model": model,
+        "max_cost": max_cost,
+        "max_turns": max_turns,
+        "max_time": max_time,
+        "allow": allow,
+        "deny": deny,
+        "attempts": attempts,
+    }
+    found, folder = _tasks(tasks, out, each, prompt, defaults)
+    found = chosen(found, filter(None, only.split(",")))
+    flags = [word for setting in settings or () for word in ("--set", setting)] + ["--trust"] * trust
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:40] or "batch"
+    plan = Plan(name, workers, cap, isolate, not unboxed, keep, tuple(retry or ()), tuple(flags))  # type: ignore[arg-type]
+    notes = _examined(plan, found)
+    for note in notes:
+        print(f"agentcli: {note}", file=sys.stderr)
+    if dry:
+        from agentcli.batch.money import limit_of
+
+        limits = [limit_of(task, cap) for task in found]
+        worst = (
+            "no limit"
+            if None in limits
+            else f"${sum((limit or 0) * task.attempts for limit, task in zip(limits, found, strict=True)):.2f}"
+        )
+        say(f"{len(found)} tasks, {workers} at once, at most {worst}. Nothing was started.")
+        return 0
+    from agentcli.cli.batch_display import run_shown
+
+    return asyncio.run(run_shown(plan, found, folder, stream))
+
+
+def _tasks(
+    tasks: Path | None, out: Path | None, each: str, prompt: str, defaults: Mapping[str, Any]
+) -> tuple[tuple[Task, ...], Path]:
+    """The tasks, and the folder of the batch."""
+    from agentcli.batch.tasks import each_path, read_tasks
+
+    fresh = Path(time.strftime("batch-%Y%m%d-%H%M%S"))
+    if each:
+        if not prompt:
+            raise UsageError("--each needs -p TEXT, in which {path} stands for the file.")
+        return each_path(each, prompt, Path.cwd(), defaults), (tasks or fresh).resolve()
+    if tasks is None:
+        raise UsageError("Name a file of tasks, or use --each GLOB -p TEXT.")
+    try:
+        text = tasks.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{tasks} cannot be read: {error}.") from error
+    return read_tasks(text, tasks.resolve().parent, defaults), (out or fresh).resolve()
+
+
+def _examined(plan: Plan, tasks: tuple[Task, ...]) -> list[str]:
+    """Notes about the repositories. Raises AgentError for a base, a key, a price or a sandbox that is missing: nothing has started then."""
+    from agentcli.app.options import Options
+    from agentcli.app.program import Program
+    from agentcli.batch import trees
+    from agentcli.core.errors import AgentError, ConfigError
+
+    notes = []
+    for repo, base in dict.fromkeys((task.repo, task.base) for task in tasks):
+        if plan.isolation in ("worktree", "clone"):
+            trees.base_commit(repo, base)
+            if trees.is_dirty(repo):
+                notes.append(f"{repo} has changes that are not committed: the tasks do not see them.")
+    for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
+        program = Program(Options(cwd=repo, model=model, settings=plan.flags[1::2] if "--set" in plan.flags else ()))
+        spec = program.models.spec(model or program.model_name())
+        if isinstance(obstacle := program.models.obstacle(spec.name), AgentError):
+            raise obstacle
+        if plan.cap is not None and spec.prices is None and spec.provider not in ("script", "demo"):
+            raise ConfigError(
+                f'The price of {spec.name} is not known, so a cap cannot hold: --set models."{spec.name}".prices=….'
+            )
+        if plan.boxed and plan.isolation != "none" and not program.workspace_policy.sandbox.working:
+            raise AgentError(
+                f"No sandbox works here: {program.workspace_policy.sandbox.report} Install bubblewrap, or run with --unboxed."
+            )
+    return notes
+
+
+@app.command("status")
+def status(out: Out, json_: Annotated[bool, typer.Option("--json", help="print JSON")] = False) -> None:
+    """Show how far a batch is; also while it runs."""
+    from agentcli.batch.results import load, result_lines, summary
+
+    batch = load(out)
+    if json_:
+        say_json(list(result_lines(batch)))
+        return
+    say(summary(batch))
+    for id, state in batch.states.items():
+        if state.state != "passed":
+            say(f"{state.state:8} {id}  attempt {state.newest.attempt}  ${state.cost:.3f}  {state.newest.why}".rstrip())
+
+
+@app.command("report")
+def report(
+    out: Out,
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="html or jsonl")] = "html",
+) -> None:
+    """Write results.jsonl and report.html anew, and print the page's path, or the lines."""
+    from agentcli.batch.results import load, write_report
+
+    page = write_report(load(out))
+    if form == "jsonl":
+        sys.stdout.write((out / "results.jsonl").read_text())
+    else:
+        say(str(page))
+
+
+@app.command("show")
+def show(out: Out, id: Annotated[str, typer.Argument(metavar="ID", help="a task")]) -> None:
+    """Show one task: its starts, its answer, its files."""
+    from agentcli.batch.ledger import rows
+    from agentcli.batch.results import load
+
+    batch = load(out)
+    if id not in batch.tasks:
+        raise InputError(f"There is no task {id!r} in {out}.")
+    for row in sorted((row for row in rows(out) if row.id == id), key=lambda row: row.t):
+        say(f"{row.state:8} attempt {row.attempt}  {row.seconds:.0f} s  ${row.cost:.3f}  {row.why}".rstrip())
+    state = batch.states.get(id)
+    if state is None:
+        return
+    row = state.newest
+    say(
+        f"session: {row.session}\ncommit: {row.commit or '-'}\nfolder: {out / 'tasks' / id / f'{row.attempt}-{row.token}'}"
+    )
+    if row.worktree and Path(row.worktree).is_dir():
+        say(f"tree: {row.worktree}")
+    if row.text:
+        say(f"\n{row.text}")
+
+
+@app.command("stop")
+def stop(out: Out, ids: Ids = None) -> None:
+    """Stop a batch that runs, or some of its tasks; `run` goes on with it."""
+    from agentcli.batch.driver import STOP
+    from agentcli.batch.results import load
+
+    load(out)
+    beside = out / f".{STOP}"
+    beside.write_text("\n".join(ids or ()))
+    beside.replace(out / STOP)
+    say("Asked to stop: agents get ten seconds to end.")
+
+
+@app.command("merge")
+def merge(
+    out: Out,
+    ids: Ids = None,
+    into: Annotated[str, typer.Option("--into", metavar="BRANCH", help="the branch [agentcli/NAME]")] = "",
+) -> int:
+    """Merge the results of passed tasks into a branch; nothing is checked out.
+
+    What conflicts is left out and named with its files; exit code 1 then.
+    """
+    from agentcli.batch.results import load
+    from agentcli.batch.results import merge as merged_into
+
+    batch = load(out)
+    branch = into or f"agentcli/{batch.name}"
+    result = merged_into(batch, branch, ids or ())
+    say(f"{len(result.merged)} tasks are in {branch}.")
+    for id, files in result.conflicts.items():
+        say(f"{id} conflicts in {', '.join(files)}: git show {batch.states[id].newest.commit[:12]}")
+    return 1 if result.conflicts else 0
+
+
+@app.command("clean")
+def clean(out: Out) -> None:
+    """Remove the trees and the refs of a batch; its folder and its sessions stay."""
+    from agentcli.batch.results import clean as cleaned
+    from agentcli.batch.results import load
+
+    say(f"Removed {cleaned(load(out), app_dirs().cache)} trees.")

@@ -1,0 +1,147 @@
+"""A running batch on a terminal, in a pipe, or as JSON lines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentcli.batch.driver import Driver
+from agentcli.batch.ledger import Row
+from agentcli.batch.plan import Plan, counted
+from agentcli.batch.results import load, result_lines, summary, write_report
+from agentcli.batch.tasks import Task
+from agentcli.cli.output import say
+from agentcli.cli.printing import console, on_terminal
+from agentcli.core.sanitise import safe_line
+from agentcli.paths import app_dirs
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+EVERY = 0.25
+"""Seconds between two pictures of the display."""
+_TAIL = 20_000
+"""Bytes at the end of an agent's events that are looked at for what it does."""
+
+
+async def run_shown(plan: Plan, tasks: tuple[Task, ...], out: Path, stream: bool) -> int:
+    """Run a batch and show it; returns the exit code."""
+    driver = Driver(plan, tasks, out, app_dirs(), lambda row: (_as_json if stream else _as_line)(row))
+    loop = asyncio.get_running_loop()
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+        loop.add_signal_handler(number, _stopping(driver), code)
+    if stream:
+        _line("batch_init", name=plan.name, out=str(out), tasks=[task.id for task in tasks])
+    showing = asyncio.create_task(_live(driver)) if on_terminal(sys.stdout) and not stream else None
+    try:
+        code = await driver.run()
+    finally:
+        if showing is not None:
+            showing.cancel()
+            await asyncio.gather(showing, return_exceptions=True)
+    batch = load(out)
+    write_report(batch)
+    if stream:
+        _line("batch_result", exit_code=code, summary=summary(batch), tasks=list(result_lines(batch)))
+    else:
+        say(f"{summary(batch)}\n{out}")
+    return code
+
+
+def _stopping(driver: Driver) -> Callable[[int], None]:
+    """A signal stops in good order; a second one at once: the agents end with this process."""
+    seen: list[int] = []
+
+    def stop(code: int) -> None:
+        if seen:
+            os._exit(code)
+        seen.append(code)
+        driver.stop(code)
+
+    return stop
+
+
+def _as_line(row: Row) -> None:
+    if row.state != "running":
+        why = f"  {row.why}" if row.why else ""
+        say(f"{row.state:8} {row.id}  attempt {row.attempt}  {row.seconds:.0f} s  ${row.cost:.3f}{why}")
+
+
+def _as_json(row: Row) -> None:
+    _line("task", event="started" if row.state == "running" else "finished", **asdict(row))
+
+
+def _line(kind: str, **fields: Any) -> None:
+    from agentcli.sessions.ids import stamp
+
+    print(json.dumps({"type": kind, "timestamp": stamp(), **fields}), flush=True)
+
+
+async def _live(driver: Driver) -> None:
+    """Show the batch until this is cancelled; finished tasks are printed above."""
+    from rich.live import Live
+
+    began = time.monotonic()
+    with Live(console=console(sys.stdout), refresh_per_second=4, transient=True) as live:
+        while True:
+            live.update(_picture(driver, time.monotonic() - began))
+            await asyncio.sleep(EVERY)
+
+
+def _picture(driver: Driver, seconds: float) -> Group:
+    from rich.console import Group
+    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Table
+
+    states = driver.states
+    counts = counted(states)
+    total = len(driver.tasks)
+    done = sum(counts.get(state, 0) for state in ("passed", "failed", "limited"))
+    spent = sum(state.cost for state in states.values())
+    cap = f" of ${driver.plan.cap:g}" if driver.plan.cap else ""
+    left = f" · ~{seconds / done * (total - done) / 60:.0f} min" if done else ""
+    held = f" · held {driver.held:.0f} s by the provider" if driver.held else ""
+    listed = " ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+    head = Progress(
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"), BarColumn(30), TextColumn("{task.description}")
+    )
+    head.add_task(f"{listed} · ${spent:.2f}{cap}{left}{held}", total=total, completed=done)
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for work in driver.running:
+        minutes, rest = divmod(int(driver.seconds(work)), 60)
+        table.add_row(
+            safe_line(work.task.id), f"attempt {work.start.attempt}", f"{minutes}:{rest:02}", doing(work.folder)
+        )
+    return Group(head, table)
+
+
+def doing(folder: Path) -> str:
+    """What an agent does now: its newest call, or the beginning of its newest words."""
+    try:
+        with (folder / "events.jsonl").open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return "is being set up"
+    for line in reversed(lines):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        match event:
+            case {"type": "tool_call", "name": str(name), "input": dict(given)}:
+                about = next((value for value in given.values() if isinstance(value, str)), "")
+                return safe_line(f"{name} {about}")[:80]
+            case {"type": "message", "role": "assistant", "text": str(text)} if not event.get("delta"):
+                return safe_line(text)[:80]
+            case _:
+                pass
+    return "thinks"

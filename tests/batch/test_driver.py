@@ -1,0 +1,156 @@
+"""The driver of a batch, with agents that are played."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentcli.batch.attempt import Work
+from agentcli.batch.driver import CAP, STOP, Driver
+from agentcli.batch.ledger import Row, State
+from agentcli.batch.plan import Plan
+from agentcli.batch.results import load, result_lines, summary, write_report
+from agentcli.batch.tasks import Task
+from agentcli.core.errors import InputError, StoreError
+from agentcli.paths import app_dirs
+
+Ends = Callable[[Work], Row]
+
+
+class Played:
+    """Agents that end as `ends` says; it knows how many worked at once, and with which limits."""
+
+    def __init__(self, ends: Ends) -> None:
+        self.ends, self.now, self.most = ends, 0, 0
+        self.limits: list[float | None] = []
+        self.started: list[tuple[str, int]] = []
+
+    async def __call__(self, work: Work, interrupt: asyncio.Event, write: Callable[[Row], Row]) -> Row:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        self.limits.append(work.limit)
+        self.started.append((work.task.id, work.start.attempt))
+        row = Row(work.task.id, work.start.attempt, work.token, "running", session=work.token, tries=work.start.tries)
+        write(row)
+        await asyncio.sleep(0)
+        last = self.ends(work)
+        self.now -= 1
+        if interrupt.is_set():
+            return write(replace(row, state="stopped"))
+        return write(replace(last, id=row.id, attempt=row.attempt, token=row.token, session=row.session))
+
+
+def ended(state: State, **more: object) -> Ends:
+    return lambda work: Row("", 0, "", state, **more)  # type: ignore[arg-type]
+
+
+def tasks(count: int, **more: object) -> list[Task]:
+    return [Task(f"t{n}", "do it", "/", **more) for n in range(count)]  # type: ignore[arg-type]
+
+
+def driver(out: Path, played: Played, found: list[Task], **plan: object) -> Driver:
+    return Driver(
+        Plan("b", isolation="none", **plan),  # type: ignore[arg-type]
+        found,
+        out,
+        app_dirs({"HOME": str(out)}),
+        attempt=played,
+        hold=lambda times: 0.0,
+    )
+
+
+def run(out: Path, played: Played, found: list[Task], **plan: object) -> int:
+    return asyncio.run(driver(out, played, found, **plan).run())
+
+
+def test_all_tasks_pass_and_no_more_than_the_workers_work_at_once(tmp_path: Path) -> None:
+    played = Played(ended("passed", cost=0.01))
+    assert run(tmp_path / "out", played, tasks(20), workers=3) == 0
+    assert (played.most, len(played.started)) == (3, 20)
+    assert run(tmp_path / "out", again := Played(ended("passed")), tasks(20)) == 0
+    assert again.started == []
+    batch = load(tmp_path / "out")
+    assert summary(batch) == "20/20 · 20 passed · $0.20"
+    assert "20 passed" in write_report(batch).read_text()
+    assert {line["state"] for line in result_lines(batch)} == {"passed"}
+
+
+def test_another_attempt_follows_until_one_passes(tmp_path: Path) -> None:
+    played = Played(lambda work: Row("", 0, "", "passed" if work.start.attempt == 3 else "failed"))
+    assert run(tmp_path / "out", played, tasks(2, attempts=3, check="x")) == 0
+    assert sorted(played.started) == [(f"t{n}", attempt) for n in (0, 1) for attempt in (1, 2, 3)]
+    assert run(tmp_path / "other", Played(ended("failed")), tasks(2, attempts=2, check="x")) == 1
+
+
+def test_the_cap_is_never_passed_and_the_rest_runs_with_a_higher_one(tmp_path: Path) -> None:
+    played = Played(ended("passed", cost=0.1))
+    assert run(tmp_path / "out", played, tasks(10, max_cost=0.1), workers=4, cap=0.45) == CAP
+    assert load(tmp_path / "out").cost == pytest.approx(0.4)
+    assert run(tmp_path / "out", played, tasks(10, max_cost=0.1), workers=4, cap=2.0) == 0
+    assert len(played.started) == 10
+
+
+def test_without_a_limit_of_its_own_a_task_gets_a_part_of_the_cap(tmp_path: Path) -> None:
+    played = Played(ended("passed"))
+    run(tmp_path / "out", played, tasks(2), cap=10.0)
+    assert played.limits == [0.5, 0.5]
+
+
+def test_a_missing_key_stops_the_batch_after_one_task(tmp_path: Path) -> None:
+    played = Played(ended("held", why="No API key is set.", exit=41))
+    assert run(tmp_path / "out", played, tasks(20), workers=1) == 41
+    assert len(played.started) == 1
+    assert run(tmp_path / "out", Played(ended("passed")), tasks(20)) == 0
+
+
+def test_a_provider_that_refuses_for_the_time_being_is_asked_again_without_an_attempt(tmp_path: Path) -> None:
+    calls = {"left": 3}
+
+    def ends(work: Work) -> Row:
+        calls["left"] -= 1
+        return Row("", 0, "", "waiting" if calls["left"] >= 0 else "passed", tries=work.start.tries + 1)
+
+    played = Played(ends)
+    assert run(tmp_path / "out", played, tasks(1)) == 0
+    assert played.started == [("t0", 1)] * 4
+    assert (
+        run(tmp_path / "never", Played(lambda work: Row("", 0, "", "waiting", tries=work.start.tries + 1)), tasks(1))
+        == 1
+    )
+
+
+def test_a_file_stops_a_batch_and_it_goes_on_later(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def ends(work: Work) -> Row:
+        if work.task.id == "t2":
+            (out / STOP).write_text("")
+        return Row("", 0, "", "passed")
+
+    assert run(out, Played(ends), tasks(30), workers=2) == 130
+    played = Played(ended("passed"))
+    assert run(out, played, tasks(30)) == 0
+    assert 0 < len(played.started) < 30
+
+
+def test_a_second_driver_and_a_changed_task_are_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    async def both() -> None:
+        first = asyncio.create_task(driver(out, Played(ended("passed")), tasks(1)).run())
+        await asyncio.sleep(0)
+        with pytest.raises(StoreError, match="already"):
+            await driver(out, Played(ended("passed")), tasks(1)).run()
+        assert await first == 0
+
+    asyncio.run(both())
+    changed = [replace(tasks(1)[0], prompt="something else")]
+    with pytest.raises(InputError, match="has changed"):
+        run(out, Played(ended("passed")), changed)
+    played = Played(ended("passed"))
+    assert run(out, played, changed, retry=("t0",)) == 0
+    assert played.started == [("t0", 2)]

@@ -1,0 +1,108 @@
+"""The ledger of a batch, and what is to be done next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentcli.batch.ledger import FINAL, Ledger, Row, State, fold, rows
+from agentcli.batch.money import fits, limit_of
+from agentcli.batch.plan import LOSSES, next_start
+from agentcli.batch.tasks import Task
+
+STATES: tuple[State, ...] = ("running", "passed", "failed", "limited", "waiting", "lost", "stopped")
+TASK = Task("a", "do it", "/", attempts=2, check="true")
+ROWS = st.lists(
+    st.builds(
+        Row,
+        id=st.sampled_from("ab"),
+        attempt=st.integers(1, 2),
+        token=st.sampled_from("xyz"),
+        state=st.sampled_from(STATES),
+        cost=st.sampled_from([0.0, 0.5]),
+    ),
+    max_size=12,
+)
+
+
+@given(ROWS, st.randoms())
+def test_the_order_in_which_rows_are_read_does_not_matter(found: list[Row], chance: object) -> None:
+    timed = [Row(row.id, row.attempt, row.token, row.state, float(n), cost=row.cost) for n, row in enumerate(found)]
+    shuffled = list(timed)
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert fold(shuffled) == fold(timed)
+
+
+@given(ROWS)
+def test_what_is_final_stays_so_within_its_attempt(found: list[Row]) -> None:
+    seen: dict[str, Row] = {}
+    timed: list[Row] = []
+    for number, row in enumerate(found):
+        timed.append(Row(row.id, 1, row.token, row.state, float(number)))
+        state = fold(timed)[row.id]
+        if row.id in seen:
+            assert state.newest == seen[row.id]
+        elif state.state in FINAL:
+            seen[row.id] = state.newest
+
+
+def test_a_torn_line_is_passed_over_and_a_row_comes_back_as_it_was(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, clock=lambda: 7.0)
+    written = ledger.write(Row("a", 1, "x", "passed", cost=0.25, check=0, text="é"))
+    [file] = tmp_path.iterdir()
+    with file.open("ab") as stream:
+        stream.write(b'{"id": "b", "attem')
+    assert list(rows(tmp_path)) == [written]
+    assert written.t == 7.0
+
+
+def state_of(*found: Row) -> object:
+    return fold(
+        Row(row.id, row.attempt, row.token, row.state, float(n), tries=row.tries, over=row.over)
+        for n, row in enumerate(found)
+    )["a"]
+
+
+@pytest.mark.parametrize(
+    ("row", "attempt", "goes_on"),
+    [
+        (Row("a", 1, "x", "failed"), 2, False),
+        (Row("a", 2, "x", "failed"), None, False),
+        (Row("a", 1, "x", "failed", over=True), None, False),
+        (Row("a", 1, "x", "passed"), None, False),
+        (Row("a", 1, "x", "limited"), None, False),
+        (Row("a", 1, "x", "running"), 1, True),
+        (Row("a", 1, "x", "lost", tries=1), 1, True),
+        (Row("a", 1, "x", "lost", tries=2), 1, False),
+        (Row("a", 1, "x", "lost", tries=LOSSES + 1), None, False),
+        (Row("a", 1, "x", "stopped"), 1, True),
+        (Row("a", 1, "x", "waiting"), 1, True),
+        (Row("a", 1, "x", "held"), 1, True),
+        (Row("a", 1, "x", "error", tries=1), 1, False),
+        (Row("a", 1, "x", "error", tries=2), None, False),
+    ],
+)
+def test_the_next_start_follows_from_the_state(row: Row, attempt: int | None, goes_on: bool) -> None:
+    start = next_start(TASK, state_of(row))  # type: ignore[arg-type]
+    assert (start.attempt if start else None) == attempt
+    assert bool(start and start.goes_on) == goes_on
+
+
+@pytest.mark.parametrize(("state", "retry"), [("failed", "failed"), ("limited", "limited"), ("passed", "a")])
+def test_what_is_final_is_done_again_where_somebody_asks(state: State, retry: str) -> None:
+    start = next_start(TASK, state_of(Row("a", 2, "x", state)), [retry])  # type: ignore[arg-type]
+    assert start is not None
+    assert start.attempt == 3
+
+
+def test_a_task_starts_only_if_what_all_may_spend_fits_the_cap() -> None:
+    other = Task("b", "x", "/", max_cost=0.4)
+    spent = fold([Row("a", 1, "x", "passed", 1.0, cost=0.5)])
+    assert fits(other, spent, [], 1.0)
+    assert not fits(other, spent, [(other, 0.0)], 1.0)
+    assert fits(other, spent, [(other, 0.0)], None)
+    assert limit_of(TASK, 20.0) == 1.0
+    assert limit_of(TASK, None) is None

@@ -1,0 +1,97 @@
+"""Trees of tasks, their results as commits, and merging these."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentcli.batch import trees
+from agentcli.batch.ledger import Row, fold
+from agentcli.batch.results import Batch, clean, merge
+from agentcli.batch.tasks import Isolation
+from agentcli.core.errors import InputError
+
+GIT = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    (folder / "a.txt").write_text("one\n")
+    (folder / ".gitignore").write_text(".env\n")
+    (folder / ".env").write_text("SECRET=1\n")
+    (folder / ".worktreeinclude").write_text("# for the tests\n.env\n/none\n")
+    for command in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "first"]):
+        who = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
+        subprocess.run(["git", *who, *command], cwd=folder, env=GIT, check=True, capture_output=True)
+    return folder
+
+
+def worked(repo: Path, cache: Path, base: str, id: str, isolation: Isolation = "worktree", **files: str) -> Row:
+    """A task that wrote these files; its row."""
+    tree = trees.make_tree(cache, str(repo), base, isolation, f"b-{id}")
+    for name, text in files.items():
+        (tree / name.replace("_", ".")).write_text(text)
+    ref = f"{trees.REFS}/b/{id}/1"
+    result = trees.record(str(repo), tree, base, ref, id, cache / f"{id}.diff", isolation)
+    return Row(id, 1, "x", "passed", 1.0, commit=result.commit, worktree=str(tree), patch_lines=result.patch_lines)
+
+
+@pytest.mark.parametrize("isolation", ["worktree", "clone"])
+def test_changes_become_a_commit_of_the_repository_and_nothing_else_moves(
+    repo: Path, tmp_path: Path, isolation: Isolation
+) -> None:
+    cache = tmp_path / "cache"
+    base = trees.base_commit(str(repo), "HEAD")
+    row = worked(repo, cache, base, "t", isolation, a_txt="two\n", new_txt="x\n")
+    assert trees.git(repo, "diff", "--name-only", base, row.commit).split() == ["a.txt", "new.txt"]
+    assert trees.git(repo, "rev-parse", "HEAD") == base
+    assert trees.git(repo, "status", "--porcelain") == ""
+    assert (Path(row.worktree) / ".env").read_text() == "SECRET=1\n"
+    assert "+two" in (cache / "t.diff").read_text()
+    trees.remove_tree(cache, str(repo), Path(row.worktree), isolation)
+    assert not Path(row.worktree).exists()
+    assert len(trees.git(repo, "worktree", "list").splitlines()) == 1
+
+
+def test_a_task_that_changes_nothing_has_no_commit(repo: Path, tmp_path: Path) -> None:
+    base = trees.base_commit(str(repo), "HEAD")
+    assert worked(repo, tmp_path / "cache", base, "t").commit == ""
+
+
+def test_what_was_not_made_here_is_never_removed(repo: Path, tmp_path: Path) -> None:
+    for isolation in ("worktree", "clone", "copy", "none"):
+        trees.remove_tree(tmp_path / "cache", str(repo), repo, isolation)  # type: ignore[arg-type]
+    assert (repo / "a.txt").exists()
+
+
+def test_a_base_that_does_not_exist_is_named(repo: Path) -> None:
+    for name in ("nobody", "--output=x", ""):
+        with pytest.raises(trees.GitError):
+            trees.base_commit(str(repo), name)
+
+
+def test_results_are_merged_without_a_checkout_and_conflicts_named(repo: Path, tmp_path: Path) -> None:
+    base = trees.base_commit(str(repo), "HEAD")
+    found = [
+        worked(repo, tmp_path / "cache", base, "one", a_txt="two\n"),
+        worked(repo, tmp_path / "cache", base, "other", b_txt="b\n"),
+        worked(repo, tmp_path / "cache", base, "clash", a_txt="three\n"),
+    ]
+    entries = {row.id: {"repo": str(repo), "base": base, "digest": ""} for row in found}
+    batch = Batch(tmp_path, "b", {"isolation": "worktree"}, entries, fold(found))
+    result = merge(batch, "agentcli/b")
+    assert (result.merged, dict(result.conflicts)) == (("one", "other"), {"clash": ["a.txt"]})
+    assert trees.git(repo, "show", "agentcli/b:a.txt") == "two"
+    assert trees.git(repo, "show", "agentcli/b:b.txt") == "b"
+    assert (repo / "a.txt").read_text() == "one\n"
+    with pytest.raises(InputError, match="checked out"):
+        merge(batch, "main")
+    with pytest.raises(InputError, match="nothing to merge"):
+        merge(batch, "x", ["nobody"])
+    clean(batch, tmp_path / "cache")
+    assert trees.git(repo, "for-each-ref", trees.REFS) == ""
