@@ -24,8 +24,8 @@ SECONDS = 10.0
 class KeyStore:
     """Keys by provider. The file says of each where it is, so that a start without stored keys asks no keyring."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "keys.json"
+    def __init__(self, folder: Path, file: str = "keys.json") -> None:
+        self.path = folder / file
 
     def places(self) -> Mapping[str, Place]:
         """Providers with a stored key, each with its place."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agentcli.app.server_login import authentication
 from agentcli.core.errors import ConfigError
 from agentcli.core.programs import search_path
 from agentcli.core.servers import Elicitation, ElicitedField, ServerState
@@ -63,6 +64,7 @@ class RunServers:
                     lambda: program.workspace_policy.roots,
                     None if program.options.no_session else program.dirs.state / LOGS,
                     self._elicit,
+                    lambda server: authentication(program, server),
                 )
             )
         self._connected.define(allowed, waiting)

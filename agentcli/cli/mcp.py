@@ -168,6 +168,38 @@ def try_server(name: Name, json: Json = False, cwd: Cwd = "", trust: Trust = Fal
     return 0 if state.status == "connected" else 1
 
 
+@app.command("login")
+def log_in_to(name: Name, cwd: Cwd = "", trust: Trust = False) -> None:
+    """Log in to a server in your browser; the login is kept for later runs.
+
+    Over ssh, paste the address that the browser ends at.
+    """
+    from agentcli.app.server_login import log_in
+
+    program = _program(cwd, trust)
+    server = _chosen(program, name)
+    if server.kind == "stdio":
+        raise InputError(f"Server {name} is a program: it asks for no login here.")
+    if not program.servers.may_start(server):
+        raise InputError(f"Server {name} of {server.source} is not approved: approve it in a session, or use --trust.")
+    if asyncio.run(log_in(program, server, say, paste=sys.stdin.isatty())):
+        say(f"Logged in to {name}.")
+    else:
+        say(f"Server {name} asks for no login.")
+
+
+@app.command("logout")
+def log_out_of(name: Name, cwd: Cwd = "") -> None:
+    """Forget the login of a server."""
+    from agentcli.app.server_login import log_out
+
+    program = _program(cwd, trust=True)
+    server = _chosen(program, name)
+    if server.kind == "stdio" or not log_out(program, server):
+        raise InputError(f"There is no login of server {name}.")
+    say(f"Forgot the login of {name}.")
+
+
 def _program(cwd: str, trust: bool) -> Program:
     """The program in a folder; what is wrong with its servers' files goes to stderr."""
     program = Program(Options(cwd=cwd, trust=trust))

@@ -166,16 +166,20 @@ class ServerLife:
         except MissingVariable as error:
             self._set("failed", f"it needs {error}, which is not set")
             return
-        connection = await self._attempt(server, sse=False)
-        if connection.refused in (404, 405) and server.kind == "http" and not connection.ready.is_set():
-            connection = await self._attempt(server, sse=True)
-        if connection.ready.is_set() and not connection.closed.is_set():
+        connection, why = await self._attempt(server, sse=False)
+        if why and connection.refused in (404, 405) and server.kind == "http":
+            connection, why = await self._attempt(server, sse=True)
+        if why and connection.refused == 401:
+            self._set("needs login", f"run `agentcli mcp login {server.name}`")
+        elif why:
+            self._set("failed", f"{why}{self._last_words()}")
+        else:
             self._connection = connection
             self._offer(connection.listing)
             self._set("connected")
 
-    async def _attempt(self, server: ServerDefinition, *, sse: bool) -> Connection:
-        """One attempt to connect within the deadline; a failure is stated in `state`."""
+    async def _attempt(self, server: ServerDefinition, *, sse: bool) -> tuple[Connection, str]:
+        """One attempt to connect within the deadline: the connection, and the reason why it failed."""
         from agentcli.integrations.mcp.client import Connection, reason
 
         self._connection = None
@@ -188,20 +192,14 @@ class ServerLife:
         if connection.ready.is_set() and not living.done():
             self._living = living
             self._watching = asyncio.create_task(self._watch(connection, living))
-            return connection
+            return connection, ""
         if not living.done():
             # Its end may take some seconds, which nobody needs to wait for.
             living.cancel()
             self._living = living
-            self._set("failed", f"it did not answer within {server.startup_timeout:g} s{self._last_words()}")
-            return connection
+            return connection, f"it did not answer within {server.startup_timeout:g} s"
         (error,) = await asyncio.gather(living, return_exceptions=True)
-        if connection.refused == 401:
-            self._set("needs login", f"run `agentcli mcp login {server.name}`")
-        else:
-            why = reason(error) if isinstance(error, BaseException) else "it ended"
-            self._set("failed", f"{why}{self._last_words()}")
-        return connection
+        return connection, reason(error) if isinstance(error, BaseException) else "it ended"
 
     async def _watch(self, connection: Connection, living: asyncio.Task[None]) -> None:
         """Wait for the end of a connection; one to a URL is made again after a while."""

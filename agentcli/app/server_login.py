@@ -1,0 +1,125 @@
+"""Logins to servers: where they are kept, and the way to the person's browser and back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agentcli.app.keys import KeyStore
+from agentcli.core.errors import InputError
+from agentcli.integrations.browser import open_page
+from agentcli.integrations.mcp.config import MissingVariable, ServerDefinition, expanded
+
+if TYPE_CHECKING:
+    from agentcli.app.project import ProjectContext
+
+FILE = "mcp-tokens.json"
+"""The file in the state folder that holds logins where there is no keyring."""
+LOGIN_SECONDS = 300.0
+"""Seconds that the person has for a login."""
+_DONE = b"<!doctype html><title>agentcli</title><p>You are logged in. You may close this page."
+
+
+class LoginStore:
+    """The stored login of one server."""
+
+    def __init__(self, project: ProjectContext, server: ServerDefinition) -> None:
+        from agentcli.integrations.mcp.tokens import vault_key
+
+        self._store = KeyStore(project.dirs.state, FILE)
+        self._name = vault_key(server)
+
+    def read(self) -> str:
+        """The login as JSON; empty where there is none."""
+        return self._store.keys().get(self._name, "") if self._name in self._store.places() else ""
+
+    def write(self, text: str) -> None:
+        """Store a login in place of the former one; an empty text removes it."""
+        if text:
+            self._store.set(self._name, text)
+        elif self._name in self._store.places():
+            self._store.remove(self._name)
+
+
+def authentication(project: ProjectContext, server: ServerDefinition) -> Any:
+    """The authentication of requests to a server that the user has logged in to; None for any other."""
+    if server.kind == "stdio" or not (project.dirs.state / FILE).exists():
+        return None
+    vault = LoginStore(project, server)
+    if not vault.read():
+        return None
+    from agentcli.integrations.mcp.tokens import provider
+
+    return provider(server, vault)
+
+
+def log_out(project: ProjectContext, server: ServerDefinition) -> bool:
+    """Forget the login of a server. False where there is none."""
+    vault = LoginStore(project, server)
+    had = bool(vault.read())
+    vault.write("")
+    return had
+
+
+async def log_in(project: ProjectContext, server: ServerDefinition, say: Callable[[str], None], *, paste: bool) -> bool:
+    """Log in to a server in the browser; false where it asks for no login. Raises InputError where that fails.
+
+    With `paste` the address that the browser was led to may be typed on stdin: over ssh the browser is on another machine.
+    """
+    from agentcli.integrations.mcp.tokens import CALLBACK, LoginPage, login
+
+    try:
+        server = expanded(server, project.env)
+    except MissingVariable as error:
+        raise InputError(f"Server {server.name} needs {error}, which is not set.") from error
+    arrived: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    listening = await asyncio.start_server(_catcher(arrived), "127.0.0.1", server.oauth.callback_port)
+    redirect = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{CALLBACK}"
+
+    async def open_url(url: str) -> None:
+        opened = await asyncio.to_thread(open_page, url, project.env)
+        say(f"{'Log in in your browser' if opened else 'Open this in a browser to log in'}: {url}")
+        if paste:
+            say("If the browser is on another machine, paste the address that it ends at here.")
+            asyncio.get_running_loop().add_reader(sys.stdin, _pasted, arrived)
+
+    async def answered() -> str:
+        try:
+            return await asyncio.wait_for(arrived, LOGIN_SECONDS)
+        except TimeoutError:
+            raise InputError(f"Nobody logged in within {LOGIN_SECONDS:g} s.") from None
+
+    try:
+        return await login(server, LoginStore(project, server), LoginPage(redirect, open_url, answered))
+    finally:
+        listening.close()
+        if paste:
+            asyncio.get_running_loop().remove_reader(sys.stdin)
+
+
+def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
+    """A handler of connections that catches the address to which the login leads."""
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            target = head.split(b" ", 2)[1].decode("latin-1")
+            if target.startswith("/callback?") and not arrived.done():
+                arrived.set_result(target)
+            length = str(len(_DONE)).encode()
+            writer.write(
+                b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: " + length + b"\r\n\r\n" + _DONE
+            )
+            await writer.drain()
+        writer.close()
+
+    return connected
+
+
+def _pasted(arrived: asyncio.Future[str]) -> None:
+    line = sys.stdin.readline().strip()
+    if line and not arrived.done():
+        arrived.set_result(line)

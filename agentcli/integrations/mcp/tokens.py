@@ -1,0 +1,163 @@
+"""Logins to servers with OAuth: the official SDK does the protocol, tokens are kept between runs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+)
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+from agentcli.integrations.mcp.config import ServerDefinition
+
+CALLBACK = "/callback"
+_REQUEST = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agentcli", "version": "1"}},
+}
+
+
+class Vault(Protocol):
+    """Storage of one server's login, as JSON text."""
+
+    def read(self) -> str:
+        """The stored login; empty where there is none."""
+        ...
+
+    def write(self, text: str) -> None:
+        """Store a login in place of the former one; an empty text removes it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoginPage:
+    """The way to the person's browser and back: `open_url` shows a page, `answered` gives the address that it led to in the end."""
+
+    redirect: str
+    open_url: Callable[[str], Awaitable[None]]
+    answered: Callable[[], Awaitable[str]]
+
+
+def vault_key(server: ServerDefinition) -> str:
+    """The name under which a login is stored: the server's origin, and the client that it is for."""
+    place = urlsplit(server.url)
+    return f"{place.scheme}://{place.netloc} {server.oauth.client_id}".strip()
+
+
+def provider(server: ServerDefinition, vault: Vault, page: LoginPage | None = None) -> OAuthClientProvider:
+    """The authentication of requests to a server. Without a page a login that no longer holds is a failure, never a question."""
+    storage = _Storage(server, vault, page.redirect if page else "http://127.0.0.1/callback")
+
+    async def arrived() -> AuthorizationCodeResult:
+        assert page is not None
+        return code_of(await page.answered())
+
+    made = OAuthClientProvider(
+        server.url,
+        storage.metadata,
+        storage,
+        redirect_handler=page.open_url if page else None,
+        callback_handler=arrived if page else None,
+    )
+    storage.connect(made)
+    return made
+
+
+def code_of(address: str) -> AuthorizationCodeResult:
+    """The code in the address that a login led to. Raises InputError where it holds none, with what the server says."""
+    found = {name: values[0] for name, values in parse_qs(urlsplit(address.strip()).query).items()}
+    if "code" not in found:
+        why = found.get("error_description") or found.get("error") or "the address holds no code"
+        raise InputError(f"The login failed: {why}.")
+    return AuthorizationCodeResult(code=found["code"], state=found.get("state"), iss=found.get("iss"))
+
+
+async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool:
+    """Log in to a server; false where it asks for no login. Raises InputError where the login fails."""
+    vault.write("")
+    auth = provider(server, vault, page)
+    headers = {**server.headers, "Accept": "application/json, text/event-stream"}
+    method = "GET" if server.kind == "sse" else "POST"
+    body = None if server.kind == "sse" else _REQUEST
+    try:
+        async with (
+            httpx2.AsyncClient(auth=auth, headers=headers, timeout=30.0) as client,
+            client.stream(method, server.url, json=body) as response,
+        ):
+            if response.status_code in (401, 403):
+                raise InputError(f"The login failed: the server still answers {response.status_code}.")
+    except (OAuthFlowError, httpx2.HTTPError) as error:
+        raise InputError(f"The login failed: {error}") from error
+    return bool(vault.read())
+
+
+class _Storage:
+    """Tokens and client of one login, with all that renewing the tokens needs in a later run."""
+
+    def __init__(self, server: ServerDefinition, vault: Vault, redirect: str) -> None:
+        self._server, self._vault = server, vault
+        self._provider: OAuthClientProvider | None = None
+        settings = server.oauth
+        self.metadata = OAuthClientMetadata.model_validate(
+            {
+                "client_name": "agentcli",
+                "redirect_uris": [redirect],
+                "scope": " ".join(settings.scopes) or None,
+                "token_endpoint_auth_method": "client_secret_post" if settings.client_secret else "none",
+            }
+        )
+
+    def connect(self, made: OAuthClientProvider) -> None:
+        """Give the provider what a former run knew: when the token ends, and where it is renewed."""
+        self._provider, kept = made, self._kept()
+        made.context.token_expiry_time = kept.get("expires")
+        if "metadata" in kept:
+            made.context.oauth_metadata = OAuthMetadata.model_validate(kept["metadata"])
+
+    async def get_tokens(self) -> OAuthToken | None:
+        kept = self._kept()
+        return OAuthToken.model_validate(kept["tokens"]) if "tokens" in kept else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        known = self._provider.context.oauth_metadata if self._provider else None
+        self._keep(
+            tokens=tokens.model_dump(mode="json", exclude_none=True),
+            expires=time.time() + tokens.expires_in if tokens.expires_in else None,
+            **({"metadata": known.model_dump(mode="json", exclude_none=True)} if known else {}),
+        )
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        settings, kept = self._server.oauth, self._kept()
+        if settings.client_id:
+            own = {"client_id": settings.client_id, "client_secret": settings.client_secret or None}
+            given = {**self.metadata.model_dump(mode="json", exclude_none=True), **own}
+            return OAuthClientInformationFull.model_validate(given)
+        return OAuthClientInformationFull.model_validate(kept["client"]) if "client" in kept else None
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self._keep(client=client_info.model_dump(mode="json", exclude_none=True))
+
+    def _kept(self) -> dict[str, Any]:
+        try:
+            kept = json.loads(self._vault.read() or "{}")
+        except ValueError:
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def _keep(self, **values: Any) -> None:
+        merged: Mapping[str, Any] = {**self._kept(), **values}
+        self._vault.write(json.dumps(merged))

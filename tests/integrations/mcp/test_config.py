@@ -1,0 +1,177 @@
+"""Definitions of servers in the forms that other programs write, names of their tools, schemas and the search among them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.core.message import ToolCall
+from agentcli.core.servers import ServerTool, effective
+from agentcli.integrations.mcp import schema
+from agentcli.integrations.mcp.config import MissingVariable, definition, environment, expanded, parsed, variables
+from agentcli.integrations.mcp.files import FILE_BYTES, project_definitions
+from agentcli.integrations.mcp.names import tool_name
+from agentcli.integrations.mcp.search import search
+from agentcli.permissions.rules import parse_rule
+
+
+def one(given: Any, name: str = "x") -> Any:
+    return definition(name, given, "f").servers[name]
+
+
+def problems(given: Any, name: str = "x") -> str:
+    return " ".join(definition(name, given, ".mcp.json").problems)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "target"),
+    [
+        ({"type": "stdio", "command": "uvx", "args": ["a"]}, "stdio", "uvx a"),
+        ({"command": "uvx"}, "stdio", "uvx"),
+        ({"type": "http", "url": "https://a"}, "http", "https://a"),
+        ({"type": "streamable-http", "url": "https://a"}, "http", "https://a"),
+        ({"type": "sse", "url": "https://a"}, "sse", "https://a"),
+        ({"url": "https://a"}, "http", "https://a"),
+        ({"httpUrl": "https://a"}, "http", "https://a"),
+    ],
+)
+def test_each_form_of_a_definition_is_taken(given: Any, kind: str, target: str) -> None:
+    assert (one(given).kind, one(given).target) == (kind, target)
+
+
+@pytest.mark.parametrize(("written", "seconds"), [(60, 60), (999, 999), (60_000, 60), (0, 120), (-5, 120)])
+def test_times_below_a_thousand_are_seconds_and_others_milliseconds(written: int, seconds: float) -> None:
+    assert one({"command": "a", "timeout": written}).timeout == seconds
+
+
+def test_what_is_wrong_with_a_definition_is_said() -> None:
+    assert problems({}) == 'Server x in .mcp.json needs "command" or "url".'
+    assert problems({"type": "http", "command": "a"}) == 'Server x in .mcp.json needs "url".'
+    assert "must be stdio, http or sse" in problems({"type": "carrier-pigeon", "command": "a"})
+    assert problems({"comand": "a", "url": "https://a"}) == (
+        'Unknown field "comand" of server x is ignored. Did you mean command?'
+    )
+    assert problems({"command": "a", "args": "b"}) == 'Server x in .mcp.json: "args" must be a list; it is ignored.'
+    assert "allow its tools with a permission rule such as mcp__x" in problems({"command": "a", "trust": True})
+    assert "1 to 40 letters" in problems({"command": "a"}, "a\x1b[31m")
+    assert "must be an object" in problems(["a"])
+    assert parsed("{", "f").problems == (
+        "f line 1: expected property name enclosed in double quotes — its servers are left out.",
+    )
+    assert parsed('{"mcpServers": []}', "f").problems == (
+        'f: "mcpServers" must be an object — its servers are left out.',
+    )
+    assert parsed("[" * 100_000, "f").problems
+
+
+def test_variables_are_filled_in_and_a_missing_one_is_named() -> None:
+    server = one({"command": "${HOME}/run", "args": ["${A:-b}"], "env": {"K": "${KEY}"}})
+    filled = expanded(server, {"HOME": "/h", "KEY": "k"})
+    assert (filled.command, filled.args, filled.env) == ("/h/run", ("b",), {"K": "k"})
+    assert variables(server) == ["A", "HOME", "KEY"]
+    with pytest.raises(MissingVariable, match=r"\$KEY"):
+        expanded(server, {"HOME": "/h"})
+
+
+def test_only_harmless_variables_of_ours_are_passed() -> None:
+    given = {
+        "PATH": "p",
+        "LC_ALL": "C",
+        "XDG_DATA_HOME": "d",
+        "https_proxy": "h",
+        "ANTHROPIC_API_KEY": "k",
+        "LD_PRELOAD": "l",
+    }
+    assert set(environment(given)) == {"PATH", "LC_ALL", "XDG_DATA_HOME", "https_proxy"}
+
+
+def test_what_is_approved_shows_all_that_is_started() -> None:
+    server = one({"command": "a", "args": ["b"], "env": {"LD_PRELOAD": "evil.so"}, "cwd": "sub"})
+    assert server.starts == "a b; in sub; LD_PRELOAD=evil.so"
+
+
+def test_files_of_a_stranger_give_a_warning_and_nothing_else(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside.json", tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    outside.write_text('{"mcpServers": {"a": {"command": "a"}}}')
+    (folder / ".mcp.json").symlink_to(outside)
+    (folder / ".agentcli").mkdir()
+    (folder / ".agentcli/mcp.json").write_text(" " * (FILE_BYTES + 1))
+    (folder / ".gemini").mkdir()
+    (folder / ".gemini/settings.json").write_bytes(b"\xff\xfe\x00")
+    found = project_definitions(folder)
+    assert not found.servers
+    assert len(found.problems) == 3
+    assert any("leads out of the repository" in problem for problem in found.problems)
+
+
+def test_names_are_unique_stable_and_fit_for_every_provider() -> None:
+    assert tool_name("git", "status") == "mcp__git__status"
+    long = tool_name("server", "x" * 100)
+    assert len(long) == 64
+    assert long != tool_name("server", "x" * 101)
+    assert tool_name("a", "b.c") != tool_name("a", "b_c")
+    assert tool_name("a", "b.c") == tool_name("a", "b.c")
+    shadow = tool_name("git__evil", "status")
+    assert not parse_rule("mcp__git").is_for(shadow), "a rule about one server matches no other's tools"
+    assert parse_rule("mcp__git").is_for("mcp__git__status")
+    assert not parse_rule("mcp__git").is_for("mcp__github__status")
+
+
+def test_a_call_of_the_gate_is_unwrapped_where_it_names_a_tool() -> None:
+    def unwrapped(**given: Any) -> ToolCall:
+        return effective(ToolCall("c", "mcp_call", given))
+
+    assert unwrapped(tool="mcp__a__b", arguments={"x": 1}).input == {"x": 1}
+    assert unwrapped(tool="mcp__a__b", arguments='{"x": 1}').input == {"x": 1}
+    assert unwrapped(tool="mcp__a__b").name == "mcp__a__b"
+    for given in (
+        {"tool": "bash", "arguments": {"command": "id"}},
+        {"tool": 5},
+        {"tool": "mcp__a__b", "arguments": "no"},
+    ):
+        assert unwrapped(**given).name == "mcp_call"
+
+
+def test_schemas_up_front_are_mended_or_stay_behind_the_gate() -> None:
+    given = {
+        "$schema": "s",
+        "title": "T",
+        "type": "object",
+        "properties": {"title": {"title": "x", "type": "string"}, "node": {"$ref": "#/$defs/Node"}},
+        "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}},
+        "anyOf": [{"required": ["title"]}, {"required": ["node"]}],
+    }
+    found = schema.upfront(given)
+    assert found is not None
+    assert set(found) == {"type", "properties", "description"}
+    assert found["properties"]["title"] == {"type": "string"}
+    assert found["description"] == "Required: title or node."
+    assert "$ref" not in json.dumps(found)
+    assert schema.upfront({"allOf": [{"properties": {"a": {}}, "required": ["a"]}]}) == {
+        "type": "object",
+        "properties": {"a": {}},
+        "required": ["a"],
+    }
+    assert schema.upfront({"type": "object"}) == {"type": "object", "properties": {}}
+    for hopeless in (
+        {"type": "array"},
+        {"properties": {"a-b": {}}},
+        {"description": "x" * 9_000},
+        {"$ref": "https://a"},
+    ):
+        assert schema.upfront(hopeless) is None
+
+
+def test_the_search_ranks_names_before_descriptions_and_takes_names_themselves() -> None:
+    def tool(name: str, description: str = "") -> ServerTool:
+        return ServerTool(f"mcp__s__{name}", "s", name, description, {"type": "object"})
+
+    tools = [tool("createIssue", "Open a ticket."), tool("list", "List issues and pull requests."), tool("other")]
+    assert [found.tool for found in search("create an issue", tools, 5)] == ["createIssue", "list"]
+    assert search("weather", tools, 5) == []
+    assert [found.tool for found in search("select:mcp__s__other, list", tools, 5)] == ["other", "list"]
+    assert len(search("issue", tools, 1)) == 1

@@ -1,0 +1,77 @@
+"""Logins to servers: what is kept of one, and what an address says that a login led to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+
+from agentcli.core.errors import InputError
+from agentcli.integrations.mcp.config import ServerDefinition, definition
+
+
+class Kept:
+    """A vault in memory."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def read(self) -> str:
+        return self.text
+
+    def write(self, text: str) -> None:
+        self.text = text
+
+
+def server(**oauth: Any) -> ServerDefinition:
+    given = {"url": "https://example.org/mcp", "oauth": oauth}
+    return definition("web", given, "test").servers["web"]
+
+
+def test_a_login_leads_to_a_code_or_says_why_not() -> None:
+    from agentcli.integrations.mcp.tokens import code_of
+
+    found = code_of("http://127.0.0.1:5/callback?code=c0de&state=s&iss=https%3A%2F%2Fas")
+    assert (found.code, found.state, found.iss) == ("c0de", "s", "https://as")
+    with pytest.raises(InputError, match="The login failed: he said no"):
+        code_of("/callback?error=access_denied&error_description=he+said+no")
+    with pytest.raises(InputError, match="holds no code"):
+        code_of("what was pasted")
+
+
+def test_a_login_is_kept_by_origin_and_client_with_all_that_renews_it() -> None:
+    from mcp.shared.auth import OAuthToken
+
+    from agentcli.integrations.mcp.tokens import provider, vault_key
+
+    assert vault_key(server()) == "https://example.org"
+    assert vault_key(server(clientId="me")) == "https://example.org me"
+    vault = Kept()
+    made = provider(server(), vault)
+    token = OAuthToken(access_token="a", token_type="Bearer", expires_in=3600, refresh_token="r")
+    asyncio.run(made.context.storage.set_tokens(token))
+    assert json.loads(vault.text)["tokens"]["refresh_token"] == "r"
+    again = provider(server(), vault)
+    assert asyncio.run(again.context.storage.get_tokens()) == token
+    assert (again.context.token_expiry_time or 0) > time.time() + 3000
+
+
+def test_a_client_that_is_configured_needs_no_registration() -> None:
+    from agentcli.integrations.mcp.tokens import provider
+
+    made = provider(server(clientId="me", clientSecret="secret", scopes="read write"), Kept())
+    client = asyncio.run(made.context.storage.get_client_info())
+    assert client is not None
+    assert (client.client_id, client.client_secret, client.scope) == ("me", "secret", "read write")
+    assert asyncio.run(provider(server(), Kept()).context.storage.get_client_info()) is None
+
+
+def test_what_was_damaged_counts_as_no_login() -> None:
+    from agentcli.integrations.mcp.tokens import provider
+
+    vault = Kept()
+    vault.text = "{broken"
+    assert asyncio.run(provider(server(), vault).context.storage.get_tokens()) is None
