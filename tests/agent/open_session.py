@@ -72,9 +72,10 @@ def open_session(
     system: tuple[str, ...] = ("You are a test.",),
     servers: Servers | None = None,
     mcp: McpSettings | None = None,
+    connect: Callable[[str], Model] | None = None,
     **agent: Any,
 ) -> AgentSession:
-    """A session that works in `folder`; `wrapped` puts a model around the scripted one."""
+    """A session that works in `folder`; `wrapped` puts a model around the scripted one, `connect` makes those that it changes to."""
     made: Model = wrapped(ScriptedModel(model, script))
 
     async def nobody(_: Any) -> None:
@@ -83,7 +84,7 @@ def open_session(
     lacking = {"skill"} if extensions is Extensions else set()
     lacking |= {"mcp_search", "mcp_call"} if servers is None else set()
     setup = SessionSetup(
-        connect=lambda name: ScriptedModel(replace(model, id=name.partition("/")[2]), script),
+        connect=connect or (lambda name: ScriptedModel(replace(model, id=name.partition("/")[2]), script)),
         summariser=lambda _: summariser or made,
         estimator=lambda _: Calibrated(),
         tools=[tool for tool in tools() if tool.name not in lacking],

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import permutations
+import base64
+from itertools import pairwise, permutations
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentcli.agent.ports import Prompt
 from agentcli.context.repair import repair
 from agentcli.core.message import Image, Part, Text, ToolCall, ToolResult
 from agentcli.core.model import Model, RequestMessage
 from agentcli.providers.scripted.model import Reply, call, say
+from tests.agent.open_session import ended, open_session
 from tests.loopback import Asked, Loopback
 from tests.providers.hearing import ALL, connected, hear, reply_turn, request
 
@@ -59,18 +63,35 @@ def results(calls: list[ToolCall]) -> list[ToolResult | Part]:
     ]
 
 
-def test_every_pair_of_wire_formats_takes_over_and_gives_back() -> None:
-    played = Played()
+def test_a_session_changes_its_model_between_all_wire_formats(tmp_path: Path) -> None:
+    """Each pair of neighbours is a pair of wire formats; the ends meet, and every ordered pair is there once."""
+    way = [ALL[place] for place in (0, 1, 0, 2, 0, 3, 1, 2, 1, 3, 2, 3, 0)]
+    assert len({*pairwise(way)}) == len([*permutations(ALL, 2)])
+    (tmp_path / "a.txt").write_text("alpha")
+    (tmp_path / "a.png").write_bytes(base64.b64decode(PIXEL))
 
-    async def run() -> None:
-        for first, second in permutations(ALL, 2):
-            turns = [RequestMessage("user", (Text("work"), IMAGE))]
-            for name, reply in ((first, REPLIES[0]), (second, REPLIES[1]), (second, REPLIES[0]), (first, REPLIES[3])):
-                await played.goes_on(turns, name, reply)
-        await played.close()
+    both = call("read", file_path="a.txt"), call("read", file_path="a.png")
+    turn = [say("Both.", *both, thinking="Two at a time."), say("Seen.", thinking="Now I know.")]
 
-    with played.server:
+    with Loopback(turn * len(way)) as server:
+        models = {name: connected(server, name) for name in ALL}
+
+        def connect(name: str) -> Model:
+            return models[name]
+
+        async def run() -> None:
+            session = open_session(
+                tmp_path, [], model=models[way[0]].spec, wrapped=lambda _: models[way[0]], connect=connect
+            )
+            for name in way:
+                session.switch(model=name)
+                events = [event async for event in session.turn(Prompt("Look."), asyncio.Event())]
+                assert (ended(events).ending, ended(events).text) == ("done", "Seen."), (name, ended(events).error)
+            for model in models.values():
+                await model.close()  # type: ignore[attr-defined]
+
         asyncio.run(run())
+        assert [asked.refused for asked in server.asked if asked.refused] == []
 
 
 def test_thoughts_go_back_to_their_own_model_alone() -> None:
