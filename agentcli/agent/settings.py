@@ -38,7 +38,7 @@ class AgentSettings:
     """Bytes of instruction files (AGENTS.md) that are read at most."""
     subagents: bool = True
     """True if the model may delegate to subagents; they use `subagent_model`, by default the session's own."""
-    subagents_at_once: Positive = 4
+    subagents_at_once: Positive = 8
     """Subagents that run at the same time at most."""
     subagent_model: str = ""
     """The model of subagents; empty: the session's own."""

@@ -248,7 +248,7 @@ def _file_nature(
         verdict = _search_verdict(traits, path, pattern, workspace)
     if verdict.verdict == "outside" and not write and path.startswith(MANUAL) and target.is_relative_to(MANUAL_FOLDER):
         verdict = PathVerdict("free", "", target)
-    if not write and not pattern and _in_a_skill(target, workspace):
+    if not write and _stays_below(pattern) and _in_a_skill(target, workspace):
         verdict = PathVerdict("free", "", target)
     if verdict.verdict == "free" and write and (folder := installed_in(path, target, workspace)):
         verdict = PathVerdict("protected", f"{folder} holds installed programs", target)
@@ -268,6 +268,12 @@ def _file_nature(
         always=f"{call.name}({exact_path(target, workspace)})",
         path=target,
     )
+
+
+def _stays_below(pattern: str) -> bool:
+    """True if a search by this pattern leads nowhere else, and to nothing of a protected name."""
+    named = could_name_protected(pattern) or names_protected(pattern, write=False)
+    return ".." not in pattern and not pattern.startswith(("/", "~")) and not named
 
 
 def _in_a_skill(target: Path, workspace: Workspace) -> bool:

@@ -178,15 +178,23 @@ def test_files_of_a_skill_are_read_without_asking(tmp_path: Path) -> None:
     session = open_session(
         work,
         once(
-            call("read", "r1", file_path=str(folder / "forms.md")), call("read", "r2", file_path=str(folder / ".env"))
+            call("read", "r1", file_path=str(folder / "forms.md")),
+            call("read", "r2", file_path=str(folder / ".env")),
+            call("glob", "g1", path=str(folder), pattern="*.md"),
+            call("grep", "g2", path=str(folder), pattern="Read", glob=".env*"),
         ),
         extensions=lambda: found,
         readable=lambda: found.readable,
         person=(person := Person()),
     )
     say_to(session, "go")
-    assert {result.call_id: result.status for result in results(session)} == {"r1": "success", "r2": "denied"}
-    assert len(person.asked) == 1
+    assert {result.call_id: result.status for result in results(session)} == {
+        "r1": "success",
+        "r2": "denied",
+        "g1": "success",
+        "g2": "denied",
+    }
+    assert len(person.asked) == 2
 
 
 def test_a_forked_skill_runs_in_a_subagent(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.agent.spending import RunLimits
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.settings import BudgetLimit, BudgetSettings
-from agentcli.core.event import Event, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
+from agentcli.core.event import Event, Noticed, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
 from agentcli.core.message import Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Prices, Request
 from agentcli.integrations.extensions.discover import discover
@@ -298,7 +298,8 @@ def to_rev(call_id: str, **more: object) -> ToolCall:
 def test_an_agent_of_a_file_has_its_text_as_system_prompt_and_its_tools_alone(tmp_path: Path) -> None:
     head = "tools: Glob, Grep, LS, Read, NotebookRead, Bash(git *), Agent\ndisallowedTools: Bash\nmodel: sonnet\neffort: low\n"
     session, asked = reviewing(tmp_path, head, [say("Fine.")])
-    say_to(session, "go")
+    said = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
+    assert said == ["Agent rev goes without tools that do not exist here: NotebookRead."]
     assert report(results(session)[0]) == "Fine."
     assert asked[0].system[0] == "You review code."
     assert [tool.name for tool in asked[0].tools] == ["read", "glob", "grep", "list", "task"]

@@ -10,7 +10,14 @@ from typing import Protocol
 
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.delegation.errand import Errand, Former, ends_or_is_sent_away, outcome
-from agentcli.agent.delegation.kinds import kind_named, model_for, reaches_servers, settings_for, tools_for
+from agentcli.agent.delegation.kinds import (
+    kind_named,
+    model_for,
+    reaches_servers,
+    settings_for,
+    tools_for,
+    unknown_tools,
+)
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
 from agentcli.agent.setup import SessionSetup
@@ -18,14 +25,15 @@ from agentcli.agent.spending import RunLimits
 from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.budget import Spent
 from agentcli.core.errors import ToolError
-from agentcli.core.event import Event, TurnEnded, Warned
+from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.history import History, answered
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
+from agentcli.core.sanitise import safe_line
 from agentcli.core.tool import Delegation, Tool, ToolOutput
-from agentcli.integrations.extensions.agents import AgentKind
+from agentcli.integrations.extensions.agents import BUILT_IN, AgentKind
 from agentcli.integrations.extensions.discover import listing_only
 from agentcli.resources import prompt
 from agentcli.tools.jobs import Fresh, Job
@@ -69,6 +77,7 @@ class Subagents:
         self._setup, self._runner, self._parent, self._open_child = setup, runner, conversation, open_child
         self._parent_extensions = extensions
         self._opened = 0
+        self._told: set[str] = set()
         self._slots = asyncio.Semaphore(max(1, setup.agent.subagents_at_once))
         self._asking = asyncio.Lock()
         self._sent: dict[str, Errand] = {}
@@ -156,8 +165,7 @@ class Subagents:
         planning = approval.mode == "plan"
         tools = tools_for(kind, setup.tools, depth=setup.depth + 1, planning=planning)
         model, trouble = model_for(kind, setup.agent.subagent_model, conversation.model, setup.connect)
-        if trouble:
-            self._runner.ctx.printed.put_nowait(Warned(trouble))
+        self._tell(kind, trouble)
         journal = errand.journal or setup.child(conversation.journal)
         if journal.folder is None:
             self._kept[journal.id] = journal
@@ -173,7 +181,7 @@ class Subagents:
             depth=setup.depth + 1,
             servers=setup.servers if reaches_servers(kind) else None,
             rules=approval.rules + approval.turn_rules,
-            approve=self._approve(description, setup.approve),
+            approve=self._approve(kind.name, description, setup.approve),
             run_limits=self._run_limits,
             changes=lambda _: None,
             checkpointer=self._runner.checkpointer,
@@ -181,6 +189,16 @@ class Subagents:
             subagent=self._runner.hooks.identity(kind.name, journal),
         )
         return self._open_child(journal, own, model, mode)
+
+    def _tell(self, kind: AgentKind, trouble: str) -> None:
+        """Tell the person what of a definition does not hold here; of the tools that it lists, once."""
+        if trouble:
+            self._runner.ctx.printed.put_nowait(Warned(trouble))
+        missing = unknown_tools(kind, self._setup.tools)
+        if missing and kind.name not in self._told:
+            self._told.add(kind.name)
+            notice = f"Agent {kind.name} goes without tools that do not exist here: {safe_line(', '.join(missing))}."
+            self._runner.ctx.printed.put_nowait(Noticed(notice))
 
     def _system(self, kind: AgentKind, tools: Sequence[Tool], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
         """The system prompt of a subagent: that of its definition in place of the program's, and the lists that it has tools for."""
@@ -199,9 +217,11 @@ class Subagents:
                 ended = event
         return ended
 
-    def _approve(self, description: str, approve: Approve) -> Approve:
+    def _approve(self, kind: str, description: str, approve: Approve) -> Approve:
+        who = "A subagent" if kind in BUILT_IN else f"The agent {kind}"
+
         async def asked(request: ApprovalRequest) -> ApprovalResponse | None:
-            why = f"A subagent asks ({description}). {request.why}".rstrip()
+            why = f"{who} asks ({description}). {request.why}".rstrip()
             async with self._asking:  # one question at a time
                 return await approve(replace(request, why=why))
 

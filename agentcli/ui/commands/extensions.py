@@ -17,7 +17,7 @@ from agentcli.ui.render.frame import Item
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
 
-_SUMMARY = 120
+_SUMMARY = 80
 
 
 @command(at_once=True)
