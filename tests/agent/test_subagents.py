@@ -331,7 +331,7 @@ def test_an_agent_stops_after_its_steps_and_begins_with_its_skills(tmp_path: Pat
         tmp_path, "maxTurns: 1\nskills: pdf, none\n", [say("", call("list", "l1")), say("Late.")]
     )
     say_to(session, "go")
-    assert "taken 1 steps" in results(session)[0].output
+    assert "agent.max_steps" in results(session)[0].output
     assert any("Body of pdf." in part.text for part in asked[0].messages[0].parts if isinstance(part, Text))
 
 
