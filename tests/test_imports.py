@@ -73,3 +73,11 @@ def test_sessions_are_listed_and_searched_without_a_parser_or_an_agent(tmp_path:
     assert not {
         module for module in modules if module.startswith(("agentcli.agent", "agentcli.tools", "agentcli.app.program"))
     }
+
+
+def test_a_run_with_one_vendor_loads_no_others_sdk(tmp_path: Path) -> None:
+    keys = "import os\nos.environ.update(OPENAI_API_KEY='k', OPENAI_BASE_URL='http://127.0.0.1:1/v1')"
+    run = f"{keys}\nfrom agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'luna', '--set', 'retry.attempts=1'])"
+    modules = loaded(run, tmp_path)
+    assert "openai" in modules
+    assert not modules & {"anthropic", "google.genai", "rich", "prompt_toolkit", "tiktoken"}

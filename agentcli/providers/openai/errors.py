@@ -118,7 +118,8 @@ def _cause(status: int, kind: str, code: str, text: str) -> Cause:
             return cause
     for name in (code, kind):
         if name in _BY_CODE and not (name in ("requests", "tokens") and status != 429):
-            return _BY_CODE[name]
+            found = _BY_CODE[name]
+            return _BY_STATUS.get(status, found) if found == "server" else found  # the most general word there is
     if status in (400, 422) or (kind == "invalid_request_error" and status not in _BY_STATUS):
         return bad_request_cause(text)
     if status == 413:

@@ -11,7 +11,7 @@ import pytest
 from agentcli.providers.openai.errors import from_event, from_status
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN
-from tests.loopback import Bytes, Loopback
+from tests.loopback import Bytes, Loopback, Refuse
 from tests.loopback.server import KEY
 from tests.providers.hearing import ask, connected, hear, request
 
@@ -172,3 +172,24 @@ def test_a_key_travels_in_the_header_that_is_set() -> None:
     [asked] = server.asked
     assert "authorization" not in asked.headers
     assert asked.headers["api-key"] == KEY
+
+
+STATUSES = {
+    400: "bad_request", 401: "auth", 402: "billing", 403: "auth", 404: "not_found", 405: "not_found", 408: "network", 409: "server",
+    413: "too_large", 418: "bad_request", 422: "bad_request", 429: "rate_limit", 498: "overloaded", 499: "network", 500: "server",
+    502: "server", 503: "overloaded", 504: "server", 529: "overloaded",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["ollama/qwen3", "luna"])
+@pytest.mark.parametrize("body", [None, b"", b"<html>Bad Gateway</html>", b"[]"])
+def test_every_status_has_its_cause_whatever_its_body(name: str, body: bytes | None) -> None:
+    with Loopback([Refuse(status, body=body) for status in STATUSES]) as server:
+
+        async def run() -> list[str]:
+            model = connected(server, name)
+            heard = [await hear(model, request(model.spec, "hello")) for _ in STATUSES]
+            await model.close()  # type: ignore[attr-defined]
+            return [each.error.cause if each.error else "" for each in heard]
+
+        assert dict(zip(STATUSES, asyncio.run(run()), strict=True)) == STATUSES
