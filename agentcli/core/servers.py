@@ -93,6 +93,11 @@ class ServerPrompt:
     description: str = ""
     arguments: tuple[tuple[str, bool], ...] = ()
 
+    @property
+    def command(self) -> str:
+        """The name by which the person calls it: `server:prompt`."""
+        return f"{self.server}:{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class ServerResource:
@@ -122,6 +127,10 @@ class Servers(Protocol):
         """The reason why there is no tool of that name."""
         ...
 
+    def prompts(self) -> Sequence[ServerPrompt]:
+        """The prompts of all servers, by server and name."""
+        ...
+
     def search(self, query: str, limit: int) -> Sequence[ServerTool]:
         """The tools that fit a query best, best first."""
         ...
@@ -144,6 +153,14 @@ class Servers(Protocol):
 
     def log(self, server: str) -> str:
         """The end of what a server wrote to stderr."""
+        ...
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
+        """The texts of a prompt. Raises ToolError where no answer comes."""
+        ...
+
+    async def read(self, server: str, uri: str) -> ServerAnswer:
+        """Read a resource. Raises ToolError where no answer comes."""
         ...
 
     async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:

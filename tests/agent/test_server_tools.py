@@ -11,11 +11,11 @@ import pytest
 
 from agentcli.agent.ports import ApprovalResponse
 from agentcli.agent.settings import McpSettings
-from agentcli.core.errors import ToolError
+from agentcli.core.errors import InputError, ToolError
 from agentcli.core.event import PermissionDecided, Warned
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Compaction
-from agentcli.core.servers import Content, Progress, ServerAnswer, Servers, ServerState, ServerTool
+from agentcli.core.servers import Content, Progress, ServerAnswer, ServerPrompt, Servers, ServerState, ServerTool
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, messages, open_session, results, say_to
@@ -49,6 +49,17 @@ class Played(Servers):
 
     def tools(self) -> Sequence[ServerTool]:
         return [tool for tool in self.offered if tool.server not in self.failed]
+
+    def prompts(self) -> Sequence[ServerPrompt]:
+        return [ServerPrompt("git", "explain", "Explain a commit.", (("commit", True), ("style", False)))]
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
+        return [Content("text", f"Explain {dict(arguments)}")]
+
+    async def read(self, server: str, uri: str) -> ServerAnswer:
+        if "gone" in uri:
+            raise ToolError("no such resource")
+        return ServerAnswer((Content("text", "buy milk", uri=uri),))
 
     def search(self, query: str, limit: int) -> Sequence[ServerTool]:
         return [tool for tool in self.tools() if query in tool.name][:limit]
@@ -253,3 +264,34 @@ def test_a_subagent_that_explores_has_no_gate(tmp_path: Path) -> None:
     )
     say_to(session, "go")
     assert isinstance(messages(session)[-1], Message)
+
+
+def prompted(session: Any) -> list[Any]:
+    return [
+        part for message in messages(session)[:1] for part in message.parts if not getattr(part, "synthetic", False)
+    ]
+
+
+def test_a_prompt_of_a_server_is_sent_with_its_arguments_by_position(tmp_path: Path) -> None:
+    session = open_session(tmp_path, lambda _: say("ok"), servers=Played(STATUS))
+    assert session.extensions.is_entry("/git:explain HEAD")
+    assert session.extensions.is_entry("/mcp__git__explain HEAD")
+    assert not session.extensions.is_entry("/git:other")
+    say_to(session, '/git:explain "HEAD~1" very short')
+    assert [part.text for part in prompted(session)] == ["Explain {'commit': 'HEAD~1', 'style': 'very short'}"]
+
+
+def test_a_prompt_of_a_server_without_what_it_requires_says_so(tmp_path: Path) -> None:
+    session = open_session(tmp_path, lambda _: say("ok"), servers=Played(STATUS))
+    with pytest.raises(InputError, match=r"needs commit. Use /git:explain COMMIT \[STYLE\]"):
+        say_to(session, "/git:explain")
+
+
+def test_a_mentioned_resource_is_attached(tmp_path: Path) -> None:
+    session = open_session(tmp_path, lambda _: say("ok"), servers=Played(STATUS))
+    say_to(session, "what about @git:note://1, and @nobody:else or a@git:b?")
+    attached, typed = prompted(session)
+    assert (attached.path, attached.text) == ("git:note://1", "buy milk")
+    assert typed.text.startswith("what about")
+    with pytest.raises(InputError, match="cannot be read: no such resource"):
+        say_to(session, "and @git:gone")

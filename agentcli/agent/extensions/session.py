@@ -10,6 +10,7 @@ from pathlib import Path
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.extensions.fill import Filler
 from agentcli.agent.ports import ApprovalRequest, Prompt, TurnGrants
+from agentcli.agent.server_prompts import prompt_of, with_prompt, with_resources
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.compaction.carryover import skill_body
@@ -63,14 +64,16 @@ class SessionExtensions:
         return None if isinstance(found, Skill) and not found.for_person else found
 
     def is_entry(self, text: str) -> bool:
-        """True if a prompt begins with `/name` of a skill or a command."""
-        return text.startswith("/") and self.entry(_parted(text)[0]) is not None
+        """True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
+        known = text.startswith("/") and self.entry(_parted(text)[0]) is not None
+        return known or prompt_of(self._setup.servers, text) is not None
 
     async def expanded(self, prompt: Prompt) -> Prompt:
         """The prompt with the text of the command, or the body of the skill, that it names; any other as it is.
 
         Raises InputError where that cannot be read, or wants to run what may not run.
         """
+        prompt = await with_resources(self._setup.servers, prompt)
         if prompt.text.startswith("@"):
             return self._for_agent(prompt)
         if not prompt.text.startswith("/"):
@@ -79,7 +82,8 @@ class SessionExtensions:
         entry = self.entry(name)
         before = tuple(part for part in prompt.parts if part != Text(prompt.text))
         if entry is None:
-            return prompt
+            servers, found = self._setup.servers, prompt_of(self._setup.servers, prompt.text)
+            return await with_prompt(servers, found, prompt) if servers is not None and found is not None else prompt
         self._uses += 1
         call_id = f"{name}-{self._uses}"
         if isinstance(entry, Skill):

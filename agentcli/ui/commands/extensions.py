@@ -47,8 +47,12 @@ async def agents(context: CommandContext, _: str) -> None:
 
 
 def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
-    """The commands and skills that files define, for completion, by names that are not `taken`."""
-    return [Item(_free_name(one, taken), _summary(one)) for one in _entries(session)]
+    """The commands and skills that files define, and the prompts of servers, for completion, by names that are not `taken`."""
+    prompts = session.server_pool.prompts() if session.server_pool is not None else ()
+    return [
+        *(Item(_free_name(one, taken), _summary(one)) for one in _entries(session)),
+        *(Item(one.command, safe_line(" ".join(one.description.split()))[:_SUMMARY]) for one in prompts),
+    ]
 
 
 def listed(session: AgentSession, taken: Container[str], wide: int) -> Sequence[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentcli.core.errors import ToolError
-from agentcli.core.servers import ServerState
+from agentcli.core.servers import Elicitation, ServerState
 from tests.integrations.mcp.running import call, fake, is_alive, pids, servers, settled, text, until
 
 
@@ -94,6 +96,35 @@ def test_a_server_that_will_not_end_is_killed(tmp_path: Path) -> None:
         settled(made)
         (pid,) = pids(tmp_path)
     assert not is_alive(pid)
+
+
+def test_progress_of_a_call_is_told(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text('[{"name": "slow", "inputSchema": {"type": "object"}}]')
+    shown: list[str] = []
+
+    async def slow() -> None:
+        await made.call(made.tools()[0], {}, shown.append)
+        await until(lambda: len(shown) == 3)
+
+    with servers(tmp_path, {"fake": fake()}) as made:
+        settled(made)
+        asyncio.run(slow())
+    assert shown == ["progress (0 of 3)\n", "progress (1 of 3)\n", "progress (2 of 3)\n"]
+
+
+def test_a_question_of_a_server_goes_to_the_person_or_is_declined(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text('[{"name": "ask", "inputSchema": {"type": "object"}}]')
+
+    async def answer(asked: Elicitation) -> Mapping[str, Any] | None:
+        assert [(field.name, field.required) for field in asked.fields] == [("name", True)]
+        return {"name": "Ada"}
+
+    with servers(tmp_path, {"fake": fake()}, ask=answer) as made:
+        settled(made)
+        assert json.loads(text(call(made, "mcp__fake__ask"))) == {"action": "accept", "content": {"name": "Ada"}}
+    with servers(tmp_path, {"fake": fake()}) as made:
+        settled(made)
+        assert json.loads(text(call(made, "mcp__fake__ask")))["action"] == "decline"
 
 
 def test_changed_tools_are_listed_anew_and_told(tmp_path: Path) -> None:

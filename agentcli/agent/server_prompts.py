@@ -1,0 +1,86 @@
+"""What servers offer to the person: prompts as `/server:prompt`, resources as `@server:uri`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+
+from agentcli.agent.ports import Prompt
+from agentcli.core.errors import InputError, ToolError
+from agentcli.core.message import TYPED, File, Image, Part, Text
+from agentcli.core.sanitise import safe_line
+from agentcli.core.servers import PREFIX, Content, ServerPrompt, Servers
+
+_RESOURCE = re.compile(r"""(?:^|(?<=[\s("']))@([A-Za-z0-9_-]{1,40}):([^\s"')]+)""")
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
+    """The prompt of a server that a line names, as `/server:prompt` or `/mcp__server__prompt`; None where it names none."""
+    if servers is None or not text.startswith("/"):
+        return None
+    name = text[1:].split(None, 1)[0] if text[1:].split() else ""
+    return next((one for one in servers.prompts() if name in (one.command, f"{PREFIX}{one.server}__{one.name}")), None)
+
+
+async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt) -> Prompt:
+    """The prompt with the texts that the server makes of it. Raises InputError where an argument is missing, or the server fails."""
+    line = prompt.text
+    try:
+        contents = await servers.prompt(found.server, found.name, _arguments(found, line))
+    except ToolError as error:
+        raise InputError(str(error)) from error
+    parts = [part for content in contents if (part := _part(content, found.command)) is not None]
+    if not parts:
+        raise InputError(f"The prompt {found.command} is empty.")
+    first = next((part for part in parts if isinstance(part, Text)), None)
+    marked = (
+        replace(part, meta={TYPED: {"line": line}}) if part is first and isinstance(part, Text) else part
+        for part in parts
+    )
+    before = (part for part in prompt.parts if part != Text(line))
+    return replace(prompt, parts=(*before, *marked))
+
+
+async def with_resources(servers: Servers | None, prompt: Prompt) -> Prompt:
+    """The prompt, preceded by every resource that it mentions as `@server:uri`. Raises InputError for one that cannot be read."""
+    if servers is None or ":" not in prompt.text:
+        return prompt
+    names = {state.name for state in servers.states()}
+    found: list[Part] = []
+    for server, uri in dict.fromkeys((match[1], match[2].rstrip(".,;!?")) for match in _RESOURCE.finditer(prompt.text)):
+        if server not in names:
+            continue
+        try:
+            answer = await servers.read(server, uri)
+        except ToolError as error:
+            raise InputError(f"@{server}:{safe_line(uri)} cannot be read: {error}") from error
+        found += [part for content in answer.contents if (part := _part(content, f"{server}:{uri}", file=True))]
+    return replace(prompt, parts=(*found, *(prompt.parts or (Text(prompt.text),)))) if found else prompt
+
+
+def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
+    """The arguments by their position; the last one takes all that is left."""
+    try:
+        words = shlex.split(line.partition(" ")[2])
+    except ValueError as error:
+        raise InputError(f"The arguments of /{found.command} cannot be read: {error}.") from error
+    names = [name for name, _ in found.arguments]
+    if names and len(words) > len(names):
+        words = [*words[: len(names) - 1], " ".join(words[len(names) - 1 :])]
+    given = dict(zip(names, words, strict=False))
+    missing = [name for name, required in found.arguments if required and name not in given]
+    if missing:
+        form = " ".join(name.upper() if required else f"[{name.upper()}]" for name, required in found.arguments)
+        raise InputError(f"/{found.command} needs {', '.join(missing)}. Use /{found.command} {form}.")
+    return given
+
+
+def _part(content: Content, name: str, *, file: bool = False) -> Part | None:
+    if content.mime in _IMAGES and content.data:
+        return Image(content.mime, content.data)
+    if content.kind == "text":
+        return File("text/plain", name, content.text) if file or content.uri else Text(content.text)
+    return Text(f"[{content.kind} {content.mime} {content.uri}]".replace("  ", " "), True) if not file else None
