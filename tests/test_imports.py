@@ -48,6 +48,17 @@ def test_the_composition_root_loads_no_sdk_and_no_terminal_library(tmp_path: Pat
     assert not loaded("import agentcli.app.program", tmp_path) & set(HEAVY)
 
 
+def test_a_run_reads_no_configuration_of_other_programs(tmp_path: Path) -> None:
+    modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
+    unused = (
+        "agentcli.integrations.foreign",
+        "agentcli.app.config_import",
+        "agentcli.app.hook_report",
+        "agentcli.cli.hooks",
+    )
+    assert not [module for module in modules if module.startswith(unused)]
+
+
 def test_the_early_prompt_needs_only_a_handful_of_modules(tmp_path: Path) -> None:
     modules = loaded("import agentcli.ui.terminal.early", tmp_path)
     assert not modules & {*HEAVY, "asyncio", "json", "dataclasses"}

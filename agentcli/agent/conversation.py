@@ -68,7 +68,7 @@ class Conversation:
         self.fallback = fallback
         cwd = str(runner.ctx.cwd)
         self.compactor = Compactor(builder, self.record, self.objection, summariser, runner.hooks, fallback, cwd)
-        self.hooked = TurnHooks(self)
+        self.hooked = TurnHooks(self.journal, runner, lambda part: self.pending.append(part))
         self.steps = 0
         self.pending: list[Part] = []
         self.background: Callable[[], Awaitable[bool]] | None = None
@@ -149,8 +149,13 @@ class Conversation:
         """Say something before the next request of the running turn."""
         self._steering.append(prompt)
 
-    def take_steering(self) -> Iterator[Event]:
-        """Record what the user added meanwhile, and what the model should know of the outside."""
+    async def take_steering(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Record what the user added meanwhile and no hook blocks, and what the model should know of the outside."""
+        prompts, self._steering = self._steering, []
+        kept, events = await self.hooked.steering(prompts, interrupt)
+        self._steering = [*kept, *self._steering]
+        for event in events:
+            yield event
         for text in self._outside():
             yield self.remind(text)
         while self._steering:
@@ -186,6 +191,8 @@ class Conversation:
         """Prune and compact as the policy wants before the next request."""
         self.builder.recount()
         async for event in self.compactor.make_room(interrupt, boundary=self.steps == 1):
+            yield event
+        for event in await self.hooked.compacted(interrupt):
             yield event
         for event in self.news():
             yield event

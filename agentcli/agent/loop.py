@@ -46,11 +46,9 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
     asked_again: Counter[Kind] = Counter()
     while True:
         conversation.allow_step()
-        for event in conversation.take_steering():
+        async for event in conversation.take_steering(interrupt):
             yield event
         async for event in conversation.make_room(interrupt):
-            yield event
-        for event in await conversation.hooked.compacted(interrupt):
             yield event
         box = ReplyBox()
         async for event in _ask(conversation, box, interrupt):

@@ -324,11 +324,6 @@ class AgentSession:
         """Read the instruction files again; the next prompt tells the model of what has changed."""
         self.standing = self._setup.reread()
 
-    @property
-    def nested_instructions(self) -> Sequence[str]:
-        """The instruction files further down that calls have brought into the view."""
-        return self._runner.nested_instructions
-
     async def end(self, reason: str) -> None:
         """Run the hooks of the session's end, then close it."""
         await self.hooks.session_end(reason)

@@ -9,9 +9,9 @@ from typing import Any
 
 from agentcli.agent.approval import ApprovalGate, Permit, RepeatGuard
 from agentcli.agent.checkpointing import Checkpointer
-from agentcli.agent.hooks.configured import configured
+from agentcli.agent.hooks.opening import hooks_of
 from agentcli.agent.hooks.opinion import Opinion, opinion_of, with_hook_output
-from agentcli.agent.hooks.session_hooks import HookPlace, Outcome, SessionHooks
+from agentcli.agent.hooks.session_hooks import Outcome
 from agentcli.agent.nested import NestedInstructions
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.agent.seen_files import seen_files, seen_in
@@ -66,18 +66,7 @@ class ToolRunner:
     ) -> None:
         self._journal = journal
         self.server_tools = ServerTools(setup.servers, setup.traits, lambda: setup.estimator(setup.context.policy))
-        self.hooks = SessionHooks(
-            (*configured(setup.hooks), *setup.file_hooks),
-            HookPlace(
-                journal,
-                setup.workspace.cwd,
-                lambda: self.approval.mode,
-                lambda: self._model().name,
-                self.server_tools.traits,
-                setup.workspace,
-                setup.subagent,
-            ),
-        )
+        self.hooks = hooks_of(journal, setup, lambda: self.approval.mode, lambda: self._model().name)
         self.ended_by_hook = ""
         """The reason why a hook ends the turn, where one does."""
         self._added: dict[str, str] = {}

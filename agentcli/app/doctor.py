@@ -209,9 +209,10 @@ def _counting(program: Program) -> Finding:
 
 
 def _hooks(program: Program) -> Iterator[Finding]:
-    from agentcli.app.hook_report import findings
+    from agentcli.app.hook_report import rows
 
-    yield from findings(program)
+    for row in rows(program):
+        yield Finding(*row)
 
 
 def _sessions(program: Program) -> Iterator[Finding]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from agentcli.agent.hooks.configured import configured
 from agentcli.agent.hooks.runner import Ran
 from agentcli.agent.session import AgentSession
-from agentcli.app.doctor import Finding
 from agentcli.app.hooks import loaded, project_hooks
 from agentcli.app.program import Program
 from agentcli.core.dataclass import dataclass
@@ -34,10 +33,10 @@ def listed(program: Program) -> tuple[list[Listed], Sequence[str]]:
 def lines(program: Program, session: AgentSession) -> list[str]:
     """The hooks of a session for people, with the last result of each."""
     hooks, notes = listed(program)
-    rows = [_line(one, session.hooks.last.get(one.hook)) for one in hooks]
+    shown = [_line(one, session.hooks.last.get(one.hook)) for one in hooks]
     if any(one.state != "active" for one in hooks):
-        rows.append("/hooks approve asks about those that are not approved.")
-    return [*(rows or ["There are no hooks. `agentcli help hooks` tells how to write one."]), *notes]
+        shown.append("/hooks approve asks about those that are not approved.")
+    return [*(shown or ["There are no hooks. `agentcli help hooks` tells how to write one."]), *notes]
 
 
 def result(ran: Ran) -> str:
@@ -49,14 +48,14 @@ def result(ran: Ran) -> str:
     return f"{said}: {safe_line(verdict.reason)}" if verdict.reason else said
 
 
-def findings(program: Program) -> Iterator[Finding]:
-    """Rows of doctor: one for each hook, and one for each thing that is wrong."""
+def rows(program: Program) -> Iterator[tuple[str, bool, str]]:
+    """Rows of doctor: name, all well, detail; one for each hook, and one for each thing that is wrong."""
     hooks, notes = listed(program)
     for note in notes:
-        yield Finding("hooks", False, note)
+        yield "hooks", False, note
     for one in hooks:
         about = f"{_on(one.hook)} of {one.hook.source}: {safe_line(one.hook.line)}"
-        yield Finding(f"hook {one.hook.name}", one.state == "active", f"{about} ({one.state})")
+        yield f"hook {one.hook.name}", one.state == "active", f"{about} ({one.state})"
 
 
 def _on(hook: Hook) -> str:

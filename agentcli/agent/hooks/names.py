@@ -24,6 +24,8 @@ def foreign_call(call: ToolCall, dialect: Dialect, cwd: Path) -> tuple[str, dict
     name, parameters = _renaming(call.name, dialect)
     back = {own: foreign for foreign, own in parameters.items()}
     given = {back.get(key, key): value for key, value in call.input.items()}
+    if name == "Edit":
+        given.setdefault("replace_all", False)
     for key in ("file_path", "absolute_path", "notebook_path"):
         if isinstance(path := given.get(key), str) and path:
             given[key] = str(cwd / path)

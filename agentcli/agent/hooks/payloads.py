@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ class Circumstances:
     mode: Mode
     turn: int
     model: str = ""
+    effort: str = ""
     subagent: Subagent | None = None
 
     def common(self, event: str) -> dict[str, Any]:
@@ -59,6 +61,11 @@ class Circumstances:
         inside = {"agent_id": of.id, "agent_type": of.kind} if of else {}
         return {**own, **inside, "agentcli": {"mode": self.mode, "version": __version__}}
 
+    @property
+    def thinking(self) -> dict[str, Any]:
+        """The effort of the model, which events of tools and of the end of a turn have."""
+        return {"effort": {"level": self.effort or "high"}}
+
 
 def event(facts: Circumstances, name: str, subject: str = "", /, **fields: Any) -> HookEvent:
     """An event that is about no tool."""
@@ -67,7 +74,7 @@ def event(facts: Circumstances, name: str, subject: str = "", /, **fields: Any) 
 
 def tool_event(facts: Circumstances, name: str, call: ToolCall, /, **fields: Any) -> HookEvent:
     """An event about a call of a tool."""
-    common = facts.common(name)
+    common = {**facts.common(name), **facts.thinking}
     common["agentcli"] = {**common["agentcli"], "tool": call.name}
     tool, given = foreign_call(call, "claude", facts.cwd)
     about = {"tool_name": tool, "tool_input": given, "tool_use_id": call.call_id}
@@ -91,28 +98,57 @@ def tool_response(call: ToolCall, result: ToolResult) -> Any:
     path = str(result.metadata.get("path") or call.input.get("file_path") or "")
     match call.name:
         case "read":
-            first, last = _lines(result.metadata.get("lines"))
-            content = result.output
-            about = {"numLines": last - first + 1 if last else content.count("\n") + 1, "startLine": first}
-            total = last or content.count("\n") + 1
-            return {"type": "text", "file": {"filePath": path, "content": content, **about, "totalLines": total}}
+            return {"type": "text", "file": {"filePath": path, **_page(path, result)}}
         case "edit" | "multi_edit":
             old, new = call.input.get("old_string", ""), call.input.get("new_string", "")
             texts = {"oldString": old, "newString": new, "replaceAll": bool(call.input.get("replace_all"))}
-            return {"filePath": path, **texts, "structuredPatch": [], "diff": str(result.metadata.get("diff") or "")}
+            return {"filePath": path, **texts, **_changes(result)}
         case "write":
             kind = "create" if result.metadata.get("created") else "update"
-            return {"type": kind, "filePath": path, "content": call.input.get("content", ""), "structuredPatch": []}
+            return {"type": kind, "filePath": path, "content": call.input.get("content", ""), **_changes(result)}
         case "bash":
-            ended = {"interrupted": result.status == "interrupted", "isImage": False}
-            return {"stdout": result.output, "stderr": "", **ended}
+            ended = {"interrupted": result.status == "interrupted", "isImage": False, "noOutputExpected": False}
+            return {"stdout": result.output.rstrip("\n"), "stderr": "", **ended}
         case _:
             return result.output
 
 
-def _lines(value: Any) -> tuple[int, int]:
-    match value:
+def _page(path: str, result: ToolResult) -> dict[str, Any]:
+    """The lines that were read, without the numbers that the model sees."""
+    match result.metadata.get("lines"):
         case [int(first), int(last)]:
-            return first, last
+            try:
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    lines = file.read(_READ).split("\n")
+            except OSError:
+                lines = []
+            if lines:
+                content = "\n".join(lines[first - 1 : last])
+                return {"content": content, "numLines": last - first + 1, "startLine": first, "totalLines": len(lines)}
         case _:
-            return 1, 0
+            pass
+    count = result.output.count("\n") + 1
+    return {"content": result.output, "numLines": count, "startLine": 1, "totalLines": count}
+
+
+def _changes(result: ToolResult) -> dict[str, Any]:
+    diff = str(result.metadata.get("diff") or "")
+    return {"originalFile": None, "structuredPatch": _hunks(diff), "userModified": False}
+
+
+def _hunks(diff: str) -> list[dict[str, Any]]:
+    """The hunks of a unified diff."""
+    found: list[dict[str, Any]] = []
+    for line in diff.splitlines():
+        if head := _HUNK.match(line):
+            numbers = [int(number) if number else 1 for number in head.groups()]
+            found.append({**dict(zip(_NUMBERS, numbers, strict=True)), "lines": []})
+        elif found and line[:1] in ("+", "-", " "):
+            found[-1]["lines"].append(line)
+    return found
+
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NUMBERS = ("oldStart", "oldLines", "newStart", "newLines")
+_READ = 2_000_000
+"""Characters of a file that are looked at for the lines of a page."""

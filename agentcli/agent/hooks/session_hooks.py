@@ -61,6 +61,7 @@ class HookPlace:
     model: Callable[[], str]
     traits: Mapping[str, Traits]
     workspace: Workspace
+    effort: str = ""
     subagent: Subagent | None = None
 
 
@@ -126,23 +127,26 @@ class SessionHooks:
 
     async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:
         """PostToolUse, or PostToolUseFailure for a call that failed."""
+        spent = round(max(0.0, result.ended - result.started) * 1000)
         if result.failed:
             code = result.metadata.get("exit_code")
             error = f"Exit code {code}\n{result.output}" if code else result.output
-            return await self._about("PostToolUseFailure", call, error=error, is_interrupt=interrupted)
+            about = {"error": error, "is_interrupt": interrupted, "duration_ms": spent}
+            return await self._about("PostToolUseFailure", call, **about)
         if not self.has("PostToolUse"):
             return NOTHING
-        spent = round(max(0.0, result.ended - result.started) * 1000)
         response = tool_response(call, result)
         return await self._about("PostToolUse", call, tool_response=response, duration_ms=spent)
 
     async def stop(self, text: str, again: bool, jobs: Sequence[str], interrupt: asyncio.Event) -> Outcome:
         """Stop, or SubagentStop for a subagent: a block has the turn go on with the reason."""
-        fields = {"stop_hook_active": again, "last_assistant_message": text}
+        if not self.has("Stop", "SubagentStop"):
+            return NOTHING
+        fields = {**self._facts().thinking, "stop_hook_active": again, "last_assistant_message": text}
         if (of := self._place.subagent) is not None:
             path = self._transcript.update() if self.has("SubagentStop") else ""
             return await self._fire("SubagentStop", of.kind, interrupt, agent_transcript_path=path, **fields)
-        return await self._fire("Stop", "", interrupt, **fields, background_tasks=[*jobs])
+        return await self._fire("Stop", "", interrupt, **fields, background_tasks=[*jobs], session_crons=[])
 
     async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
         """StopFailure: what hooks print is not looked at."""
@@ -230,6 +234,7 @@ class SessionHooks:
             place.mode(),
             place.journal.history.turn,
             place.model(),
+            place.effort,
             place.subagent,
         )
 

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from agentcli.agent.hooks.session_hooks import NOTHING, Outcome, SessionHooks
 from agentcli.agent.hooks.verdict import Verdict
+from agentcli.agent.ports import Prompt
+from agentcli.agent.tool_runner import ToolRunner
 from agentcli.core.errors import AgentError, HookBlocked
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
-from agentcli.core.message import Message, Text
-
-if TYPE_CHECKING:
-    from agentcli.agent.conversation import Conversation
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, Part, Text
 
 STOPS = 3
 """Times in a row that a hook may have a turn go on."""
 
 
 class TurnHooks:
-    """Fires the events of turns; what hooks have for the model waits in the conversation or is recorded there."""
+    """Fires the events of turns. `add` gets what hooks have for the model, to go with the next prompt."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+    def __init__(self, journal: Journal, runner: ToolRunner, add: Callable[[Part], None]) -> None:
+        self._journal, self._runner, self._add = journal, runner, add
         self._started = False
         self._stops = 0
         self._text = ""
-        self._compaction = _newest_compaction(conversation)
+        self._compaction = _newest_compaction(journal)
 
     @property
     def _hooks(self) -> SessionHooks:
-        return self._conversation.runner.hooks
+        return self._runner.hooks
 
     def begin(self) -> None:
         """A turn begins: stops are counted anew."""
@@ -40,11 +39,11 @@ class TurnHooks:
 
     async def admit(self, text: str, interrupt: asyncio.Event) -> Sequence[Event]:
         """Run the hooks of a prompt, with the first one those of the session. The last event is a TurnEnded where it is blocked."""
-        conversation, hooks = self._conversation, self._hooks
+        hooks = self._hooks
         outcomes: list[Outcome] = []
         if not self._started:
             self._started = True
-            source = "resume" if conversation.journal.history.turn else "startup"
+            source = "resume" if self._journal.history.turn else "startup"
             outcomes.append(await hooks.session_start(source, interrupt))
         outcomes.append(asked := await hooks.prompt(text, interrupt))
         events = [event for outcome in outcomes for event in outcome.events]
@@ -53,13 +52,32 @@ class TurnHooks:
             why = said or asked.verdict.reason or "a hook ended the turn"
             error = HookBlocked(f"A hook ({asked.names or 'SessionStart'}) kept the prompt from being sent: {why}")
             return [*events, TurnEnded("blocked", error=error)]
-        conversation.pending += [_context(o.verdict.context) for o in outcomes if o.verdict.context]
+        for outcome in outcomes:
+            self._add_context(outcome)
         return events
+
+    async def steering(self, prompts: Sequence[Prompt], interrupt: asyncio.Event) -> tuple[list[Prompt], list[Event]]:
+        """Run the hooks of prompts that were added to a running turn; those that are to be sent, without the blocked ones."""
+        kept: list[Prompt] = []
+        events: list[Event] = []
+        for prompt in prompts:
+            asked = await self._hooks.prompt(prompt.text, interrupt)
+            events += asked.events
+            if asked.verdict.blocks:
+                events.append(Warned(f"A hook ({asked.names}) kept the prompt from being sent: {asked.verdict.reason}"))
+            else:
+                self._add_context(asked)
+                kept.append(prompt)
+        return kept, events
+
+    def _add_context(self, outcome: Outcome) -> None:
+        if outcome.verdict.context:
+            self._add(_context(outcome.verdict.context))
 
     async def stop(self, text: str, interrupt: asyncio.Event) -> Outcome:
         """Run the hooks of the end of a turn. A block has it go on, up to three times in a row."""
         self._text = text
-        jobs = [job.command for job in self._conversation.runner.jobs.running()]
+        jobs = [job.command for job in self._runner.jobs.running()]
         held = await self._hooks.stop(text, self._stops > 0, jobs, interrupt)
         if held.verdict.ends or not held.verdict.blocks:
             self._stops = 0
@@ -77,21 +95,21 @@ class TurnHooks:
 
     async def compacted(self, interrupt: asyncio.Event) -> Sequence[Event]:
         """After a compaction run the hooks of a beginning again; what they have for the model is recorded."""
-        newest = _newest_compaction(self._conversation)
+        newest = _newest_compaction(self._journal)
         if newest == self._compaction or self._hooks.is_subagent:
             return ()
         self._compaction = newest
         found = await self._hooks.session_start("compact", interrupt)
         if not found.verdict.context:
             return found.events
-        turn = self._conversation.journal.history.turn
-        return (*found.events, self._conversation.record(Message("user", (_context(found.verdict.context),), turn)))
+        turn = self._journal.history.turn
+        return (*found.events, self._runner.record(Message("user", (_context(found.verdict.context),), turn)))
 
 
 def _context(text: str) -> Text:
     return Text(text, synthetic=True, source="hook")
 
 
-def _newest_compaction(conversation: Conversation) -> int:
-    newest = conversation.journal.history.compaction
+def _newest_compaction(journal: Journal) -> int:
+    newest = journal.history.compaction
     return newest.seq if newest is not None else 0

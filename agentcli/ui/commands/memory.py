@@ -48,7 +48,7 @@ async def memory(context: CommandContext, argument: str) -> None:
 def _show(context: CommandContext) -> None:
     session = context.session
     standing = session.standing
-    nested = list(dict.fromkeys(session.nested_instructions))
+    nested = list(dict.fromkeys(session.conversation.runner.nested_instructions))
     if not standing.files and not nested:
         context.say("No instruction files (AGENTS.md, CLAUDE.md, GEMINI.md) found. /init writes an AGENTS.md.")
     for path, tokens in standing.files:

@@ -73,6 +73,38 @@ def test_every_event_of_a_turn_is_fired_with_its_fields(tmp_path: Path) -> None:
     assert (found[6]["last_assistant_message"], found[6]["stop_hook_active"]) == ("done", False)
 
 
+def test_the_events_of_tools_have_every_field_that_claude_code_gives(tmp_path: Path) -> None:
+    """The fields are those that Claude Code 2.1 was seen to send."""
+    (tmp_path / "a.txt").write_text("aa\n")
+    calls = [
+        call("bash", command="echo one"),
+        call("read", file_path="a.txt"),
+        call("edit", file_path="a.txt", old_string="aa", new_string="bb"),
+        call("write", file_path="b.txt", content="hi"),
+    ]
+    session = open_session(
+        tmp_path,
+        replying(*(say("", one) for one in calls), say("done")),
+        mode="yolo",
+        hooks=[hook("PostToolUse", KEEP)],
+    )
+    say_to(session, "go")
+    found = {one["tool_name"]: one for one in seen(tmp_path)}
+    top = "session_id transcript_path cwd prompt_id permission_mode effort hook_event_name tool_name tool_input tool_response tool_use_id duration_ms"
+    assert all(set(top.split()) <= one.keys() for one in found.values())
+    patch = [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-aa", "+bb"]}]
+    assert found["Bash"]["tool_response"] == {
+        "stdout": "one", "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False,
+    }  # fmt: skip
+    page = {"filePath": f"{tmp_path}/a.txt", "content": "bb", "numLines": 1, "startLine": 1, "totalLines": 2}
+    assert found["Read"]["tool_response"]["file"] == {**page, "content": "aa"}
+    assert found["Edit"]["tool_input"]["file_path"] == f"{tmp_path}/a.txt"
+    assert found["Edit"]["tool_input"]["replace_all"] is False
+    edited = found["Edit"]["tool_response"]
+    assert (edited["structuredPatch"], edited["originalFile"], edited["userModified"]) == (patch, None, False)
+    assert (found["Write"]["tool_response"]["type"], found["Write"]["tool_response"]["content"]) == ("create", "hi")
+
+
 def test_texts_reach_the_model_behind_the_prompt_and_never_in_the_system_text(tmp_path: Path) -> None:
     requests: list[Request] = []
 
@@ -122,6 +154,28 @@ def test_a_blocked_prompt_is_not_recorded(tmp_path: Path) -> None:
     assert ended(events).ending == "blocked"
     assert "no secrets" in str(ended(events).error)
     assert messages(session) == []
+
+
+def test_what_is_added_to_a_running_turn_goes_before_the_hooks_of_prompts(tmp_path: Path) -> None:
+    session = open_session(
+        tmp_path,
+        replying(say("", call("bash", command="echo x")), say("done")),
+        mode="yolo",
+        hooks=[hook("UserPromptSubmit", "grep -q secret && echo no secrets >&2 && exit 2; echo seen")],
+    )
+
+    async def story() -> list[Event]:
+        events = []
+        async for event in session.turn(Prompt("go"), asyncio.Event()):
+            events.append(event)
+            if isinstance(event, PermissionDecided):
+                session.steer(Prompt("a secret"))
+                session.steer(Prompt("more"))
+        return events
+
+    events = asyncio.run(story())
+    assert [message.text for message in messages(session) if message.is_prompt] == ["go", "more"]
+    assert any("no secrets" in event.message for event in events if isinstance(event, Warned))
 
 
 def test_a_hook_may_have_the_turn_go_on_three_times_in_a_row(tmp_path: Path) -> None:
