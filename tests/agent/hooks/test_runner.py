@@ -170,8 +170,8 @@ def test_a_projects_own_hooks_are_refused(tmp_path: Path) -> None:
     [
         ({"event": "PreCompres", "command": "x"}, "there is no event 'PreCompres'"),
         ({"event": "PreCompress"}, "has no command"),
-        ({"event": "PreCompress", "comand": "x"}, "comand = 'x' makes no sense"),
-        ({"event": "PreCompress", "command": "x", "timeout": "1"}, "timeout = '1' makes no sense"),
+        ({"event": "PreCompress", "comand": "x"}, "comand = 'x' is not valid"),
+        ({"event": "PreCompress", "command": "x", "timeout": "1"}, "timeout = '1' is not valid"),
         ({"event": "PreCompress", "command": "x", "matcher": "("}, "is no regular expression"),
     ],
 )
