@@ -123,11 +123,22 @@ def _fields(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _prices(cost: Mapping[str, Any]) -> dict[str, float]:
     """Prices in USD per million tokens. Where a list is silent, the cache is read and written at the price of fresh input."""
     prices = {name: _number(cost.get(name), cost["input"]) for name in _COSTS}
-    long = cost.get(_LONG)
-    if not isinstance(long, Mapping):
+    over, long = _long(cost)
+    if not over:
         return prices | {"over": 0}
-    dearer = {f"over_{name}": _number(long.get(name), prices[name]) for name in _COSTS}
-    return prices | {"over": 200_000} | dearer
+    return prices | {"over": over} | {f"over_{name}": _number(long.get(name), prices[name]) for name in _COSTS}
+
+
+def _long(cost: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+    """The tokens beyond which a prompt is dearer, and its prices then; the smallest of several such sizes, 0 where there is none."""
+    tiers = {}
+    for tier in cost.get("tiers") or []:
+        about = tier.get("tier") or {}
+        if about.get("type", "context") == "context" and isinstance(about.get("size"), int):
+            tiers[about["size"]] = tier
+    if isinstance(cost.get(_LONG), Mapping):
+        tiers[200_000] = cost[_LONG]
+    return min(tiers.items(), key=lambda item: item[0], default=(0, {}))
 
 
 def _number(value: Any, otherwise: float) -> float:

@@ -22,6 +22,13 @@ LIST = {
                 "cost": {"input": 1, "output": 4, "cache_read": 0.1},
                 "modalities": {"input": ["text"]},
             },
+            "acme/tiered": {
+                "cost": {
+                    "input": 5,
+                    "output": 30,
+                    "tiers": [{"tier": {"type": "context", "size": 272_000}, "input": 10, "output": 45}],
+                }
+            },
             "free": {"limit": {"context": 0}},
         }
     },
@@ -47,8 +54,13 @@ def test_a_model_that_is_in_no_table_has_what_was_read() -> None:
     assert spec.prices == Prices(1, 4, 0.1, 1)
 
 
+def test_long_prompts_have_prices_of_their_own() -> None:
+    prices = Models(Config(), {}, figures=read()).spec("openrouter/acme/tiered").prices
+    assert prices == Prices(5, 30, 5, 5, 272_000, 10, 45, 5, 5)
+
+
 def test_only_models_of_known_providers_are_read() -> None:
-    assert set(read().models) == {"openrouter/acme/roadrunner", "google/gemini-4-argon"}
+    assert set(read().models) == {"openrouter/acme/roadrunner", "openrouter/acme/tiered", "google/gemini-4-argon"}
 
 
 def test_what_was_read_stands_above_the_table_and_below_the_configuration() -> None:
