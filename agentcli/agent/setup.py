@@ -23,6 +23,7 @@ from agentcli.core.servers import Servers
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.integrations.extensions.discover import Extensions
 from agentcli.integrations.hookfiles import Hook
+from agentcli.integrations.worktrees import Worktree, no_worktree
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.sessions.memory import MemorySession
@@ -104,6 +105,8 @@ class SessionSetup:
     """Takes the states of files for a subagent: its parent's, so that what it did is taken back there."""
     child: Callable[[Journal], Journal] = lambda _: MemorySession()
     """A new session for a subagent of this one."""
+    worktree: Callable[[str], Worktree] = no_worktree
+    """Makes a worktree for a subagent, by the id of its call. Raises NoWorktree."""
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
     """The session of a former subagent of a session, by its id, to go on with; None where there is none of that id."""
     above: Callable[[], tuple[Spent, Spent]] | None = None

@@ -38,6 +38,7 @@ from agentcli.core.tool import Question, Tool
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, InstructionSet, instruction_set
+from agentcli.integrations.worktrees import add_worktree
 from agentcli.providers import figures, gate
 from agentcli.providers.memory import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
@@ -45,7 +46,7 @@ from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
-from agentcli.sessions.ids import checked_id
+from agentcli.sessions.ids import checked_id, new_id
 from agentcli.sessions.info import Parent, SessionInfo
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.project import about_gone_folders
@@ -297,6 +298,7 @@ class Program(ProjectContext):
             sandboxes=workspace_policy.sandboxes,
             changes=self._changes,
             child=self._child,
+            worktree=lambda _: add_worktree(self.cwd, self.dirs.cache / "worktrees" / new_id(), self.given_env),
             reopen=self._reopen,
             policy=self.policy_asked,
             restated=options.restates_system,

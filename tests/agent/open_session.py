@@ -24,6 +24,7 @@ from agentcli.core.servers import Servers
 from agentcli.core.tool import ToolLimits
 from agentcli.integrations.extensions.discover import Extensions
 from agentcli.integrations.hookfiles import Hook
+from agentcli.integrations.worktrees import no_worktree
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.providers.catalog import spec
@@ -68,6 +69,7 @@ def open_session(
     rules: Rules | None = None,
     extensions: Callable[[], Extensions] = Extensions,
     reopen: Any = lambda *_: None,
+    worktree: Any = no_worktree,
     readable: Callable[[], Sequence[Path]] = tuple,
     system: tuple[str, ...] = ("You are a test.",),
     servers: Servers | None = None,
@@ -100,6 +102,7 @@ def open_session(
         workspace=Workspace(folder, (folder,), home=folder / "home", readable=readable),
         extensions=extensions,
         reopen=reopen,
+        worktree=worktree,
         file_hooks=hooks,
         trusted=trusted,
         approve=person or nobody,

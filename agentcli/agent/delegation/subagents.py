@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from agentcli.agent.conversation import Conversation
+from agentcli.agent.delegation.apart import in_worktree, with_worktree
 from agentcli.agent.delegation.errand import Errand, Former, ends_or_is_sent_away, outcome
 from agentcli.agent.delegation.kinds import (
     kind_named,
@@ -35,6 +36,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.tool import Delegation, Tool, ToolOutput
 from agentcli.integrations.extensions.agents import BUILT_IN, AgentKind
 from agentcli.integrations.extensions.discover import listing_only
+from agentcli.integrations.worktrees import NoWorktree, Worktree
 from agentcli.resources import prompt
 from agentcli.tools.jobs import Fresh, Job
 from agentcli.tools.lib.output_buffer import OutputBuffer
@@ -115,7 +117,8 @@ class Subagents:
     async def _run(self, errand: Errand) -> ToolOutput:
         """One subagent from its start to its report."""
         async with self._slots:
-            child = self._open(errand)
+            apart = await self._worktree(errand)
+            child = self._open(errand, apart)
             errand.began(child.journal)
             interrupt = asyncio.Event()
             working = asyncio.create_task(self._work(child, errand, interrupt))
@@ -126,7 +129,19 @@ class Subagents:
                 ended = await working
             finally:
                 child.close()
-        return outcome(child, ended, errand)
+        result = outcome(child, ended, errand)
+        return await with_worktree(result, apart, child.journal.id) if apart else result
+
+    async def _worktree(self, errand: Errand) -> Worktree | None:
+        """The worktree of a subagent whose definition wants one; None where there can be none, which the person is told."""
+        if not errand.kind.worktree or errand.former or self._runner.approval.mode == "plan":
+            return None
+        try:
+            return await asyncio.to_thread(self._setup.worktree, errand.call_id)
+        except NoWorktree as why:
+            notice = f"Agent {errand.kind.name} works in the workspace itself: no worktree can be made, since {why}."
+            self._runner.ctx.printed.put_nowait(Warned(notice))
+            return None
 
     def _as_job(self, errand: Errand, working: asyncio.Task[ToolOutput]) -> ToolOutput:
         """The answer about a subagent that goes on in the background, as a job whose output is its report."""
@@ -158,7 +173,7 @@ class Subagents:
             raise ToolError(f"There is no subagent {id} of this session. Ids: {', '.join(found) or 'none'}.")
         return Former(journal, found.get(id, ""))
 
-    def _open(self, errand: Errand) -> Child:
+    def _open(self, errand: Errand, apart: Worktree | None) -> Child:
         """The subagent's session. In plan mode nothing is changed, so it can only look."""
         kind, description = errand.kind, errand.work.description
         setup, approval, conversation = self._setup, self._runner.approval, self._parent()
@@ -188,7 +203,7 @@ class Subagents:
             above=lambda: self._besides(journal),
             subagent=self._runner.hooks.identity(kind.name, journal),
         )
-        return self._open_child(journal, own, model, mode)
+        return self._open_child(journal, in_worktree(own, apart) if apart else own, model, mode)
 
     def _tell(self, kind: AgentKind, trouble: str) -> None:
         """Tell the person what of a definition does not hold here; of the tools that it lists, once."""

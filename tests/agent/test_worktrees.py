@@ -1,0 +1,96 @@
+"""A subagent whose definition wants a worktree works apart from the workspace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.event import Warned
+from agentcli.core.model import Request
+from agentcli.integrations.extensions.discover import discover
+from agentcli.integrations.worktrees import add_worktree
+from agentcli.providers.scripted.model import Reply, call, say
+from tests.agent.open_session import open_session, results, say_to
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ["-c", "user.name=n", "-c", "user.email=e"]
+    return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A repository with a commit, a hook that would leave a trace, and a file that it wants copied."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "a.txt").write_text("one\n")
+    (folder / ".worktreeinclude").write_text("local.cfg\n../outside\n")
+    (folder / ".gitignore").write_text("local.cfg\n")
+    (folder / "local.cfg").write_text("here")
+    (tmp_path / "outside").write_text("secret")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "First")
+    hook = folder / ".git/hooks/post-checkout"
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\n")
+    hook.chmod(0o755)
+    return folder
+
+
+def run(tmp_path: Path, work: Path, *calls: object) -> tuple[str, list[str]]:
+    """The report of a subagent that makes these calls, and the warnings."""
+    file = tmp_path / "home/.claude/agents/apart.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: apart\ndescription: d\nisolation: worktree\n---\nYou work.")
+
+    def script(request: Request) -> Reply:
+        steps = sum(message.role == "assistant" for message in request.messages)
+        if any("You are a subagent" in block for block in request.system):
+            return [say("", *calls), say("Done.")][min(steps, 1)]  # type: ignore[arg-type]
+        return [say("", call("task", "t1", description="d", prompt="p", agent="apart")), say("Ah.")][min(steps, 1)]
+
+    session = open_session(
+        work,
+        script,
+        mode="auto-edit",
+        system=("You are a test.", f"# Where you work\nFolder: {work}\nPlatform: Linux"),
+        extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
+        worktree=lambda id: add_worktree(work, tmp_path / "trees" / id, os.environ),
+    )
+    events = say_to(session, "go")
+    return results(session)[0].output, [event.message for event in events if isinstance(event, Warned)]
+
+
+def test_changes_stay_in_the_worktree_under_a_branch_and_the_report_says_where(work: Path, tmp_path: Path) -> None:
+    edit = call("edit", "e1", file_path="a.txt", old_string="one", new_string="two")
+    write = call("write", "w1", file_path="b.txt", content="new\n")
+    report, _ = run(tmp_path, work, call("read", "r1", file_path="a.txt"), edit, write)
+    tree = tmp_path / "trees/t1"
+    assert (work / "a.txt").read_text() == "one\n"
+    assert (tree / "a.txt").read_text() == "two\n"
+    assert f"It worked in {tree} (branch agentcli/" in report
+    assert "a.txt | 2 +-" in report
+    assert "b.txt" in report
+    assert (tree / "local.cfg").read_text() == "here"
+    assert not (tmp_path / "trees/outside").exists()
+    assert not (tmp_path / "hooked").exists()
+
+
+def test_a_worktree_without_changes_is_removed(work: Path, tmp_path: Path) -> None:
+    report, warnings = run(tmp_path, work, call("read", "r1", file_path="a.txt"))
+    assert report.startswith("Done.\n[task(")
+    assert not (tmp_path / "trees/t1").exists()
+    assert git(work, "worktree", "list").count("\n") == 1
+    assert warnings == []
+
+
+def test_where_no_worktree_can_be_made_it_is_said(work: Path, tmp_path: Path) -> None:
+    (work / ".gitmodules").write_text("")
+    report, warnings = run(tmp_path, work, call("list", "l1"))
+    assert report.startswith("Done.")
+    assert warnings == [
+        "Agent apart works in the workspace itself: no worktree can be made, since the repository has submodules."
+    ]
