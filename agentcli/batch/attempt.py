@@ -158,8 +158,9 @@ def _arguments(work: Work, session: str, known: bool) -> Sequence[str]:
     given = [word for name, value in limits.items() if value not in (None, "") for word in (name, str(value))]
     rules = [word for name in ("allow", "deny") for rule in getattr(task, name) for word in (f"--{name}", rule)]
     boxed = ["--set", "general.sandbox=require"] if plan.boxed and plan.isolation != "none" else []
+    seen = ["--set", f"tools.bash_secrets={json.dumps([*task.env])}"] if task.env else []
     fixed = ["-o", "stream-json", "--mode", plan.mode, "--set", "checkpoints.seconds=0", *boxed]
-    return [*begin, *fixed, *given, *rules, *plan.flags]
+    return [*begin, *fixed, *seen, *given, *rules, *plan.flags]
 
 
 def _environment(task: Task) -> dict[str, str]:

@@ -52,7 +52,7 @@ class Driver:
     ) -> None:
         self.plan, self.tasks, self.out = plan, tasks, out
         self._dirs, self._report, self._attempt, self._hold_for = dirs, report, attempt, hold
-        self._retry = set(plan.retry)
+        self._retried: set[str] = set()
         self._ledger = Ledger(out)
         self._rows: list[Row] = []
         self._running: dict[str, tuple[Work, asyncio.Task[Row], asyncio.Event]] = {}
@@ -112,7 +112,7 @@ class Driver:
         entries = dict(known)
         for task in self.tasks:
             entry = known.get(task.id)
-            if entry and entry["digest"] != task.digest and task.id not in self._retry:
+            if entry and entry["digest"] != task.digest and task.id not in self.plan.retry:
                 raise InputError(
                     f"Task {task.id} has changed since this batch began. Give it another id, or --retry {task.id} to do it again."
                 )
@@ -133,11 +133,16 @@ class Driver:
         for task in self.tasks:
             if len(self._running) >= self.plan.workers:
                 return
-            start = None if task.id in self._running else next_start(task, states.get(task.id), self._retry)
+            start = None if task.id in self._running else self._next(task, states)
             begun = [(work.task, 0.0) for work in self.running]
             if start is not None and fits(task, states, begun, self.plan.cap):
-                self._retry -= {task.id}
+                self._retried.add(task.id)
                 self._begin(start)
+
+    def _next(self, task: Task, states: Mapping[str, TaskState]) -> Start | None:
+        """The next start of a task that is not at work; what is asked for again is started once."""
+        retry = () if task.id in self._retried else self.plan.retry
+        return next_start(task, states.get(task.id), retry)
 
     def _begin(self, start: Start) -> None:
         limit = limit_of(start.task, self.plan.cap)
@@ -160,7 +165,7 @@ class Driver:
         if self._stopped is not None or time.monotonic() >= self._held_until:
             return False
         states = self.states
-        return any(next_start(task, states.get(task.id), self._retry) for task in self.tasks)
+        return any(self._next(task, states) for task in self.tasks)
 
     async def _next_event(self) -> None:
         tasks = [running for _, running, _ in self._running.values()]
@@ -206,7 +211,7 @@ class Driver:
         if self._stopped is not None:
             return self._stopped
         states = self.states
-        if any(next_start(task, states.get(task.id), self._retry) for task in self.tasks):
+        if any(self._next(task, states) for task in self.tasks):
             return CAP
         wanted = {task.id for task in self.tasks}
         return (

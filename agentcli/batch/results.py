@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.batch import trees
 from agentcli.batch.ledger import TaskState, fold, rows
 from agentcli.batch.plan import counted
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import InputError
+from agentcli.core.errors import AgentError, InputError
+from agentcli.core.secrets import known_secrets
+
+if TYPE_CHECKING:
+    from agentcli.app.project import ProjectContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +88,49 @@ def summary(batch: Batch) -> str:
 
 
 def write_report(batch: Batch) -> Path:
-    """Write `results.jsonl` and `report.html`; the page."""
+    """Write `results.jsonl` and `report.html`, which links the sessions' pages that are there; the path of the report."""
     found = list(result_lines(batch))
     (batch.out / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found))
     head = ("id", "state", "attempts", "cost", "seconds", "patch_lines", "session", "commit", "error")
-    rows_ = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(str(line[name]))}</td>' for name in head)}</tr>\n" for line in found
-    )
+    body = ""
+    for line in found:
+        cells = [html.escape(str(line[name])) for name in head]
+        page = _page(batch, str(line["id"]))
+        if page is not None and page.exists():
+            cells[0] = f'<a href="{html.escape(str(page.relative_to(batch.out)))}">{cells[0]}</a>'
+        body += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
     titles = "".join(f"<th>{name}</th>" for name in head)
-    page = batch.out / "report.html"
-    page.write_text(
+    report = batch.out / "report.html"
+    report.write_text(
         f'<!doctype html><meta charset="utf-8"><title>{html.escape(batch.name)}</title>'
         "<style>body{font:14px sans-serif}td,th{padding:2px 10px;text-align:left;vertical-align:top}</style>"
-        f"<h1>{html.escape(summary(batch))}</h1><table><tr>{titles}</tr>\n{rows_}</table>\n",
+        f"<h1>{html.escape(summary(batch))}</h1><table><tr>{titles}</tr>\n{body}</table>\n",
         encoding="utf-8",
         errors="backslashreplace",
     )
-    return page
+    return report
+
+
+def write_pages(batch: Batch, context: ProjectContext) -> None:
+    """Export each task's session as a page, secrets redacted; sessions that are not there any more are passed over."""
+    from agentcli.sessions.exporting import collect, export
+
+    secrets = known_secrets(context.env)
+    for id, state in batch.states.items():
+        page = _page(batch, id)
+        if page is None or not page.parent.is_dir():
+            continue
+        with contextlib.suppress(AgentError):
+            info = context.store.find(state.newest.session)
+            session = context.store.open(info.project_id, info.id, read_only=True)
+            text = export(collect(session), "html", secrets=secrets)
+            page.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def _page(batch: Batch, id: str) -> Path | None:
+    state = batch.states.get(id)
+    row = state.newest if state else None
+    return batch.out / "tasks" / id / f"{row.attempt}-{row.token}" / "session.html" if row else None
 
 
 def merge(batch: Batch, branch: str, ids: Collection[str] = ()) -> Merged:

@@ -8,11 +8,12 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.cli.flags import Allow, Deny, MaxCost, MaxTime, MaxTurns, Model, Set, Trust
+from agentcli.cli.flags import Allow, Deny, Format, MaxCost, MaxTime, MaxTurns, Model, Set, Trust
 from agentcli.cli.output import say, say_json
 from agentcli.core.errors import InputError, UsageError
 from agentcli.paths import app_dirs
@@ -47,7 +48,9 @@ def run(
     keep: Annotated[str, typer.Option(metavar="WHICH", help="trees to keep: failed, all or none")] = "failed",
     retry: Annotated[list[str] | None, typer.Option(metavar="WHICH", help="failed, lost, limited or an id")] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="check everything, start nothing")] = False,
-    stream: Annotated[bool, typer.Option("--json", help="print JSON lines")] = False,
+    form: Annotated[
+        Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="text, json or stream-json")
+    ] = Format.text,
     model: Model = "",
     max_cost: MaxCost = None,
     max_turns: MaxTurns = None,
@@ -62,50 +65,57 @@ def run(
     Each task runs in a worktree of its own, in the sandbox; its result is a commit. Run the same command again to go on: what has its
     result is not done again, what was interrupted goes on in its session. `agentcli help batch` tells more.
     """
-    from agentcli.batch.plan import Plan
+    return _begun(SimpleNamespace(**locals()))
+
+
+def _begun(asked: Any) -> int:
+    """Run what the options of `run` ask for; the exit code."""
     from agentcli.batch.tasks import chosen
 
-    for name, value, known in (
-        ("--isolate", isolate, ("worktree", "clone", "copy", "none")),
-        ("--keep", keep, ("failed", "all", "none")),
-    ):
-        if value not in known:
-            raise UsageError(f"{name} takes {', '.join(known)}, not {value!r}.")
-    if attempts > 1 and not check:
+    if asked.attempts > 1 and not asked.check:
         raise UsageError("--attempts needs a --check that tells which attempt is right.")
-    defaults = {
-        "check": check,
-        "setup": setup,
-        "model": model,
-        "max_cost": max_cost,
-        "max_turns": max_turns,
-        "max_time": max_time,
-        "allow": allow,
-        "deny": deny,
-        "attempts": attempts,
-    }
-    found, folder = _tasks(tasks, out, each, prompt, defaults)
-    found = chosen(found, filter(None, only.split(",")))
-    flags = [word for setting in settings or () for word in ("--set", setting)] + ["--trust"] * trust
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:40] or "batch"
-    plan = Plan(name, workers, cap, isolate, not unboxed, keep, tuple(retry or ()), tuple(flags))  # type: ignore[arg-type]
-    notes = _examined(plan, found)
-    for note in notes:
+    defaults = {name: getattr(asked, name) for name in _DEFAULTS}
+    found, folder = _tasks(asked.tasks, asked.out, asked.each, asked.prompt, defaults)
+    found = chosen(found, filter(None, asked.only.split(",")))
+    plan = _plan(asked, folder)
+    for note in _examined(plan, found):
         print(f"agentcli: {note}", file=sys.stderr)
-    if dry:
+    if asked.dry:
         from agentcli.batch.money import limit_of
 
-        limits = [limit_of(task, cap) for task in found]
-        worst = (
-            "no limit"
-            if None in limits
-            else f"${sum((limit or 0) * task.attempts for limit, task in zip(limits, found, strict=True)):.2f}"
-        )
-        say(f"{len(found)} tasks, {workers} at once, at most {worst}. Nothing was started.")
+        limits = [limit_of(task, asked.cap) for task in found]
+        most = sum((limit or 0.0) * task.attempts for limit, task in zip(limits, found, strict=True))
+        worst = "without a limit of cost" if None in limits else f"at most ${most:.2f}"
+        say(f"{len(found)} tasks, {plan.workers} at once, {worst}. Nothing was started.")
         return 0
     from agentcli.cli.batch_display import run_shown
 
-    return asyncio.run(run_shown(plan, found, folder, stream))
+    return asyncio.run(run_shown(plan, found, folder, asked.form.value))
+
+
+_DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "allow", "deny", "attempts")
+"""Options that are the defaults of the tasks' keys of the same names."""
+_CHOICES = {"isolate": ("worktree", "clone", "copy", "none"), "keep": ("failed", "all", "none")}
+
+
+def _plan(asked: Any, folder: Path) -> Plan:
+    """The plan that the options make. Raises UsageError for a value that does not exist."""
+    from agentcli.batch.plan import Plan
+
+    for name, known in _CHOICES.items():
+        if getattr(asked, name) not in known:
+            raise UsageError(f"--{name} takes {', '.join(known)}, not {getattr(asked, name)!r}.")
+    flags = [word for setting in asked.settings or () for word in ("--set", setting)] + ["--trust"] * asked.trust
+    return Plan(
+        name=re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:40] or "batch",
+        workers=asked.workers,
+        cap=asked.cap,
+        isolation=asked.isolate,
+        boxed=not asked.unboxed,
+        keep=asked.keep,
+        retry=tuple(asked.retry or ()),
+        flags=tuple(flags),
+    )
 
 
 def _tasks(
@@ -177,10 +187,14 @@ def report(
     out: Out,
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="html or jsonl")] = "html",
 ) -> None:
-    """Write results.jsonl and report.html anew, and print the page's path, or the lines."""
-    from agentcli.batch.results import load, write_report
+    """Write results.jsonl, report.html and a page for each session, and print the report's path, or the lines."""
+    from agentcli.app.options import Options
+    from agentcli.app.project import ProjectContext
+    from agentcli.batch.results import load, write_pages, write_report
 
-    page = write_report(load(out))
+    batch = load(out)
+    write_pages(batch, ProjectContext(Options()))
+    page = write_report(batch)
     if form == "jsonl":
         sys.stdout.write((out / "results.jsonl").read_text())
     else:

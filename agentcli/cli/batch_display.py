@@ -32,15 +32,16 @@ _TAIL = 20_000
 """Bytes at the end of an agent's events that are looked at for what it does."""
 
 
-async def run_shown(plan: Plan, tasks: tuple[Task, ...], out: Path, stream: bool) -> int:
-    """Run a batch and show it; returns the exit code."""
-    driver = Driver(plan, tasks, out, app_dirs(), lambda row: (_as_json if stream else _as_line)(row))
+async def run_shown(plan: Plan, tasks: tuple[Task, ...], out: Path, form: str) -> int:
+    """Run a batch and show it as `text`, as `stream-json`, or with `json` by its last line alone; returns the exit code."""
+    report = {"text": _as_line, "stream-json": _as_json}.get(form, lambda _: None)
+    driver = Driver(plan, tasks, out, app_dirs(), report)
     loop = asyncio.get_running_loop()
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         loop.add_signal_handler(number, _stopping(driver), code)
-    if stream:
+    if form == "stream-json":
         _line("batch_init", name=plan.name, out=str(out), tasks=[task.id for task in tasks])
-    showing = asyncio.create_task(_live(driver)) if on_terminal(sys.stdout) and not stream else None
+    showing = asyncio.create_task(_live(driver)) if on_terminal(sys.stdout) and form == "text" else None
     try:
         code = await driver.run()
     finally:
@@ -49,7 +50,7 @@ async def run_shown(plan: Plan, tasks: tuple[Task, ...], out: Path, stream: bool
             await asyncio.gather(showing, return_exceptions=True)
     batch = load(out)
     write_report(batch)
-    if stream:
+    if form != "text":
         _line("batch_result", exit_code=code, summary=summary(batch), tasks=list(result_lines(batch)))
     else:
         say(f"{summary(batch)}\n{out}")

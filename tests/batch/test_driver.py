@@ -86,6 +86,13 @@ def test_another_attempt_follows_until_one_passes(tmp_path: Path) -> None:
     assert run(tmp_path / "other", Played(ended("failed")), tasks(2, attempts=2, check="x")) == 1
 
 
+def test_what_is_asked_for_again_is_started_once(tmp_path: Path) -> None:
+    assert run(tmp_path / "out", Played(ended("failed")), tasks(3)) == 1
+    played = Played(ended("failed"))
+    assert run(tmp_path / "out", played, tasks(3), retry=("failed",)) == 1
+    assert played.started == [("t0", 2), ("t1", 2), ("t2", 2)]
+
+
 def test_the_cap_is_never_passed_and_the_rest_runs_with_a_higher_one(tmp_path: Path) -> None:
     played = Played(ended("passed", cost=0.1))
     assert run(tmp_path / "out", played, tasks(10, max_cost=0.1), workers=4, cap=0.45) == CAP

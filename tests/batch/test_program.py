@@ -51,10 +51,20 @@ def test_a_batch_runs_checks_commits_and_merges(program: Program) -> None:
     merged = program.run("batch", "merge", "out")
     assert (merged.code, "1 tasks are in agentcli/out" in merged.out) == (1, True)
     assert program.run("batch", "status", "out").out.startswith("3/3")
+    assert program.run("batch", "report", "out").code == 0
+    assert (program.work / "out" / "report.html").read_text().count("session.html") == 3
     assert "session:" in program.run("batch", "show", "out", "t0").out
     assert not list((program.base / "cache" / "agentcli" / "worktrees").glob("out-*"))
     listed = json.loads(program.run("sessions", "list", "--json").out)
     assert len(listed) == 3
+
+
+def test_a_check_may_delete_its_tree(program: Program) -> None:
+    model = script(program, WRITES, {"text": "Done."})
+    ran = program.run(*run(program, model, "--check", "rm -rf ./* && false", "--only", "t0"), seconds=200)
+    assert ran.code == 1
+    [line] = [row for row in ledger(program) if row["state"] == "failed"]
+    assert line["commit"]
 
 
 def test_a_batch_whose_driver_was_killed_goes_on_in_the_same_sessions(program: Program) -> None:

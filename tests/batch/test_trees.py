@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,17 @@ def test_results_are_merged_without_a_checkout_and_conflicts_named(repo: Path, t
         merge(batch, "x", ["nobody"])
     clean(batch, tmp_path / "cache")
     assert trees.git(repo, "for-each-ref", trees.REFS) == ""
+
+
+def test_sixteen_trees_are_made_at_once(repo: Path, tmp_path: Path) -> None:
+    base = trees.base_commit(str(repo), "HEAD")
+
+    def make(number: int) -> Path:
+        return trees.make_tree(tmp_path / "cache", str(repo), base, "worktree", f"b-{number}")
+
+    with ThreadPoolExecutor(16) as pool:
+        made = list(pool.map(make, range(16)))
+    assert all((tree / "a.txt").exists() for tree in made)
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda tree: trees.remove_tree(tmp_path / "cache", str(repo), tree, "worktree"), made))
+    assert len(trees.git(repo, "worktree", "list").splitlines()) == 1
