@@ -291,6 +291,6 @@ def _report(task: SummaryTask, result: SummaryResult, record: Compaction, troubl
     elif record.note:
         lines.append(f"Note: {record.note}.")
     if result.struck:
-        struck = "1 sentence was" if len(result.struck) == 1 else f"{len(result.struck)} sentences were"
-        lines.append(f"{struck} struck that nothing in the conversation bears out.")
+        struck = "1 sentence" if len(result.struck) == 1 else f"{len(result.struck)} sentences"
+        lines.append(f"Removed {struck} that nothing in the conversation supports.")
     return " ".join(lines)

@@ -26,7 +26,7 @@ _EDIT = 3
 """Index of the reply with the edit."""
 REPLIES = (
     say(
-        "I'll look at what is here first.",
+        "Let me look around first.",
         call("list"),
         call("read", file_path="README.md"),
         call("grep", pattern="discount", output_mode="content"),
@@ -45,15 +45,15 @@ REPLIES = (
         rate=RATE,
     ),
     say("Again the tests:", call("bash", command=_TESTS, description="run the tests again"), rate=RATE),
-    say("They pass. Now the real orders, to know their form.", _ORDERS, rate=RATE),
+    say("They pass. Now the real orders, to check their format.", _ORDERS, rate=RATE),
     say(
         "Fixed. `discount` in `prices.py:11` began at eleven pieces instead of ten; all three tests pass. "
         "The orders have the columns that the code expects.",
         rate=RATE,
     ),
-    say("What I knew is in the summary. The report over all of it:", _REPORT, rate=RATE),
+    say("I have the summary. Now the report over all orders:", _REPORT, rate=RATE),
     say(
-        "Done, and shown to work:\n\n"
+        "Done and verified:\n\n"
         "- **Cause**: `prices.py:11` gave the discount from eleven pieces on instead of ten.\n"
         "- **Change**: `quantity > 10` is now `quantity >= 10`.\n"
         "- **Check**: all three tests pass, and `report.py` runs over all 640 orders.\n",
@@ -67,7 +67,7 @@ REFUSED = (
         "The orders have the columns that the code expects.",
         rate=RATE,
     ),
-    say("What I knew is in the summary. The report, with the discount still wrong:", _REPORT, rate=RATE),
+    say("I have the summary. Now the report, with the discount still wrong:", _REPORT, rate=RATE),
     say(
         "The report runs over all 640 orders, but its total is too high wherever somebody bought exactly ten pieces:\n\n"
         "- **Cause**: `prices.py:11` gives the discount from eleven pieces on instead of ten.\n"

@@ -79,9 +79,8 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
     }
-    note = " · ".join(
-        filter(None, (_size(ask, changed), safe(ask.why), f"1 of {len(ask.others) + 1}" if ask.others else ""))
-    )
+    why = "" if ask.why in _OBVIOUS else safe(ask.why)
+    note = " · ".join(filter(None, (_size(ask, changed), why, f"1 of {len(ask.others) + 1}" if ask.others else "")))
     start = given.index("no") if is_risky(ask) else 0
     return Dialog(
         asked, (), tuple(labels[each] for each in given), start, hint="e edit · Esc no", editable=True, note=note
@@ -104,6 +103,8 @@ def is_risky(ask: ApprovalRequest) -> bool:
     return ask.kind == "input"
 
 
+_OBVIOUS = frozenset({"it changes a file"})
+"""Reasons that the preview shows by itself."""
 _RISKY_REASONS = ("outside", "network", "delete", "destroy")
 _RISKY_PROGRAMS = frozenset(
     [
