@@ -20,7 +20,7 @@ _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html
 
 @command()
 async def undo(context: CommandContext, _: str) -> None:
-    """Restore files to their state before the newest edits of one reply, or before the newest command: /undo
+    """Undo the newest edits of one reply, or the newest command: /undo
 
     Links and folders as well, and small files that git ignores. Not put back, and told: files over `checkpoints.file_bytes`
     (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,

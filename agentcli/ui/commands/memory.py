@@ -26,7 +26,7 @@ def _arguments(context: CommandContext) -> Sequence[Item]:
 
 @command(arguments=_arguments)
 async def memory(context: CommandContext, argument: str) -> None:
-    """Show the instruction files in force, read them again, or add a line: /memory [add TEXT or reload]
+    """Show, reload or extend the instruction files: /memory [add TEXT or reload]
 
     Files count from your config folder, then from the repository's root down: in each folder the first of AGENTS.override.md,
     AGENTS.md, CLAUDE.md, .claude/CLAUDE.md and GEMINI.md, then AGENTS.local.md and CLAUDE.local.md. `@path` in them imports another

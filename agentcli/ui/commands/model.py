@@ -81,7 +81,7 @@ async def theme(context: CommandContext, name: str) -> None:
 
 @command(at_once=True)
 async def raw(context: CommandContext, _: str) -> None:
-    """Switch between Markdown source, for copying, and rendered answers: /raw"""
+    """Switch between Markdown source and rendered answers: /raw"""
     context.look = replace(context.look, raw=not context.look.raw)
     context.say(f"Raw Markdown: {'on' if context.look.raw else 'off'}.")
 
