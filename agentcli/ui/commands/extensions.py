@@ -22,7 +22,7 @@ _SUMMARY = 80
 
 @command(at_once=True)
 async def skills(context: CommandContext, _: str) -> None:
-    """List the skills, and what is wrong with those left out: /skills
+    """List the skills, with their errors: /skills
 
     A skill is a folder with a SKILL.md, in .agentcli/skills, .agents/skills or .claude/skills of the project or your home.
     The model loads one when a task fits; /NAME loads it with your next message. See `agentcli help skills`.
@@ -35,7 +35,7 @@ async def skills(context: CommandContext, _: str) -> None:
 
 @command(at_once=True)
 async def agents(context: CommandContext, _: str) -> None:
-    """List the agents that files define, and what is wrong with those left out: /agents
+    """List the agents defined in files, with their errors: /agents
 
     An agent is a Markdown file in .agentcli/agents or .claude/agents of the project or your home. The model gives work to one
     with the task tool; @NAME at the start of a prompt asks it to.
