@@ -44,7 +44,7 @@ class ServerTools:
         if self._servers is None:
             return f"No MCP servers are configured here, so there is no tool {name}."
         if self._known(name) is None:
-            await self._servers.settle(SEARCH_SECONDS)
+            await self._servers.settle(SEARCH_SECONDS, name)
         known = self._known(name)
         if known is None:
             return self._servers.obstacle(name)

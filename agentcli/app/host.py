@@ -147,7 +147,9 @@ class TerminalHost:
         journal = session.journal
         if not isinstance(journal, Session):
             raise InputError(otherwise)
-        return self._program.session_for(journal)
+        reopened = self._program.session_for(journal)
+        self._program.servers.start()
+        return reopened
 
     def _rules(self, session: AgentSession) -> Sequence[str]:
         lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.rules.listed()]

@@ -139,8 +139,8 @@ class Servers(Protocol):
         """Lines about all that has changed so far, for the model: servers that connected, failed, or changed their tools."""
         ...
 
-    async def settle(self, seconds: float | None) -> None:
-        """Wait until no server is being connected, or for so long."""
+    async def settle(self, seconds: float | None, tool: str = "") -> None:
+        """Wait until no server, or not the one of this tool, is being connected, or for so long."""
         ...
 
     async def restart(self, server: str) -> ServerState:

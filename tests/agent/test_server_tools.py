@@ -70,7 +70,7 @@ class Played(Servers):
     def changes(self) -> Sequence[str]:
         return list(self.told)
 
-    async def settle(self, seconds: float | None) -> None:
+    async def settle(self, seconds: float | None, tool: str = "") -> None:
         return None
 
     async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:

@@ -142,12 +142,13 @@ class McpServers(Servers):
         """The end of what a server wrote to stderr."""
         return self.logs.tail(server, most=LOG_BYTES)
 
-    async def settle(self, seconds: float | None) -> None:
-        """Wait until no server is being connected, or for so long; longest for the longest of their deadlines. Starts them."""
+    async def settle(self, seconds: float | None, tool: str = "") -> None:
+        """Wait until no server, or not the one of this tool, is being connected, or for so long. Starts them."""
         self.start()
-        if self._loop is None or all(state.settled for state in self.states()):
+        waited = [state for state in self.states() if tool.startswith(server_prefix(state.name)) or not tool]
+        if self._loop is None or all(state.settled for state in waited):
             return
-        waiting = self._crossed(self._settled())
+        waiting = self._crossed(self._settled([state.name for state in waited]))
         await asyncio.wait({waiting}, timeout=seconds)
         waiting.cancel()
 
@@ -242,10 +243,11 @@ class McpServers(Servers):
                 self._begun.set_exception(error)
             raise
 
-    async def _settled(self) -> None:
+    async def _settled(self, names: Sequence[str]) -> None:
         await asyncio.wrap_future(self._begun)
-        for life in self._lives.values():
-            await life.settled.wait()
+        for name in names:
+            if name in self._lives:
+                await self._lives[name].settled.wait()
 
     async def _end(self) -> None:
         await asyncio.gather(*(life.close() for life in self._lives.values()), return_exceptions=True)

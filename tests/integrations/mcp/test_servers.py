@@ -55,6 +55,12 @@ def test_what_keeps_a_server_from_connecting_is_said_with_its_last_words(tmp_pat
     assert not [pid for pid in pids(tmp_path) if is_alive(pid)]
 
 
+def test_a_call_waits_for_its_own_server_alone(tmp_path: Path) -> None:
+    with servers(tmp_path, {"hangs": fake("silent", startupTimeout=100), "works": fake()}) as made:
+        asyncio.run(made.settle(None, "mcp__works__echo"))
+        assert [state.status for state in made.states()] == ["connecting", "connected"]
+
+
 def test_a_server_that_dies_in_a_call_is_started_again_at_the_next_three_times(tmp_path: Path) -> None:
     with servers(tmp_path, {"fake": fake()}) as made:
         settled(made)
