@@ -137,8 +137,11 @@ class AgentSession:
             yield event
         if admitted and isinstance(admitted[-1], TurnEnded):
             return
-        if prompt.typed:
-            prompt = await self.extensions.expanded(prompt)
+        try:
+            prompt = await self.extensions.expanded(prompt) if prompt.typed else prompt
+        except InputError as error:
+            yield TurnEnded("failed", error=error)
+            return
         self.extensions.grant(prompt.grants)
         with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.connect) as notices:
             for notice in notices:

@@ -17,7 +17,7 @@ from agentcli.core.model import Request
 from agentcli.core.record import Compaction
 from agentcli.integrations.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
-from tests.agent.open_session import Person, messages, open_session, results, say_to
+from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
 
 YES, NO = ApprovalResponse("once"), ApprovalResponse("no")
 
@@ -231,16 +231,18 @@ def test_a_command_is_the_users_message_with_what_it_ran_in_tags(tmp_path: Path)
 
 def test_a_command_that_may_not_run_ends_before_anything_is_sent(tmp_path: Path) -> None:
     work = project(tmp_path, commands__x="Now !`touch made`.", commands__bad="Now !`false`.")
-    session = in_project(work, [say("Done.")], attended=False)
-    with pytest.raises(
-        InputError, match=r"Command /x wants to run touch made; allow it with --allow 'bash\(touch made\)'"
-    ):
-        say_to(session, "/x")
-    with pytest.raises(InputError, match="false failed"):
-        say_to(in_project(work, [say("Done.")], person=Person(YES)), "/bad")
-    with pytest.raises(InputError, match="was not run, since it wants to run touch made"):
-        say_to(in_project(work, [say("Done.")], person=Person(NO)), "/x")
-    assert not messages(session)
+
+    def why(line: str, **more: object) -> str:
+        session = in_project(work, [say("Done.")], **more)
+        error = ended(say_to(session, line)).error
+        assert isinstance(error, InputError)
+        assert not messages(session)
+        return str(error)
+
+    refused = why("/x", attended=False)
+    assert refused.startswith("Command /x wants to run touch made; allow it with --allow 'bash(touch made)'")
+    assert "false failed" in why("/bad", person=Person(YES))
+    assert "was not run, since it wants to run touch made" in why("/x", person=Person(NO))
     assert not (work / "made").exists()
 
 
