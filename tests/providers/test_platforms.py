@@ -143,3 +143,28 @@ def frame(event: bytes) -> bytes:
     prelude = struct.pack("!II", 16 + len(headers) + len(payload), len(headers))
     message = prelude + struct.pack("!I", zlib.crc32(prelude)) + headers + payload
     return message + struct.pack("!I", zlib.crc32(message))
+
+
+@pytest.mark.parametrize("location", ["europe-west1", ""])
+def test_gemini_on_vertex_without_credentials_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, location: str
+) -> None:
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_LOCATION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "project")
+    if location:
+        monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", location)
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "none.json"))
+    settings = ProviderSettings("cloud", "google", platform="vertexai")
+
+    async def run() -> Heard:
+        models = Models(Config(providers={"cloud": {"kind": "google", "platform": "vertexai"}}), {})
+        connected = connect(models.spec("cloud/gemini-3.8-flash"), settings, {}, ONCE)
+        heard = await hear(connected, request(connected.spec, "hello"))
+        await connected.close()  # type: ignore[attr-defined]
+        return heard
+
+    heard = asyncio.run(run())
+    assert heard.error is not None
+    assert heard.error.cause == "auth"
+    assert "none.json" in str(heard.error)
