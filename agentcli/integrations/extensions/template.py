@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -62,6 +61,8 @@ class Arguments:
 
     def fill(self, part: str | Argument | Variable, quoted: bool = False) -> str:
         """The text of a part that is no command and no file."""
+        from shlex import quote
+
         match part:
             case str():
                 return part
@@ -74,11 +75,13 @@ class Arguments:
             case Argument(int() as number):
                 return self.words[number] if number < len(self.words) else ""
             case Argument():
-                return shlex.quote(self.text) if quoted else self.text
+                return quote(self.text) if quoted else self.text
 
 
 def arguments(text: str, variables: Mapping[str, str] | None = None) -> Arguments:
     """What follows a command, one by one; quotes group words."""
+    import shlex
+
     text = text.strip()
     try:
         words = shlex.split(text)
@@ -110,8 +113,8 @@ def takes_arguments(parts: Sequence[Part]) -> bool:
     return any(isinstance(one, Argument) for one in inner)
 
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
-_SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
+_FENCE = r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$"
+_SPAN = r"(?<!`)`[^`\n]+`(?!`)"
 _DOLLAR = r"\$ARGUMENTS\[(?P<at>\d{1,3})\]|\$ARGUMENTS\b|\$(?P<nth>\d{1,2})(?!\d)"
 _VARIABLE = r"\$\{(?P<variable>CLAUDE_[A-Z_]+|AGENTCLI_[A-Z_]+|extensionPath)\}"
 _MARK = (
@@ -122,7 +125,7 @@ _MARK = (
 
 def _dollars(body: str, from_zero: bool, names: Sequence[str]) -> Iterator[Part]:
     """The parts of a body as Claude Code and opencode write them."""
-    code = [found.span() for pattern in (_FENCE, _SPAN) for found in pattern.finditer(body)]
+    code = [found.span() for pattern in (_FENCE, _SPAN) for found in re.finditer(pattern, body)]
     known = "|".join(re.escape(name) for name in names if name)
     named = rf"|\$(?P<name>{known})\b" if known else ""
     inner = re.compile(f"{_DOLLAR}|{_VARIABLE}{named}")
