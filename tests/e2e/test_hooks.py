@@ -84,3 +84,26 @@ def test_hooks_of_a_project_run_only_when_they_are_approved_and_never_loosen(pro
     assert ran.of("warning")[0]["message"].startswith(
         "Hook touch (PreToolUse) of .claude/settings.json was not started"
     )
+
+
+def test_a_projects_hook_is_approved_by_its_command_line_and_a_blocked_prompt_comes_back(program: Program) -> None:
+    hooks(
+        program.work / ".claude/settings.json", ("UserPromptSubmit", "grep -q secret && echo no secrets >&2 && exit 2")
+    )
+    with program.terminal("-m", "script:echo", columns=140) as t:
+        t.until("Trust this folder?")
+        t.send("y")
+        t.until("Let this project start hook")
+        t.until("grep -q secret && echo no secrets >&2 && exit 2")
+        t.send("y")
+        t.settle()
+        t.send("a secret\r")
+        t.until("kept the prompt from being sent: no secrets")
+        t.until("> a secret")
+        t.send("\x15hello\r")
+        t.until("hello")
+        t.send("/hooks\r")
+        t.until("(.claude/settings.json) · last:")
+    with program.terminal("-m", "script:echo", columns=140) as t:
+        t.settle()
+        assert "Let this project" not in "\n".join(t.history())
