@@ -48,8 +48,12 @@ def test_the_composition_root_loads_no_sdk_and_no_terminal_library(tmp_path: Pat
     assert not loaded("import agentcli.app.program", tmp_path) & set(HEAVY)
 
 
-def test_a_run_reads_no_configuration_of_other_programs(tmp_path: Path) -> None:
+def test_a_run_without_hooks_loads_nothing_to_run_them_with_and_nothing_that_reads_other_programs(
+    tmp_path: Path,
+) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
+    hooks = ("runner", "verdict", "session_hooks", "payloads", "transcript", "configured")
+    assert not modules & {f"agentcli.agent.hooks.{name}" for name in hooks}
     unused = (
         "agentcli.integrations.foreign",
         "agentcli.app.config_import",

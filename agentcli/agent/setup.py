@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcli.agent.checkpointing import Checkpointer, Makes
-from agentcli.agent.hooks.payloads import Subagent
+from agentcli.agent.hooks.outcome import Subagent
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
 from agentcli.agent.spending import RunLimits
@@ -22,12 +23,14 @@ from agentcli.core.record import Mode, Settings
 from agentcli.core.servers import Servers
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.integrations.extensions.discover import Extensions
-from agentcli.integrations.hookfiles import Hook
 from agentcli.integrations.worktrees import Worktree, no_worktree
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.jobs import Jobs
+
+if TYPE_CHECKING:
+    from agentcli.integrations.hookfiles import Hook
 
 INSTRUCTIONS = "# Instructions of the user and the project"
 """The first line of the block of a system prompt that holds the instruction files."""

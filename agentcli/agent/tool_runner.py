@@ -11,7 +11,7 @@ from agentcli.agent.approval import ApprovalGate, Permit, RepeatGuard
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.hooks.opening import hooks_of
 from agentcli.agent.hooks.opinion import Opinion, opinion_of, with_hook_output
-from agentcli.agent.hooks.session_hooks import Outcome
+from agentcli.agent.hooks.outcome import Outcome
 from agentcli.agent.nested import NestedInstructions
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.agent.seen_files import seen_files, seen_in

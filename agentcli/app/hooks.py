@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcli.app.project import ProjectContext
-from agentcli.integrations.definition import Definition
-from agentcli.integrations.hookfiles import HookFile, read_hooks
+from agentcli.core.dataclass import dataclass
 from agentcli.integrations.project_files import project_files
+
+if TYPE_CHECKING:
+    from agentcli.integrations.definition import Definition
+    from agentcli.integrations.hookfiles import Hook
 
 USER_FILE = "hooks.json"
 """The file of the user's own hooks, in the config folder."""
@@ -16,21 +21,37 @@ PROJECT_FILES = (".agentcli/hooks.json", ".claude/settings.json", ".claude/setti
 """The files of a project that may define hooks."""
 
 
-def user_hooks(project: ProjectContext) -> HookFile:
+@dataclass(frozen=True, slots=True)
+class LoadedHooks:
+    """Hooks of files, and notes for the person about what was left out."""
+
+    hooks: tuple[Hook, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def user_hooks(project: ProjectContext) -> LoadedHooks:
     """The user's own hooks."""
-    return read_hooks(project.dirs.config / USER_FILE, USER_FILE)
+    return _read(project.dirs.config / USER_FILE, USER_FILE)
 
 
-def project_hooks(project: ProjectContext) -> HookFile:
+def project_hooks(project: ProjectContext) -> LoadedHooks:
     """The hooks that the files of a trusted project define, approved or not; none where the folder is not trusted."""
     if not project.trusted:
-        return HookFile()
+        return LoadedHooks()
     found = project_files(project.cwd, PROJECT_FILES)
-    read = [
-        read_hooks(path, _shown(path, project.cwd), project=True, folder=path.parent.parent) for path in found.paths
-    ]
+    read = [_read(path, _shown(path, project.cwd), path.parent.parent) for path in found.paths]
     hooks = tuple(hook for file in read for hook in file.hooks)
-    return HookFile(hooks, (*found.notes, *(note for file in read for note in file.notes)))
+    return LoadedHooks(hooks, (*found.notes, *(note for file in read for note in file.notes)))
+
+
+def _read(path: Path, source: str, folder: Path | None = None) -> LoadedHooks:
+    """The hooks of a file; of a project with its `folder`. Without a file nothing is imported."""
+    if not os.path.lexists(path):
+        return LoadedHooks()
+    from agentcli.integrations.hookfiles import read_hooks
+
+    found = read_hooks(path, source, project=folder is not None, folder=folder)
+    return LoadedHooks(found.hooks, found.notes)
 
 
 def definitions(project: ProjectContext) -> Sequence[Definition]:
@@ -38,13 +59,13 @@ def definitions(project: ProjectContext) -> Sequence[Definition]:
     return [hook.definition for hook in project_hooks(project).hooks]
 
 
-def loaded(project: ProjectContext) -> HookFile:
+def loaded(project: ProjectContext) -> LoadedHooks:
     """The hooks in force, in their order, with the notes about what was left out."""
     own, theirs = user_hooks(project), project_hooks(project)
     approved = tuple(hook for hook in theirs.hooks if project.approvals.allows(hook.definition))
     bundled = [plugin.hooks for plugin in project.plugins[0]]
     hooks = (*own.hooks, *(hook for file in bundled for hook in file.hooks), *approved)
-    return HookFile(hooks, (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes))
+    return LoadedHooks(hooks, (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes))
 
 
 def _shown(path: Path, cwd: Path) -> str:

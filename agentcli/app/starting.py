@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from agentcli.app import hooks
 from agentcli.app.approvals import not_started
 from agentcli.app.project import ProjectContext
 from agentcli.app.servers import project_servers
 from agentcli.app.trust import not_read
-from agentcli.integrations.definition import Definition
+
+if TYPE_CHECKING:
+    from agentcli.integrations.definition import Definition
 
 SOURCES: tuple[Callable[[ProjectContext], Iterable[Definition]], ...] = (hooks.definitions, project_servers)
 """Functions that list what the files of a trusted project would start; an extension adds its own."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agentcli.agent.fallback import FallbackModel
-from agentcli.agent.hooks.session_hooks import SessionHooks
+from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.forecast import due_prune
 from agentcli.context.policies import compacts_from, near_a_mark, plan, plan_prune, policy_of
@@ -39,7 +39,7 @@ class Compactor:
         record: Callable[[Body], Recorded],
         objection: Callable[[ModelSpec], Awaitable[str]],
         summariser: Callable[[ModelSpec], Model],
-        hooks: SessionHooks,
+        hooks: NoHooks,
         fallback: FallbackModel,
         cwd: str = "",
     ) -> None:

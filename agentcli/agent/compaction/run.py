@@ -11,7 +11,7 @@ from agentcli.agent.compaction.prose import prose
 from agentcli.agent.compaction.regions import regions, replaced
 from agentcli.agent.compaction.snapshot import finished, snapshot
 from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
-from agentcli.agent.hooks.session_hooks import NOTHING, Outcome, SessionHooks
+from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome
 from agentcli.context.compaction.carryover import pins_report
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
 from agentcli.context.policies import plan
@@ -43,7 +43,7 @@ class CompactionRun:
         summariser: Summariser,
         *,
         trigger: Trigger,
-        hooks: SessionHooks | None = None,
+        hooks: NoHooks | None = None,
         may_call: Callable[[], Awaitable[str]] | None = None,
         cwd: str = "",
     ) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentcli.agent.hooks.configured import configured
-from agentcli.agent.hooks.session_hooks import HookPlace, SessionHooks
+from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.setup import SessionSetup
 from agentcli.core.journal import Journal
 from agentcli.core.record import Mode
 
 
-def hooks_of(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], str]) -> SessionHooks:
-    """The hooks of configuration and files, around a session with this journal."""
+def hooks_of(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], str]) -> NoHooks:
+    """The hooks of configuration and files, around a session with this journal. Without any, nothing is imported for them."""
+    if not (setup.hooks.pre_compress or setup.hooks.commands or setup.file_hooks):
+        return NoHooks()
+    from agentcli.agent.hooks.configured import configured
+    from agentcli.agent.hooks.session_hooks import HookPlace, SessionHooks
+
     workspace = setup.workspace
     place = HookPlace(journal, workspace.cwd, mode, model, setup.traits, workspace, setup.agent.effort, setup.subagent)
     return SessionHooks((*configured(setup.hooks), *setup.file_hooks), place)

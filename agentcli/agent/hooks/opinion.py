@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcli.agent.hooks.session_hooks import Outcome
-from agentcli.agent.hooks.verdict import Answer
+from agentcli.agent.hooks.outcome import Answer, Outcome
 from agentcli.context.inject import wrap
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolResult

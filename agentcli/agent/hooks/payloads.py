@@ -9,6 +9,7 @@ from typing import Any
 
 from agentcli import __version__
 from agentcli.agent.hooks.names import foreign_call, names_of
+from agentcli.agent.hooks.outcome import Subagent
 from agentcli.agent.hooks.runner import HookEvent
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, ToolResult
@@ -22,16 +23,6 @@ PERMISSION_MODES: Mapping[Mode, str] = {
     "yolo": "bypassPermissions",
     "auto": "auto",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Subagent:
-    """The identity of a subagent: its id and kind, and the session and transcript of its parent."""
-
-    id: str
-    kind: str
-    session: str = ""
-    transcript: str = ""
 
 
 @dataclass(frozen=True, slots=True)

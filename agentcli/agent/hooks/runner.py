@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.hooks.configured import PRE_COMPRESS
-from agentcli.agent.hooks.verdict import Verdict, goes_on_aside, verdict
+from agentcli.agent.hooks.outcome import Verdict
+from agentcli.agent.hooks.verdict import goes_on_aside, verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line

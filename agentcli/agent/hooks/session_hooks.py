@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.hooks.configured import PRE_COMPRESS
 from agentcli.agent.hooks.names import own_input
-from agentcli.agent.hooks.payloads import Circumstances, Subagent, as_dialect, event, tool_event, tool_response
+from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Subagent, Verdict
+from agentcli.agent.hooks.payloads import Circumstances, as_dialect, event, tool_event, tool_response
 from agentcli.agent.hooks.runner import HookEvent, Hooks, Ran, before_compression
 from agentcli.agent.hooks.transcript import Transcript
-from agentcli.agent.hooks.verdict import Verdict, combined
+from agentcli.agent.hooks.verdict import combined
 from agentcli.core.aliases import known_as
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
@@ -38,20 +39,6 @@ TEXT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """The combined verdict of the hooks of one event, whose names are in `names`, and what the person is told of them."""
-
-    verdict: Verdict = field(default_factory=Verdict)
-    events: tuple[Event, ...] = ()
-    names: str = ""
-    changed_by: str = ""
-    """The name of the hook whose input replaces that of the call."""
-
-
-NOTHING = Outcome()
-
-
-@dataclass(frozen=True, slots=True)
 class HookPlace:
     """The session that hooks run in, as far as they need it."""
 
@@ -65,13 +52,13 @@ class HookPlace:
     subagent: Subagent | None = None
 
 
-class SessionHooks:
+class SessionHooks(NoHooks):
     """Fires the events of one open session. Without a hook for an event nothing happens, and nothing is written."""
 
     def __init__(self, hooks: Sequence[Hook], place: HookPlace) -> None:
         self.hooks = hooks
-        self.last: dict[Hook, Ran] = {}
-        """The newest run of each hook."""
+        self._last: dict[Hook, Ran] = {}
+        self.last = self._last
         self._place = place
         self._events = {"PreCompact" if hook.event == PRE_COMPRESS else hook.event for hook in hooks}
         self._transcript = Transcript(place.journal, place.cwd)
@@ -222,7 +209,7 @@ class SessionHooks:
             aside=self._aside,
         )
         ran = await runner.run(found, interrupt)
-        self.last.update((each.hook, each) for each in ran)
+        self._last.update((each.hook, each) for each in ran)
         return [_bounded(each, call) for each in ran]
 
     def _facts(self) -> Circumstances:

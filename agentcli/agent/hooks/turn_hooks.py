@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from agentcli.agent.hooks.session_hooks import NOTHING, Outcome, SessionHooks
-from agentcli.agent.hooks.verdict import Verdict
+from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Verdict
 from agentcli.agent.ports import Prompt
 from agentcli.agent.tool_runner import ToolRunner
 from agentcli.core.errors import AgentError, HookBlocked
@@ -30,7 +29,7 @@ class TurnHooks:
         self._compaction = _newest_compaction(journal)
 
     @property
-    def _hooks(self) -> SessionHooks:
+    def _hooks(self) -> NoHooks:
         return self._runner.hooks
 
     def begin(self) -> None:

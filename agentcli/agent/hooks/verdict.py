@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
-from agentcli.core.dataclass import dataclass
+from agentcli.agent.hooks.outcome import Answer, Verdict
 from agentcli.integrations.hookfiles import GEMINI_EVENTS
 
-Answer = Literal["", "allow", "ask", "deny"]
 SPEAKING = frozenset({"SessionStart", "UserPromptSubmit"})
 """Events at which plain text on stdout goes to the model."""
 _BLOCKING_EXIT = 2
@@ -18,34 +17,6 @@ _ANSWERS: Mapping[str, Answer] = {
     "allow": "allow", "approve": "allow", "ask": "ask", "defer": "ask", "deny": "deny", "block": "deny",
 }  # fmt: skip
 _STRENGTH: Sequence[Answer] = ("deny", "ask", "allow", "")
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The meaning of one hook's end, or of several together. Texts are empty where nothing was said."""
-
-    answer: Answer = ""
-    """`deny` blocks what the event announces; `allow` and `ask` are about a tool's call."""
-    reason: str = ""
-    """The reason of the answer, for the model."""
-    context: str = ""
-    """Text for the model that blocks nothing."""
-    message: str = ""
-    """Text for the person."""
-    input: Mapping[str, Any] | None = None
-    """The whole input that replaces that of the call."""
-    output: Any = None
-    """The output that replaces what the model sees of the result."""
-    ends: bool = False
-    """The turn is to end; `stop_reason` says why."""
-    stop_reason: str = ""
-    failed: str = ""
-    """The reason why the hook's end says nothing: it failed without blocking."""
-
-    @property
-    def blocks(self) -> bool:
-        """True if what the event announces is not to happen."""
-        return self.answer == "deny"
 
 
 def verdict(event: str, exit_code: int | None, stdout: str, stderr: str) -> Verdict:

@@ -1,0 +1,139 @@
+"""Outcomes of hooks, and the hooks of a session that has none: light, since every session imports them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentcli.core.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from agentcli.agent.hooks.runner import Ran
+    from agentcli.core.errors import AgentError
+    from agentcli.core.event import Event
+    from agentcli.core.journal import Journal
+    from agentcli.core.message import ToolCall, ToolResult
+    from agentcli.integrations.hookfiles import Hook
+
+Answer = Literal["", "allow", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The meaning of one hook's end, or of several together. Texts are empty where nothing was said."""
+
+    answer: Answer = ""
+    """`deny` blocks what the event announces; `allow` and `ask` are about a tool's call."""
+    reason: str = ""
+    """The reason of the answer, for the model."""
+    context: str = ""
+    """Text for the model that blocks nothing."""
+    message: str = ""
+    """Text for the person."""
+    input: Mapping[str, Any] | None = None
+    """The whole input that replaces that of the call."""
+    output: Any = None
+    """The output that replaces what the model sees of the result."""
+    ends: bool = False
+    """The turn is to end; `stop_reason` says why."""
+    stop_reason: str = ""
+    failed: str = ""
+    """The reason why the hook's end says nothing: it failed without blocking."""
+
+    @property
+    def blocks(self) -> bool:
+        """True if what the event announces is not to happen."""
+        return self.answer == "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The combined verdict of the hooks of one event, whose names are in `names`, and what the person is told of them."""
+
+    verdict: Verdict = field(default_factory=Verdict)
+    events: tuple[Event, ...] = ()
+    names: str = ""
+    changed_by: str = ""
+    """The name of the hook whose input replaces that of the call."""
+
+
+NOTHING = Outcome()
+
+
+@dataclass(frozen=True, slots=True)
+class Subagent:
+    """The identity of a subagent: its id and kind, and the session and transcript of its parent."""
+
+    id: str
+    kind: str
+    session: str = ""
+    transcript: str = ""
+
+
+class NoHooks:
+    """The hooks of a session without any: every event passes, and nothing is written."""
+
+    hooks: Sequence[Hook] = ()
+    last: Mapping[Hook, Ran] = {}
+    """The newest run of each hook."""
+
+    def has(self, *names: str) -> bool:
+        """True if a hook is defined for any of these events."""
+        return False
+
+    @property
+    def is_subagent(self) -> bool:
+        """True if the session is a subagent's."""
+        return False
+
+    def identity(self, kind: str, child: Journal) -> Subagent | None:
+        """The identity of a subagent of this session; None where no hook would learn it."""
+        return None
+
+    async def session_start(self, source: str, interrupt: asyncio.Event) -> Outcome:
+        """SessionStart, or SubagentStart for a subagent."""
+        return NOTHING
+
+    async def session_end(self, reason: str) -> Outcome:
+        """SessionEnd; all its hooks together get a few seconds."""
+        return NOTHING
+
+    async def prompt(self, text: str, interrupt: asyncio.Event) -> Outcome:
+        """UserPromptSubmit: a block keeps the prompt from being sent."""
+        return NOTHING
+
+    async def pre_tool(self, call: ToolCall) -> Outcome:
+        """PreToolUse: deny, ask, allow, or another input, in our names."""
+        return NOTHING
+
+    async def permission(self, call: ToolCall, rules: Sequence[str]) -> Outcome:
+        """PermissionRequest: an answer in place of the person's."""
+        return NOTHING
+
+    async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:
+        """PostToolUse, or PostToolUseFailure for a call that failed."""
+        return NOTHING
+
+    async def stop(self, text: str, again: bool, jobs: Sequence[str], interrupt: asyncio.Event) -> Outcome:
+        """Stop, or SubagentStop for a subagent: a block has the turn go on with the reason."""
+        return NOTHING
+
+    async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
+        """StopFailure: what hooks print is not looked at."""
+        return NOTHING
+
+    async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
+        """PreCompact: a block calls the compaction off where nothing forces it."""
+        return NOTHING
+
+    async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:
+        """PostCompact."""
+        return NOTHING
+
+    def notify(self, message: str, kind: str) -> None:
+        """Notification, beside whatever goes on; nobody waits for its hooks."""
+
+    def close(self) -> None:
+        """End what still runs aside."""
