@@ -78,7 +78,7 @@ def list_agents(json: Json = False, cwd: Cwd = "", trust: Trust = False) -> None
 
 
 def _found(cwd: str, trust: bool) -> Extensions:
-    """What there is, its notes to stderr."""
+    """The extensions of a folder; the notes about them go to stderr."""
     project = ProjectContext(Options(cwd=cwd, trust=trust))
     for note in [*_not_read(project), *project.extensions.notes]:
         print(f"agentcli: {safe(note)}", file=sys.stderr)

@@ -126,7 +126,7 @@ def read_plugin(folder: Path) -> Plugin:
 
 
 def contents(plugin: Plugin) -> Iterator[str]:
-    """What a plugin brings, line by line: what it would start in full, the rest by name."""
+    """Lines about what a plugin brings: what it would start in full, the rest by name."""
     notes: list[str] = []
     skills, _ = find_skills(plugin.places("skills"), notes)
     commands, _ = find_commands(plugin.places("commands"), notes)

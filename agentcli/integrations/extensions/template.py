@@ -79,7 +79,7 @@ class Arguments:
 
 
 def arguments(text: str, variables: Mapping[str, str] | None = None) -> Arguments:
-    """What follows a command, one by one; quotes group words."""
+    """The arguments in a text, one by one; quotes group words."""
     import shlex
 
     text = text.strip()

@@ -98,6 +98,7 @@ _IN_ORDER = (
     servers.mcp,
     extensions.skills,
     extensions.agents,
+    extensions.plugins,
     reports.tools,
     reports.todo,
     reports.tasks,

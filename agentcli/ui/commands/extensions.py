@@ -46,6 +46,26 @@ async def agents(context: CommandContext, _: str) -> None:
     context.say(*(lines or ["There are no agents but general and explore."]), *hidden, *found.notes)
 
 
+@command(at_once=True)
+async def plugins(context: CommandContext, _: str) -> None:
+    """List the plugins with their skills, commands and agents: /plugins
+
+    `agentcli plugins add PATH` adds one, `agentcli plugins list` names those that are switched off as well.
+    """
+    found = context.session.extensions.found
+    every: list[Skill | Template | AgentKind] = [
+        *found.skills.values(),
+        *found.commands.values(),
+        *found.agents.values(),
+    ]
+    names: dict[str, list[str]] = {}
+    for one in every:
+        if one.place is not None and one.place.plugin:
+            names.setdefault(one.place.plugin, []).append(one.name.partition(":")[2])
+    lines = [f"{plugin}: {', '.join(brought)}" for plugin, brought in sorted(names.items())]
+    context.say(*(lines or ["No plugin brings skills, commands or agents here."]))
+
+
 def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
     """The commands and skills that files define, and the prompts of servers, for completion, by names that are not `taken`."""
     prompts = session.server_pool.prompts() if session.server_pool is not None else ()
