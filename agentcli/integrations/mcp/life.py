@@ -73,13 +73,15 @@ class ServerLife:
         """End the connection, and with it the program."""
         if self._watching is not None:
             self._watching.cancel()
-        if self._connection is not None:
-            self._connection.close()
-        if self._living is not None:
-            await asyncio.wait({self._living}, timeout=CLOSE_SECONDS - 0.5)
-            self._living.cancel()
-            await asyncio.gather(self._living, return_exceptions=True)
+        connection, living = self._connection, self._living
         self._connection = self._living = None
+        if living is None:
+            return
+        if connection is not None:
+            connection.close()
+            await asyncio.wait({living}, timeout=CLOSE_SECONDS - 1)
+        living.cancel()
+        await asyncio.wait({living}, timeout=CLOSE_SECONDS - 0.5)
 
     async def restart(self) -> None:
         """End the connection and connect anew, because the person asked for it."""
@@ -185,18 +187,16 @@ class ServerLife:
         self._connection = None
         self._log_start = self._host.logs.size(server.name)
         connection = Connection(server, replace(self._host, changed=self._relisted), sse=sse)
-        living = asyncio.create_task(connection.live())
+        living = self._living = asyncio.create_task(connection.live())
         ready = asyncio.create_task(connection.ready.wait())
         await asyncio.wait({living, ready}, timeout=server.startup_timeout, return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if connection.ready.is_set() and not living.done():
-            self._living = living
             self._watching = asyncio.create_task(self._watch(connection, living))
             return connection, ""
         if not living.done():
             # Its end may take some seconds, which nobody needs to wait for.
             living.cancel()
-            self._living = living
             return connection, f"it did not answer within {server.startup_timeout:g} s"
         (error,) = await asyncio.gather(living, return_exceptions=True)
         return connection, reason(error) if isinstance(error, BaseException) else "it ended"

@@ -64,6 +64,7 @@ class McpServers(Servers):
         self._changes: list[str] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._home: asyncio.AbstractEventLoop | None = None
+        self._beginning: set[asyncio.Task[None]] = set()
         self._begun: concurrent.futures.Future[None] = concurrent.futures.Future()
 
     def define(self, definitions: Sequence[ServerDefinition], waiting: Sequence[ServerState] = ()) -> None:
@@ -71,7 +72,7 @@ class McpServers(Servers):
         self._definitions = {server.name: server for server in sorted(definitions, key=lambda each: each.name)}
         self._waiting = {state.name: state for state in waiting}
         if self._loop is not None:
-            asyncio.run_coroutine_threadsafe(self._begin(), self._loop)
+            self._loop.call_soon_threadsafe(self._begin_soon)
 
     def start(self) -> None:
         """Connect all servers, in the background. Does nothing the second time."""
@@ -203,13 +204,17 @@ class McpServers(Servers):
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
-        beginning = loop.create_task(self._begin())
+        loop.call_soon(self._begin_soon)
         try:
             loop.run_forever()
         finally:
-            del beginning
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
+
+    def _begin_soon(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._begin())
+        self._beginning.add(task)
+        task.add_done_callback(self._beginning.discard)
 
     async def _begin(self) -> None:
         try:
@@ -250,11 +255,10 @@ class McpServers(Servers):
                 await self._lives[name].settled.wait()
 
     async def _end(self) -> None:
-        await asyncio.gather(*(life.close() for life in self._lives.values()), return_exceptions=True)
-        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in others:
+        # Only tasks of our own are cancelled: those of the SDK end in good order with the connection that they belong to.
+        for task in self._beginning:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*(life.close() for life in self._lives.values()), return_exceptions=True)
 
     async def _elicit(self, asked: Elicitation) -> Mapping[str, Any] | None:
         ask, home = self.around.ask, self._home
