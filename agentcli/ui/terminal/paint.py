@@ -60,14 +60,21 @@ class Painter:
         """Assume these lines on the screen, and the cursor there."""
         self._live, self._cursor = list(live), cursor
 
-    def paint(self, commit: Sequence[str], live: Sequence[str], cursor: Place, height: int = 0) -> None:
+    def paint(
+        self,
+        commit: Sequence[str],
+        live: Sequence[str],
+        cursor: Place,
+        height: int = 0,
+        valid: Callable[[], bool] = lambda: True,
+    ) -> bool:
         """Print `commit` for good above `live`, and put the cursor at `cursor`, counted from the first live line.
 
-        `height` are the terminal's rows, where known.
+        `height` are the terminal's rows, where known. `valid` is asked last of all: without it nothing is written, and False returned.
         """
         old, new = self._live, [*commit, *live]
         if not commit and new == old and cursor == self._cursor:
-            return
+            return True
         row, parts = self._cursor[0], []
         same, more = _stays(old, new), len(new) - len(old)
         top = min(len(old), len(new)) - same
@@ -88,8 +95,12 @@ class Painter:
             row = len(new)
         at = len(commit) + cursor[0]
         parts.append(_move(row, at, max(len(old), len(new))) + f"\r\x1b[{cursor[1]}C" * bool(cursor[1]))
-        self._write(_BEGIN + "".join(parts) + ("" if cursor[1] else "\r") + _END)
+        text = _BEGIN + "".join(parts) + ("" if cursor[1] else "\r") + _END
+        if not valid():
+            return False
+        self._write(text)
         self._live, self._cursor = list(live), cursor
+        return True
 
     def erase(self) -> None:
         """Erase the live lines; the cursor is left at the first of them."""
@@ -97,13 +108,19 @@ class Painter:
         self._write(f"\r{up}\x1b[J")
         self._live, self._cursor = [], (0, 0)
 
-    def refold(self, columns: int, folds: bool) -> None:
-        """Erase the live lines from a screen resized to `columns`, where reflow has given long lines more rows."""
+    def refold(self, columns: int, folds: bool, valid: Callable[[], bool] = lambda: True) -> bool:
+        """Erase the live lines from a screen resized to `columns`, where reflow has given long lines more rows.
+
+        Without `valid`, asked last of all, nothing is erased, and False returned.
+        """
         row, column = self._cursor
+        above = sum(rows(line, columns) for line in self._live[:row]) if folds else row
+        if not valid():
+            return False
         if folds:
-            above = sum(rows(line, columns) for line in self._live[:row])
             self._cursor = (above + column // columns, column % columns)
         self.erase()
+        return True
 
     def raw(self, sequence: str) -> None:
         """Send a sequence that moves nothing: a bell, a title, a mode."""

@@ -114,7 +114,7 @@ class Screen:
         if not self.here.is_set() or self._unsettled(at_once):
             return
         self._settle()
-        size, began = self.size, time.perf_counter()
+        size, began = self._seen or self.size, time.perf_counter()
         lines: list[str] = []
         waiting = self.state.finished
         while waiting and time.perf_counter() - began < BUDGET:
@@ -124,15 +124,16 @@ class Screen:
             self.state = replace(self.state, status=self.status())
             self._stale = False
         unfinished = [] if waiting else tail(self.state, size, self.look, renderer(self.look))
-        if self.size != size and not at_once:
-            # What was rendered for a screen that has just changed is not written to it.
-            self._unsettled()
-            return
-        self.state = replace(self.state, finished=waiting)
-        if waiting:
-            self._dirty.set()
+        before = self._unfinished, self._unfinished_for
         self._unfinished, self._unfinished_for = unfinished, size
-        self._show(lines, size)
+        state = self.state
+        self.state = replace(state, finished=waiting)
+        if not self._show(lines, size, at_once):
+            # What was laid out for a screen that has just changed is not written to it.
+            self.state, (self._unfinished, self._unfinished_for) = state, before
+            self._unsettled()
+        elif waiting:
+            self._dirty.set()
 
     def flush(self) -> None:
         """Print all pending pieces at once."""
@@ -144,7 +145,7 @@ class Screen:
         """Repaint after a key. Renders nothing unless the terminal's size changed."""
         if self._unsettled():
             return
-        size = self.size
+        size = self._seen or self.size
         if self._unfinished_for not in (None, size):
             self._unfinished = tail(self.state, size, self.look, renderer(self.look))
             self._unfinished_for = size
@@ -209,17 +210,19 @@ class Screen:
         if time.monotonic() < self._still_at and not at_once:
             return True
         if self._still_at:
+            if not self.painter.refold(size.columns, self._folds, lambda: at_once or self.size == size):
+                return self._unsettled()
             self._still_at = 0.0
             self._afloat()
-            self.painter.refold(size.columns, self._folds)
             self.resized()
         return False
 
-    def _show(self, lines: list[str], size: Size) -> None:
+    def _show(self, lines: list[str], size: Size, at_once: bool = False) -> bool:
+        """Paint for this size; False if the terminal has another one by now, and nothing was written."""
         if not self.here.is_set():
-            return
+            return True
         live = self._anchored(self._live(size), len(lines), size.rows)
-        self.painter.paint(lines, live.lines, live.cursor, size.rows)
+        return self.painter.paint(lines, live.lines, live.cursor, size.rows, lambda: at_once or self.size == size)
 
     def _live(self, size: Size) -> Live:
         return draw(self.state, self.edit(), size, self.look, self._unfinished, time.monotonic())

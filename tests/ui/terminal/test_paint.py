@@ -198,3 +198,15 @@ def test_a_screen_that_cuts_lines_off_loses_only_the_live_ones() -> None:
 )
 def test_only_terminals_that_are_known_to_fold_are_taken_to(environment: dict[str, str], expected: bool) -> None:
     assert folds(environment) is expected
+
+
+def test_nothing_is_written_for_a_size_that_the_terminal_no_longer_has() -> None:
+    written: list[str] = []
+    painter = Painter(written.append)
+    painter.paint([], ["tail", "> "], (1, 2))
+    before = len(written)
+    assert not painter.paint(["tail"], ["more", "> "], (1, 2), valid=lambda: False)
+    assert not painter.refold(3, True, lambda: False)
+    assert len(written) == before
+    assert painter.paint(["tail"], ["> "], (0, 2))
+    assert "tail" not in written[-1]
