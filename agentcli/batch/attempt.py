@@ -256,7 +256,7 @@ def _ended(row: Row, state: State, began: float, **more: Any) -> Row:
 
 
 def _dies_with_parent() -> Callable[[], object] | None:
-    """What a child calls before it becomes the agent, so that it is terminated when its driver dies; on Linux alone."""
+    """Call for a child to make before it becomes the agent, so that it is terminated when its driver dies; on Linux alone."""
     if sys.platform != "linux":
         return None
     import ctypes

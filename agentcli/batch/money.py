@@ -12,7 +12,7 @@ SHARE = 20
 
 
 def limit_of(task: Task, cap: float | None) -> float | None:
-    """What one attempt at a task may cost; None for no limit."""
+    """Limit of the cost of one attempt at a task; None without one."""
     if task.max_cost is not None or cap is None:
         return task.max_cost
     return cap / SHARE

@@ -125,7 +125,7 @@ def _picture(driver: Driver, seconds: float) -> Group:
 
 
 def doing(folder: Path) -> str:
-    """What an agent does now: its newest call, or the beginning of its newest words."""
+    """Present activity of an agent: its newest call, or the beginning of its newest words."""
     try:
         with (folder / "events.jsonl").open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))

@@ -40,7 +40,10 @@ def offered(program: Program, *words: str) -> list[str]:
         (["completion", "f"], ["fish"]),
         (["-C", ""], [":files"]),
         (["a prompt", ""], []),
-        (["-p", "x", "--m"], ["--max-cost", "--max-time", "--max-tokens", "--max-turns", "--mode", "--model"]),
+        (
+            ["-p", "x", "--m"],
+            ["--max-cost", "--max-time", "--max-tokens", "--max-turns", "--mcp-config", "--mode", "--model"],
+        ),
         (["no-such-command", "x"], []),
     ],
     ids=" ".join,
