@@ -14,9 +14,9 @@ async def task(
     call_id: str,
     description: Annotated[str, "3 to 5 words"],
     prompt: str,
-    agent: Annotated[str, "Kind of agent"] = "",
-    resume: Annotated[str, "Id of a former subagent, to go on with it"] = "",
-    run_in_background: Annotated[bool, "Answer at once; bash_output shows the report"] = False,
+    agent: str = "",
+    resume: Annotated[str, "Id of a subagent to go on with"] = "",
+    run_in_background: Annotated[bool, "bash_output shows the report"] = False,
 ) -> ToolOutput:
     if ctx.spawn is None:
         raise ToolError("There are no subagents here. Do it yourself.")

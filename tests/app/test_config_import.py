@@ -241,7 +241,7 @@ def test_broken_files_of_others_are_listed_and_nothing_else(home: Path, text: st
 def test_a_broken_file_of_ours_stops_everything_before_it_is_touched(home: Path) -> None:
     put(home / ".config/agentcli/mcp.json", "{broken")
     put(home / ".claude.json", {"mcpServers": {"s": {"command": "x"}}})
-    with pytest.raises(ConfigError, match="Correct it first"):
+    with pytest.raises(ConfigError, match="Fix it first"):
         taken(home, "claude")
     assert (home / ".config/agentcli/mcp.json").read_text() == "{broken"
 
