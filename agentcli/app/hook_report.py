@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agentcli.agent.hooks.configured import configured
-from agentcli.agent.hooks.runner import Ran
+from agentcli.agent.hooks.outcome import Ran
 from agentcli.agent.session import AgentSession
 from agentcli.app.hooks import loaded, project_hooks
 from agentcli.app.program import Program

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from agentcli.agent.hooks.configured import configured
-from agentcli.agent.hooks.runner import Ran
+from agentcli.agent.hooks.outcome import Ran
 from agentcli.agent.hooks.session_hooks import HookPlace, SessionHooks
 from agentcli.agent.hooks.verdict import combined
 from agentcli.app.hook_report import listed, result

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentcli.core.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agentcli.agent.hooks.runner import Ran
     from agentcli.core.errors import AgentError
     from agentcli.core.event import Event
     from agentcli.core.journal import Journal
@@ -46,6 +45,16 @@ class Verdict:
     def blocks(self) -> bool:
         """True if what the event announces is not to happen."""
         return self.answer == "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One hook that ran: its verdict, and its failure as a warning for the person, empty where it did not fail."""
+
+    hook: Hook
+    verdict: Verdict
+    warning: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

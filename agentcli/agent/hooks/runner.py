@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.hooks.configured import PRE_COMPRESS
-from agentcli.agent.hooks.outcome import Verdict
+from agentcli.agent.hooks.outcome import Ran, Verdict
 from agentcli.agent.hooks.verdict import goes_on_aside, verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
@@ -56,16 +56,6 @@ def before_compression(
         **more,
     }
     return HookEvent(PRE_COMPRESS, trigger, payload)
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """One hook that ran: its verdict, and its failure as a warning for the person, empty where it did not fail."""
-
-    hook: Hook
-    verdict: Verdict
-    warning: str = ""
-    seconds: float = 0.0
 
 
 Accepts = Callable[[Hook, HookEvent], bool]

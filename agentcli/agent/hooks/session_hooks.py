@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.hooks.configured import PRE_COMPRESS
 from agentcli.agent.hooks.names import own_input
-from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Subagent, Verdict
+from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Ran, Subagent, Verdict
 from agentcli.agent.hooks.payloads import Circumstances, as_dialect, event, tool_event, tool_response
-from agentcli.agent.hooks.runner import HookEvent, Hooks, Ran, before_compression
+from agentcli.agent.hooks.runner import HookEvent, Hooks, before_compression
 from agentcli.agent.hooks.transcript import Transcript
 from agentcli.agent.hooks.verdict import combined
 from agentcli.core.aliases import known_as
