@@ -269,18 +269,27 @@ class Connection:
             )
             return stdio_client(given, errlog=log)
         if server.kind == "sse" or self.sse:
-            return sse_client(server.url, headers=dict(server.headers), auth=self.host.auth)
-        http = httpx2.AsyncClient(
-            headers=dict(server.headers),
-            auth=self.host.auth,
-            timeout=httpx2.Timeout(server.startup_timeout, read=server.timeout),
-            event_hooks={"response": [self._seen]},
-        )
+            headers = dict(server.headers)
+            return sse_client(server.url, headers=headers, auth=self.host.auth, httpx_client_factory=self._http)
+        patience = httpx2.Timeout(server.startup_timeout, read=server.timeout)
+        http = self._http(dict(server.headers), patience, self.host.auth)
         return streamable_http_client(server.url, http_client=await stack.enter_async_context(http))
 
-    async def _seen(self, response: httpx2.Response) -> None:
-        if response.status_code >= 400 and response.request.method == "POST" and not self.ready.is_set():
-            self.refused = response.status_code
+    def _http(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        """A client that notes what the server refuses until it is connected."""
+
+        async def seen(response: httpx2.Response) -> None:
+            # A server need not offer the stream that a GET asks for, unless that is all it has.
+            counts = response.request.method == "POST" or self.sse or self.server.kind == "sse"
+            if response.status_code >= 400 and counts and not self.ready.is_set():
+                self.refused = response.status_code
+
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks={"response": [seen]})
 
     async def _roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         roots = [types.Root(uri=root.as_uri(), name=root.name) for root in self.host.roots()]  # type: ignore[arg-type]

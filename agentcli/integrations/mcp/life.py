@@ -79,9 +79,10 @@ class ServerLife:
             return
         if connection is not None:
             connection.close()
-            await asyncio.wait({living}, timeout=CLOSE_SECONDS - 1)
-        living.cancel()
-        await asyncio.wait({living}, timeout=CLOSE_SECONDS - 0.5)
+        elif not living.cancelling():
+            living.cancel()
+        # Never cancelled twice: the SDK is giving the program its time, and kills it then.
+        await asyncio.wait({living}, timeout=CLOSE_SECONDS - 0.2)
 
     async def restart(self) -> None:
         """End the connection and connect anew, because the person asked for it."""

@@ -12,7 +12,7 @@ import pytest
 
 from agentcli.core.errors import ToolError
 from agentcli.core.servers import Elicitation, ServerState
-from tests.integrations.mcp.running import call, fake, is_alive, pids, servers, settled, text, until
+from tests.integrations.mcp.running import call, fake, is_alive, pids, refusing, servers, settled, text, until
 
 
 def test_a_server_is_connected_listed_called_and_ended(tmp_path: Path) -> None:
@@ -97,11 +97,31 @@ def test_an_interrupted_call_is_cancelled_at_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # the SDK gives a program two seconds, twice
-def test_a_server_that_will_not_end_is_killed(tmp_path: Path) -> None:
-    with servers(tmp_path, {"fake": fake("stubborn")}) as made:
-        settled(made)
+@pytest.mark.parametrize("faults", [["stubborn"], ["stubborn", "silent"]])
+def test_a_server_that_will_not_end_is_killed(tmp_path: Path, faults: list[str]) -> None:
+    with servers(tmp_path, {"fake": fake(*faults, startupTimeout=5)}) as made:
+        made.start()
+        asyncio.run(until(lambda: (tmp_path / "fake.log").exists()))
+        if "silent" not in faults:
+            settled(made)
         (pid,) = pids(tmp_path)
     assert not is_alive(pid)
+
+
+@pytest.mark.parametrize(
+    ("status", "given", "said"),
+    [
+        (401, {"type": "http"}, "needs login: run `agentcli mcp login web`"),
+        (401, {"type": "sse"}, "needs login: run `agentcli mcp login web`"),
+        (500, {"type": "http"}, "failed: "),
+    ],
+)
+def test_a_server_that_refuses_is_failed_or_needs_a_login(
+    tmp_path: Path, status: int, given: dict[str, str], said: str
+) -> None:
+    with refusing(status) as url, servers(tmp_path, {"web": {**given, "url": url}}) as made:
+        (state,) = settled(made)
+        assert str(state).startswith(said)
 
 
 def test_progress_of_a_call_is_told(tmp_path: Path) -> None:
