@@ -82,7 +82,9 @@ class Program(ProjectContext):
         self.reload()
         self.approve: Approve = nobody
         self.ask: AskUser = no_answer
-        self.servers = RunServers(self)
+        self.servers = RunServers(
+            self, lambda: self.given_env, lambda asked: self.ask(asked), lambda: self.workspace_policy.roots
+        )
         self.workspace_policy = WorkspacePolicy(self, lambda ask: self.approve(ask))
 
     @cached_property

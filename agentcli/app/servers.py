@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.app.server_login import authentication
@@ -16,7 +17,7 @@ from agentcli.integrations.mcp.config import Definitions, ServerDefinition, defi
 from agentcli.integrations.mcp.files import given_definitions, project_definitions, user_definitions
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
+    from agentcli.agent.ports import AskUser
     from agentcli.app.project import ProjectContext
     from agentcli.integrations.mcp.servers import McpServers
 
@@ -27,9 +28,16 @@ LOGS = "logs"
 class RunServers:
     """The servers of a run. Those of a project need the user's approval."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(
+        self,
+        project: ProjectContext,
+        env: Callable[[], Mapping[str, str]],
+        ask: AskUser,
+        roots: Callable[[], Sequence[Path]],
+    ) -> None:
+        """`env` gives the environment without stored keys, `roots` the folders of the workspace; `ask` puts servers' questions to the person."""
         self._added = Definitions()
-        self._program = program
+        self._project, self._env, self._ask, self._roots = project, env, ask, roots
         self._connected: McpServers | None = None
 
     def add(self, servers: Mapping[str, Mapping[str, Any]], source: str) -> None:
@@ -44,7 +52,7 @@ class RunServers:
 
     def may_start(self, server: ServerDefinition) -> bool:
         """True if a server may be started: a project's needs approval."""
-        return server.scope != "project" or self._program.approvals.allows(approvable(server))
+        return server.scope != "project" or self._project.approvals.allows(approvable(server))
 
     def connected(self, only: str = "") -> McpServers | None:
         """The servers that may be started, as things stand now, or one of them; None where none is configured. Starts nothing."""
@@ -56,25 +64,20 @@ class RunServers:
         if self._connected is None:
             from agentcli.integrations.mcp.servers import McpServers, Surroundings
 
-            program = self._program
-            self._connected = McpServers(
-                Surroundings(
-                    self.environment,
-                    program.cwd,
-                    lambda: program.workspace_policy.roots,
-                    None if program.options.no_session else program.dirs.state / LOGS,
-                    self._elicit,
-                    lambda server: authentication(program, server),
-                )
+            project = self._project
+            logs = None if project.options.no_session else project.dirs.state / LOGS
+            around = Surroundings(
+                self.environment, project.cwd, self._roots, logs, self._elicit, lambda one: authentication(project, one)
             )
+            self._connected = McpServers(around)
         self._connected.define(allowed, waiting)
         return self._connected
 
     def configured(self) -> Definitions:
         """All servers that are configured, whether they may be started or not. Raises ConfigError for a broken `--mcp-config`."""
-        found = self._bundled() + user_definitions(self._program.dirs.config)
-        if self._program.trusted:
-            found += project_definitions(self._program.cwd)
+        found = self._bundled() + user_definitions(self._project.dirs.config)
+        if self._project.trusted:
+            found += project_definitions(self._project.cwd)
         return found + self._given()
 
     @property
@@ -85,7 +88,7 @@ class RunServers:
     @property
     def environment(self) -> Mapping[str, str]:
         """The environment of the run, with PATH as it was at start: a person approved what is started, also from the workspace."""
-        env = self._program.given_env
+        env = self._env()
         return {**env, "PATH": search_path()} if env.get("PATH") == os.environ.get("PATH") else env
 
     def close(self) -> None:
@@ -95,9 +98,8 @@ class RunServers:
 
     def _sorted(self) -> tuple[Sequence[ServerDefinition], Sequence[ServerState]]:
         """The servers that may be started, and the states of those that may not. One that may not stands in no other's way."""
-        program = self._program
-        own = self._bundled() + user_definitions(program.dirs.config)
-        project = project_definitions(program.cwd) if program.trusted else Definitions()
+        own = self._bundled() + user_definitions(self._project.dirs.config)
+        project = project_definitions(self._project.cwd) if self._project.trusted else Definitions()
         approved = {name: server for name, server in project.servers.items() if self.may_start(server)}
         allowed = {**own.servers, **approved, **self._given().servers}
         refused = [server for name, server in project.servers.items() if name not in allowed]
@@ -106,14 +108,14 @@ class RunServers:
     def _bundled(self) -> Definitions:
         """The servers of plugins, which the user approved with them."""
         found = Definitions()
-        for plugin in self._program.plugins[0]:
+        for plugin in self._project.plugins[0]:
             found += plugin.servers
         return found
 
     def _given(self) -> Definitions:
         found = self._added
-        for text in self._program.options.mcp_config:
-            given = given_definitions(text, self._program.cwd)
+        for text in self._project.options.mcp_config:
+            given = given_definitions(text, self._project.cwd)
             if given.problems and not given.servers:
                 raise ConfigError(" ".join(given.problems))
             found += given
@@ -126,7 +128,7 @@ class RunServers:
         questions = [_question(asked, field) for field in asked.fields] or [
             Question(f"{asked.server}: {asked.message}", choices=(Choice("Yes"), Choice("No")))
         ]
-        answers = await self._program.ask(questions)
+        answers = await self._ask(questions)
         if not answers or (not asked.fields and answers[0] != "Yes"):
             return None
         given = zip(asked.fields, answers, strict=False)
@@ -136,10 +138,10 @@ class RunServers:
         from agentcli.integrations.browser import open_page
 
         text = f"{asked.server} wants to open {asked.url} in your browser. {asked.message}"
-        answers = await self._program.ask([Question(text, choices=(Choice("Open it"), Choice("No")))])
+        answers = await self._ask([Question(text, choices=(Choice("Open it"), Choice("No")))])
         if not answers or answers[0] != "Open it":
             return None
-        return {} if open_page(asked.url, self._program.env) else None
+        return {} if open_page(asked.url, self._project.env) else None
 
 
 def approvable(server: ServerDefinition) -> Definition:

@@ -24,7 +24,6 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.servers import (
     Content,
     Elicitation,
-    ElicitedField,
     Progress,
     ServerAnswer,
     ServerPrompt,
@@ -34,11 +33,11 @@ from agentcli.core.servers import (
 from agentcli.integrations.mcp.config import ServerDefinition
 from agentcli.integrations.mcp.logs import ServerLogs
 from agentcli.integrations.mcp.names import tool_name
+from agentcli.integrations.mcp.transport import watched
+from agentcli.integrations.mcp.values import answer_of, content_of, fields_of, progress_text, resource_of
 
 PAGES, TOOLS = 100, 500
 """Pages of a list, and tools of a server, that are read at most."""
-TEXT_CHARACTERS = 10_000_000
-"""Characters of one text of an answer that are kept."""
 CALL_SECONDS = 1_800.0
 """Seconds that a call may take in all, whatever progress it reports."""
 CHANGE_SECONDS = 0.5
@@ -115,24 +114,24 @@ class Connection:
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             heard[0] = loop.time()
-            show(_progress(progress, total, message))
+            show(progress_text(progress, total, message))
 
         calling = client.call_tool(tool, dict(arguments), CALL_SECONDS, report)
-        return _answer(await self._awaited(calling, lambda: heard[0] + self.server.timeout))
+        return answer_of(await self._awaited(calling, lambda: heard[0] + self.server.timeout))
 
     async def read(self, uri: str) -> ServerAnswer:
         """Read a resource. Raises like `call`."""
         began = asyncio.get_running_loop().time()
         reading = self._connected().read_resource(uri, cache_mode="bypass")
         result = await self._awaited(reading, lambda: began + self.server.timeout)
-        return ServerAnswer(tuple(map(_resource, result.contents)))
+        return ServerAnswer(tuple(map(resource_of, result.contents)))
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
         """The texts of a prompt. Raises like `call`."""
         began = asyncio.get_running_loop().time()
         getting = self._connected().get_prompt(name, dict(arguments))
         result = await self._awaited(getting, lambda: began + self.server.timeout)
-        return [_content(message.content) for message in result.messages]
+        return [content_of(message.content) for message in result.messages]
 
     async def roots_changed(self) -> None:
         """Tell the server that the folders of the workspace are others now; the stateless protocol has no such notice."""
@@ -246,7 +245,7 @@ class Connection:
         async with contextlib.AsyncExitStack() as stack:
             transport = await self._transport(stack)
             client = Client(
-                _watched(transport, self.closed),
+                watched(transport, self.closed),
                 read_timeout_seconds=self.server.timeout,
                 list_roots_callback=self._roots,
                 elicitation_callback=self._elicit,
@@ -298,7 +297,7 @@ class Connection:
     async def _elicit(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
         url = getattr(params, "url", "")
         schema = getattr(params, "requested_schema", None) or {}
-        answers = await self.host.elicit(Elicitation(self.server.name, params.message, _fields(schema), url))
+        answers = await self.host.elicit(Elicitation(self.server.name, params.message, fields_of(schema), url))
         if answers is None:
             return types.ElicitResult(action="decline")
         return types.ElicitResult(action="accept", content=None if url else dict(answers))
@@ -313,40 +312,6 @@ class Connection:
             self._changed.set()
 
 
-class _Watched:
-    """The reading end of a transport that tells when it has come to its end."""
-
-    def __init__(self, stream: Any, ended: asyncio.Event) -> None:
-        self._stream, self._ended = stream, ended
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    async def __aenter__(self) -> _Watched:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: Any) -> None:
-        self._ended.set()
-        await self._stream.__aexit__(*error)
-
-    def __aiter__(self) -> _Watched:
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self._stream.__anext__()
-        except BaseException:
-            self._ended.set()
-            raise
-
-
-@asynccontextmanager
-async def _watched(transport: AbstractAsyncContextManager[Any], ended: asyncio.Event) -> AsyncIterator[Any]:
-    async with transport as (reading, writing):
-        yield _Watched(reading, ended), writing
-
-
 async def _all(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[Any]:
     """All pages of a list."""
     found: list[Any] = []
@@ -358,75 +323,3 @@ async def _all(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[Any]
         if cursor is None or len(found) > TOOLS:
             break
     return found
-
-
-def _answer(result: types.CallToolResult) -> ServerAnswer:
-    return ServerAnswer(tuple(map(_content, result.content)), result.structured_content, bool(result.is_error))
-
-
-def _content(block: Any) -> Content:
-    match block:
-        case types.TextContent():
-            return Content("text", _cut(block.text))
-        case types.ImageContent():
-            return Content("image", data=block.data, mime=block.mime_type)
-        case types.AudioContent():
-            return Content("audio", data=block.data, mime=block.mime_type)
-        case types.ResourceLink():
-            return Content("link", uri=str(block.uri), name=block.name)
-        case types.EmbeddedResource():
-            return _resource(block.resource)
-        case _:
-            return Content("text", str(block))
-
-
-def _resource(found: Any) -> Content:
-    if isinstance(found, types.TextResourceContents):
-        return Content("text", _cut(found.text), uri=str(found.uri))
-    return Content("blob", data=found.blob, mime=found.mime_type or "", uri=str(found.uri))
-
-
-def _cut(text: str) -> str:
-    left = len(text) - TEXT_CHARACTERS
-    return text if left <= 0 else f"{text[:TEXT_CHARACTERS]}\n[{left:,} characters more were left out]"
-
-
-def _progress(done: float, total: float | None, message: str | None) -> str:
-    share = f"{done:g} of {total:g}" if total else f"{done:g}"
-    return f"{message or 'progress'} ({share})\n"
-
-
-def _fields(schema: Mapping[str, Any]) -> tuple[ElicitedField, ...]:
-    required = schema.get("required") or ()
-    found = []
-    for name, given in (schema.get("properties") or {}).items():
-        options = given.get("enum") or [
-            each.get("const") for each in given.get("oneOf") or () if isinstance(each, dict)
-        ]
-        found.append(
-            ElicitedField(
-                name,
-                str(given.get("type", "string")),
-                str(given.get("title", "")),
-                str(given.get("description", "")),
-                tuple(map(str, options)),
-                name in required,
-                given.get("default"),
-            )
-        )
-    return tuple(found)
-
-
-def reason(error: BaseException) -> str:
-    """The innermost cause of a failure, in a line: the SDK wraps it in groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    match error:
-        case FileNotFoundError():
-            return f"{error.filename or 'the command'} was not found"
-        case OSError() if error.strerror:
-            return error.strerror
-        case TimeoutError():
-            return "it did not answer in time"
-        case _:
-            return str(error) or type(error).__name__

@@ -132,7 +132,7 @@ class ServerLife:
             await self._connection.roots_changed()
 
     def _failure(self, error: Exception, connection: Connection) -> ToolError:
-        from agentcli.integrations.mcp.client import reason
+        from agentcli.integrations.mcp.values import reason
 
         name = self.server.name
         if isinstance(error, TimeoutError) or "timed out" in str(error).lower():
@@ -183,7 +183,8 @@ class ServerLife:
 
     async def _attempt(self, server: ServerDefinition, *, sse: bool) -> tuple[Connection, str]:
         """One attempt to connect within the deadline: the connection, and the reason why it failed."""
-        from agentcli.integrations.mcp.client import Connection, reason
+        from agentcli.integrations.mcp.client import Connection
+        from agentcli.integrations.mcp.values import reason
 
         self._connection = None
         self._log_start = self._host.logs.size(server.name)

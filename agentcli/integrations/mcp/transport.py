@@ -1,0 +1,43 @@
+"""A transport of the SDK that tells when the server has gone, also while nobody calls it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+
+@asynccontextmanager
+async def watched(transport: AbstractAsyncContextManager[Any], ended: asyncio.Event) -> AsyncIterator[Any]:
+    """The transport, which sets `ended` when the server has closed its end."""
+    async with transport as (reading, writing):
+        yield _Watched(reading, ended), writing
+
+
+class _Watched:
+    """The reading end of a transport that tells when it has come to its end."""
+
+    def __init__(self, stream: Any, ended: asyncio.Event) -> None:
+        self._stream, self._ended = stream, ended
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> _Watched:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        self._ended.set()
+        await self._stream.__aexit__(*error)
+
+    def __aiter__(self) -> _Watched:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            return await self._stream.__anext__()
+        except BaseException:
+            self._ended.set()
+            raise
