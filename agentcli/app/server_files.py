@@ -57,7 +57,7 @@ def _whole(text: str, file: Path) -> dict[str, Any]:
     try:
         whole = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{file} is no JSON, so it was left as it was: {error}") from error
+        raise ConfigError(f"{file} is not valid JSON, so it was left as it was: {error}") from error
     if not isinstance(whole, dict) or not isinstance(whole.get("mcpServers", {}), dict):
         raise ConfigError(f'{file} has no object "mcpServers", so it was left as it was.')
     return whole

@@ -114,7 +114,7 @@ class Driver:
             entry = known.get(task.id)
             if entry and entry["digest"] != task.digest and task.id not in self.plan.retry:
                 raise InputError(
-                    f"Task {task.id} has changed since this batch began. Give it another id, or --retry {task.id} to do it again."
+                    f"Task {task.id} has changed since this batch started. Give it another id, or use --retry {task.id} to do it again."
                 )
             if not entry or entry["digest"] != task.digest:
                 plain = self.plan.isolation in ("copy", "none")

@@ -197,5 +197,5 @@ def _merge_tree(repo: str, tip: str, commit: str) -> tuple[str, Sequence[str]]:
     done = trees.run_git(repo, "merge-tree", "--write-tree", "--name-only", "--no-messages", tip, commit)
     first, *files = done.stdout.strip().split("\n")
     if done.returncode not in (0, 1):
-        raise trees.GitError(f"git merge-tree failed; it needs git 2.38: {done.stderr.strip()[-300:]}")
+        raise trees.GitError(f"git merge-tree failed; git 2.38 or newer is needed: {done.stderr.strip()[-300:]}")
     return first, files if done.returncode else ()

@@ -110,7 +110,7 @@ def _object(line: str) -> Mapping[str, Any]:
 
 def _task(raw: Mapping[str, Any], folder: Path, defaults: Mapping[str, Any]) -> Task:
     if not _ID.fullmatch(raw.get("id", "")) or raw["id"] in (".", ".."):
-        raise InputError(f"{raw.get('id', '')!r} is no id: use 1 to 64 letters, digits and `._-`.")
+        raise InputError(f"{raw.get('id', '')!r} is not a valid id: use 1 to 64 letters, digits and `._-`.")
     given = {**{name: value for name, value in defaults.items() if value}, **raw}
     repo = Path(folder, Path(given.pop("repo", ".")).expanduser()).resolve()
     if "://" in str(raw.get("repo", "")) or not repo.is_dir():
@@ -121,7 +121,7 @@ def _task(raw: Mapping[str, Any], folder: Path, defaults: Mapping[str, Any]) -> 
     if task.attempts < 1:
         raise InputError("attempts is 1 or more.")
     if task.attempts > 1 and not task.check:
-        raise InputError("several attempts need a check that tells which of them is right.")
+        raise InputError("several attempts need a check that decides which of them is right.")
     return task
 
 

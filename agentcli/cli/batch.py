@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentcli.batch.plan import Plan
     from agentcli.batch.tasks import Task
 
-app = typer.Typer(help="Run many tasks, each in a worktree of its own.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Run many tasks, each in its own worktree.", no_args_is_help=True, rich_markup_mode=None)
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder of the batch")]
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="tasks, all by default")]
 
@@ -45,7 +45,7 @@ def run(
     only: Annotated[str, typer.Option(metavar="IDS", help="these tasks only, with commas")] = "",
     isolate: Annotated[str, typer.Option(metavar="HOW", help="worktree, clone, copy or none")] = "worktree",
     unboxed: Annotated[bool, typer.Option("--unboxed", help="run without the sandbox")] = False,
-    keep: Annotated[str, typer.Option(metavar="WHICH", help="trees to keep: failed, all or none")] = "failed",
+    keep: Annotated[str, typer.Option(metavar="WHICH", help="worktrees to keep: failed, all or none")] = "failed",
     retry: Annotated[list[str] | None, typer.Option(metavar="WHICH", help="failed, lost, limited or an id")] = None,
     dry: Annotated[bool, typer.Option("--dry-run", help="check everything, start nothing")] = False,
     form: Annotated[
@@ -60,9 +60,9 @@ def run(
     settings: Set = None,
     trust: Trust = False,
 ) -> int:
-    """Start a batch, or go on with it.
+    """Start or continue a batch.
 
-    Each task runs in a worktree of its own, in the sandbox; its result is a commit. Run the same command again to go on: what has its
+    Each task runs in its own worktree, in the sandbox; its result is a commit. Run the same command again to go on: what has its
     result is not done again, what was interrupted goes on in its session. `agentcli help batch` tells more.
     """
     return _begun(SimpleNamespace(**locals()))
@@ -73,7 +73,7 @@ def _begun(asked: Any) -> int:
     from agentcli.batch.tasks import chosen
 
     if asked.attempts > 1 and not asked.check:
-        raise UsageError("--attempts needs a --check that tells which attempt is right.")
+        raise UsageError("--attempts needs a --check that decides which attempt is right.")
     defaults = {name: getattr(asked, name) for name in _DEFAULTS}
     found, folder = _tasks(asked.tasks, asked.out, asked.each, asked.prompt, defaults)
     found = chosen(found, filter(None, asked.only.split(",")))
@@ -227,7 +227,7 @@ def show(out: Out, id: Annotated[str, typer.Argument(metavar="ID", help="a task"
 
 @app.command("stop")
 def stop(out: Out, ids: Ids = None) -> None:
-    """Stop a batch that runs, or some of its tasks; `run` goes on with it."""
+    """Stop a batch that runs, or some of its tasks; `run` continues it."""
     from agentcli.batch.driver import STOP
     from agentcli.batch.results import load
 
@@ -246,7 +246,7 @@ def merge(
 ) -> int:
     """Merge the results of passed tasks into a branch; nothing is checked out.
 
-    What conflicts is left out and named with its files; exit code 1 then.
+    Conflicting results are left out and listed with their files; the exit code is 1 then.
     """
     from agentcli.batch.results import load
     from agentcli.batch.results import merge as merged_into

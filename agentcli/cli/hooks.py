@@ -124,7 +124,7 @@ def _object(text: str, option: str) -> dict[str, Any]:
     try:
         value = json_module.loads(text)
     except ValueError as error:
-        raise UsageError(f"{option} is no JSON: {error}.") from error
+        raise UsageError(f"{option} is not valid JSON: {error}.") from error
     if not isinstance(value, dict):
         raise UsageError(f"{option} is not a JSON object.")
     return value

@@ -84,7 +84,9 @@ def get_server(name: Name, cwd: Cwd = "") -> None:
 @app.command("add")
 def add(
     name: Name,
-    target: Annotated[list[str], typer.Argument(metavar="URL | -- COMMAND…", help="its address, or what starts it")],
+    target: Annotated[
+        list[str], typer.Argument(metavar="URL | -- COMMAND…", help="its URL, or the command that starts it")
+    ],
     scope: InScope = Scope.user,
     transport: Annotated[Transport | None, typer.Option("-t", "--transport", help="http, unless it speaks SSE")] = None,
     env: Annotated[
@@ -104,7 +106,7 @@ def add(
     if is_url and (rest or env or transport is Transport.stdio):
         raise UsageError("A server with a URL takes no arguments and no variables; give it headers with -H.")
     if not is_url and (header or transport in (Transport.http, Transport.sse)):
-        raise UsageError(f"{first!r} is no URL. A command takes variables with -e, and no headers.")
+        raise UsageError(f"{first!r} is not a URL. A command takes variables with -e, and no headers.")
     if is_url:
         given: dict[str, Any] = {"type": (transport or Transport.http).value, "url": first}
         given |= {"headers": _pairs(header, ":")} if header else {}
@@ -124,7 +126,7 @@ def add_json(
     try:
         given = codec.loads(text)
     except ValueError as error:
-        raise InputError(f"The definition is no JSON: {error}.") from error
+        raise InputError(f"The definition is not valid JSON: {error}.") from error
     _add(name, given, scope.value, cwd)
 
 
@@ -196,7 +198,7 @@ def log_out_of(name: Name, cwd: Cwd = "") -> None:
     program = _program(cwd, trust=True)
     server = _chosen(program, name)
     if server.kind == "stdio" or not log_out(program, server):
-        raise InputError(f"There is no login of server {name}.")
+        raise InputError(f"No login is stored for server {name}.")
     say(f"Forgot the login of {name}.")
 
 

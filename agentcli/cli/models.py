@@ -88,7 +88,7 @@ def _list_local(program: Program, json: bool) -> None:
         say(f"\nUse one: agentcli -m {rows[0][0]}")
     for server in servers:
         if server.answers and not server.models:
-            say(f"{server.title} answers at {server.url}, but lists no models.")
+            say(f"{server.title} answers at {server.url} but lists no models.")
     for server in servers:
         if not server.answers:
             say(f"{server.title} is not running at {server.url}. Start it: {server.start}")

@@ -27,7 +27,7 @@ def add(
     link: Annotated[bool, typer.Option("--link", help="use the folder where it lies instead of a copy")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
 ) -> int:
-    """Add a plugin, or a newer state of one.
+    """Add or update a plugin.
 
     It lists what the plugin would start and allow, and asks. Both layouts are known: Claude Code's and Gemini CLI's.
     """

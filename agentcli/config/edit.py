@@ -20,7 +20,7 @@ def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:
             table = table.setdefault(name, _table())
             if not isinstance(table, Mapping):
                 raise ConfigError(
-                    f"{name} in {path} is no table, so {last} cannot be set in it. Edit the file by hand."
+                    f"{name} in {path} is not a table, so {last} cannot be set in it. Edit the file by hand."
                 )
         table[last] = list(value) if isinstance(value, tuple) else value
 

@@ -79,9 +79,7 @@ class Store:
         `session_id` is an id that was made elsewhere. Raises InputError for one that is none, or that a session has already.
         """
         if session_id and any(self._fitting(checked_id(session_id), None, whole=True)):
-            raise InputError(
-                f"There is a session {session_id} already. `agentcli resume {session_id}` goes on with it."
-            )
+            raise InputError(f"There is a session {session_id} already. `agentcli resume {session_id}` continues it.")
         here = str(Path(os.path.realpath(directory)))
         info = SessionInfo(
             session_id or new_id(), project_id(directory), here, parent, version=version, time=Times(created=stamp())
@@ -248,7 +246,7 @@ class Store:
         self.trash.put(info.project_id, info.id)
 
     def move(self, info: SessionInfo, directory: Path) -> SessionInfo:
-        """Make a session one of another folder: its project's sessions list it there, and `-c` goes on with it.
+        """Make a session one of another folder: its project's sessions list it there, and `-c` continues it.
 
         It keeps the subfolder that it was led in, where `directory` has one of that name. Raises SessionBusy when it is open,
         StoreError when the disk refuses.

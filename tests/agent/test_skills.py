@@ -94,7 +94,7 @@ def test_a_wrong_name_gets_the_near_ones_and_a_hidden_skill_is_for_people_only(t
     work = project(tmp_path, skills__pdf=skill(), skills__mine=skill("disable-model-invocation: true\n"))
     session = in_project(work, once(call("skill", "s1", name="pfd"), call("skill", "s2", name="mine")))
     say_to(session, "go")
-    assert results(session)[0].output == "There is no skill 'pfd'. Did you mean pdf? There are: pdf."
+    assert results(session)[0].output == "There is no skill 'pfd'. Did you mean pdf? Available: pdf."
     assert results(session)[1].status == "error"
     assert session.extensions.is_entry("/mine now")
 

@@ -310,7 +310,7 @@ def test_an_agent_of_a_file_has_its_text_as_system_prompt_and_its_tools_alone(tm
 def test_an_agent_without_a_tool_that_exists_is_answered_with_its_tools(tmp_path: Path) -> None:
     session, asked = reviewing(tmp_path, "tools: NotebookRead, LSP\n", [say("Fine.")])
     say_to(session, "go")
-    assert results(session)[0].output == "Agent rev lists no tool that exists here: NotebookRead, LSP."
+    assert results(session)[0].output == "Agent rev lists only unknown tools: NotebookRead, LSP."
     assert not asked
 
 
@@ -319,7 +319,7 @@ def test_a_wrong_kind_is_answered_with_the_near_ones(tmp_path: Path) -> None:
     session, _ = reviewing(tmp_path, "", [say("Fine.")], wrong)
     say_to(session, "go")
     assert results(session)[0].output == (
-        "There is no kind of agent 'revv'. Did you mean rev? There are: rev, general, explore."
+        "There is no kind of agent 'revv'. Did you mean rev? Use one of: rev, general, explore."
     )
 
 

@@ -119,7 +119,7 @@ def _claude() -> Iterator[End]:
     yield no_answer("stop_sequence without content", [*begun, *tail("stop_sequence")])
     yield no_answer("tool_use without content", [*begun, *tail()])
     yield no_answer("tool_use without a tool", [*begun, *said, *tail()], "I write.")
-    yield no_answer("tool_use, an input that is no JSON", [*begun, *said, *cut, *tail()], "I write.")
+    yield no_answer("tool_use, an input that is not valid JSON", [*begun, *said, *cut, *tail()], "I write.")
     yield no_answer("tool_use, a call without its end", [*begun, *said, *asks(ended=False), *tail()], "I write.")
     for stop in ("max_tokens", "model_context_window_exceeded"):
         yield lost(f"{stop} behind words", [*begun, *said, *tail(stop)], 4, "I write.")

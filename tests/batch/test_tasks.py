@@ -24,9 +24,9 @@ def test_tasks_have_what_their_line_says_and_defaults_for_the_rest(tmp_path: Pat
     ("line", "words"),
     [
         ('{"id": "a", "promt": "x"}', "Line 2: unknown key 'promt'. Did you mean prompt"),
-        ('{"id": "a/b", "prompt": "x"}', "'a/b' is no id"),
-        ('{"id": "..", "prompt": "x"}', "'..' is no id"),
-        ('{"prompt": "x"}', "is no id"),
+        ('{"id": "a/b", "prompt": "x"}', "'a/b' is not a valid id"),
+        ('{"id": "..", "prompt": "x"}', "'..' is not a valid id"),
+        ('{"prompt": "x"}', "is not a valid id"),
         ('{"id": "a"}', "it has no prompt"),
         ('{"id": "a", "prompt": "x", "attempts": true}', "attempts cannot be true"),
         ('{"id": "a", "prompt": "x", "max_cost": "1"}', 'max_cost cannot be "1"'),

@@ -59,7 +59,7 @@ def test_what_makes_no_sense_is_not_added(project: Path, tmp_path: Path) -> None
         invoke(["mcp", "add-json", "x", "{}"])
     with pytest.raises(UsageError, match="KEY=VALUE"):
         invoke(["mcp", "add", "x", "-e", "novalue", "--", "y"])
-    with pytest.raises(UsageError, match="no URL"):
+    with pytest.raises(UsageError, match="not a URL"):
         invoke(["mcp", "add", "x", "-H", "A: b", "--", "y"])
     with pytest.raises(InputError, match="1 to 40 letters"):
         invoke(["mcp", "add", "a b", "--", "y"])

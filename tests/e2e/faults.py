@@ -68,7 +68,7 @@ def everywhere() -> Iterator[Fault]:
     yield from transient("no gzip at all", Bytes(b"data: {}\n\n", encoding="gzip"))
     yield from transient("comments only", Bytes(b": keep-alive\n\n" * 20))
     yield from transient("bytes that are no UTF-8", Bytes(b"data: \xff\xfe\xfd\n\n"))
-    yield from transient("a line that is no JSON", Bytes(b"data: <!doctype html>\n\n"))
+    yield from transient("a line that is not valid JSON", Bytes(b"data: <!doctype html>\n\n"))
     yield from transient("JSON that is no object", Bytes(b"data: [1, 2]\n\ndata: 7\n\ndata: null\n\n"))
     yield from transient("an endless nest of JSON", Bytes(b"data: " + b'{"a":' * 200_000 + b"\n\n"))
     for status in (301, 302, 303, 307, 308):

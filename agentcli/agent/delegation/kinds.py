@@ -26,7 +26,7 @@ def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
     kind = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
     if kind is None:
         near = did_you_mean(near_names(name, known))
-        raise ToolError(f"There is no kind of agent {name!r}.{near} There are: {', '.join(known)}.")
+        raise ToolError(f"There is no kind of agent {name!r}.{near} Use one of: {', '.join(known)}.")
     return kind
 
 
@@ -44,7 +44,7 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
         servers = reaches_servers(kind)
         chosen = [tool for tool in offered if _listed(tool.name, kind.tools) or (tool.traits.gate and servers)]
         if not chosen:
-            raise ToolError(f"Agent {kind.name} lists no tool that exists here: {', '.join(kind.tools)}.")
+            raise ToolError(f"Agent {kind.name} lists only unknown tools: {', '.join(kind.tools)}.")
     chosen = [tool for tool in chosen if not _listed(tool.name, kind.denied)]
     return [tool for tool in chosen if _only_looks(tool)] if kind.only_looks or planning else chosen
 

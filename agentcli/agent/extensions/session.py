@@ -96,7 +96,7 @@ class SessionExtensions:
         skill = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
         if skill is None:
             near = did_you_mean(near_names(name, known))
-            raise ToolError(f"There is no skill {name!r}.{near} There are: {', '.join(known) or 'none'}.")
+            raise ToolError(f"There is no skill {name!r}.{near} Available: {', '.join(known) or 'none'}.")
         async with self._asking:
             text = await self._body(skill, given, call_id)
         if skill.forks:

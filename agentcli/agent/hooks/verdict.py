@@ -111,7 +111,7 @@ def _strongest(answers: Sequence[Answer]) -> Answer:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def _joined(texts: Sequence[str]) -> str:

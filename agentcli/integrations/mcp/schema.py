@@ -42,7 +42,7 @@ def _object(root: dict[str, Any]) -> dict[str, Any]:
         groups = " or ".join(", ".join(map(str, names)) for names in wanted)
         root["description"] = f"{root.get('description', '')} Required: {groups}.".strip()
     if root.get("type", "object") != "object":
-        raise ValueError("the root is no object")
+        raise ValueError("the root is not an object")
     return {**root, "type": "object", "properties": root.get("properties", {})}
 
 

@@ -240,4 +240,4 @@ def _call(block: Json, text: str) -> ToolCall | None:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")

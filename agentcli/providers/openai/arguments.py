@@ -7,7 +7,7 @@ from typing import Any
 
 
 def parsed(text: str) -> Any:
-    """The value of a whole text, read strictly; an empty text is an empty object, and what is no JSON is None."""
+    """The value of a whole text, read strictly; an empty text is an empty object, and what is not valid JSON is None."""
     if not text.strip():
         return {}
     try:
@@ -17,4 +17,4 @@ def parsed(text: str) -> Any:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")

@@ -58,8 +58,8 @@ async def diff_(context: CommandContext, what: str) -> None:
 async def review(context: CommandContext, what: str) -> None:
     """Review changes: /review [BRANCH|COMMIT] [WISHES]
 
-    Without a branch or commit you choose: what is not committed, this branch against another, or a commit. The findings come as a
-    list, the gravest first, each with its file and line. Nothing is changed.
+    Without a branch or commit, choose from a list: uncommitted changes, this branch against another, or a commit. Findings are listed by
+    severity, each with its file and line. Nothing is changed.
     """
     found, wishes = await _to_review(context, what)
     if found is None:

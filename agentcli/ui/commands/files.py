@@ -22,7 +22,7 @@ _FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html
 async def undo(context: CommandContext, _: str) -> None:
     """Undo the newest edits of one reply, or the newest command: /undo
 
-    Links and folders as well, and small files that git ignores. Not put back, and told: files over `checkpoints.file_bytes`
+    Includes links, folders and small files that git ignores. Not restored, but reported: files over `checkpoints.file_bytes`
     (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,
     .venv), what a background command changes later. Never: caches, the repository's own .git, anything outside the workspace.
     """
