@@ -251,7 +251,7 @@ def test_a_providers_setting_by_another_programs_name_leads_to_ours(tmp_path: Pa
 def test_a_setting_is_not_written_into_what_is_no_table(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[[hooks]]\nevent = "PreCompress"\ncommand = "save"\n')
-    with pytest.raises(ConfigError, match=r"hooks in .*config\.toml is no table"):
+    with pytest.raises(ConfigError, match=r"hooks in .*config\.toml is not a table"):
         set_key(file, "hooks.pre_compress", "copy")
     assert "pre_compress" not in file.read_text()
 
