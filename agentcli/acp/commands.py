@@ -30,7 +30,7 @@ class Command:
 
 async def _compress(session: AgentSession, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     why = ""
-    async for event in session.compress(focus, interrupt):
+    async for event in session.compactor.compact(interrupt, "manual", focus=focus):
         yield event
         why = event.why if isinstance(event, CompactionEnded) else why
     yield TurnEnded("interrupted" if interrupt.is_set() else "done", why)
@@ -72,11 +72,15 @@ def _context(session: AgentSession) -> Sequence[str]:
 
 _IN_ORDER = (
     Command("compress", "Replace the older part of the conversation by a summary", _compress, "what it must keep"),
-    Command("uncompress", "Take back the newest compaction", _at_once(AgentSession.uncompress)),
+    Command("uncompress", "Take back the newest compaction", _at_once(lambda session: session.compactor.undo())),
     Command("context", "Show the contents of the context window", _report(_context)),
     Command("cost", "Show the cost of this session", _report(lambda session: session.report.costs())),
-    Command("undo", "Put files back as they were before the newest change", _at_once(AgentSession.undo)),
-    Command("redo", "Take back the newest undo", _at_once(AgentSession.redo)),
+    Command(
+        "undo",
+        "Put files back as they were before the newest change",
+        _at_once(lambda session: session.undo_stack.undo()),
+    ),
+    Command("redo", "Take back the newest undo", _at_once(lambda session: session.undo_stack.redo())),
 )
 COMMANDS: Mapping[str, Command] = MappingProxyType({command.name: command for command in _IN_ORDER})
 

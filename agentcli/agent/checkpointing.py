@@ -10,12 +10,16 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Noticed, Recorded, Warned
-from agentcli.core.record import Body, Checkpoint
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message
+from agentcli.core.record import Body, Checkpoint, Undo
 from agentcli.core.resolve import spelled
 from agentcli.core.tool import RunTool, Tool, ToolContext, ToolOutput
 from agentcli.sessions.checkpoints.changes import Changes, listed
 from agentcli.sessions.checkpoints.checkpoints import Restored
+from agentcli.sessions.checkpoints.undo import rewind_to_redo
 
 Makes = Callable[[Callable[[Body], object]], Changes]
 """Makes the changes of one session, given where their checkpoint records go."""
@@ -133,6 +137,47 @@ class Checkpointer:
     def _append(self) -> list[Recorded]:
         bodies, self._waiting[:] = list(self._waiting), []
         return [self._record(body) for body in bodies]
+
+
+class UndoStack:
+    """Undo and redo of one session: of its file changes, and of rewinds of its conversation."""
+
+    def __init__(
+        self, journal: Journal, record: Callable[[Body], Recorded], checkpointer: Checkpointer | None = None
+    ) -> None:
+        self._journal = journal
+        self._record = record
+        self._checkpointer = checkpointer
+
+    def undo(self) -> Sequence[Event]:
+        """Put the files back as they were before the newest change. Raises InputError when there is none."""
+        return self._need_checkpointer().undo()
+
+    def redo(self) -> Sequence[Event]:
+        """Take back what came last, an undo of files or a rewind. Raises InputError when there is neither."""
+        rewind = rewind_to_redo(self._journal.records(newest_first=True))
+        files = self._checkpointer.redoes if self._checkpointer else 0
+        if rewind > files:
+            more = " /redo once more brings the files back, too." if files else ""
+            notice = Noticed(f"The conversation is as it was before the rewind.{more}")
+            return [self._record(Undo(rewind, "undo")), notice]
+        return self._need_checkpointer().redo()
+
+    def rewind(self, seq: int) -> Sequence[Event]:
+        """Back to just before the prompt with this seq. The conversation only; files stay as they are."""
+        record = self._journal.record(seq)
+        if record is None or not isinstance(record.body, Message) or not record.body.is_prompt:
+            raise InputError(f"There is no prompt {seq} to rewind to.")
+        return [self._record(Undo(seq - 1, "rewind"))]
+
+    def rewind_files(self, seq: int) -> Sequence[Event]:
+        """Put files back as they were before the prompt with this seq. Raises InputError when none was changed since."""
+        return self._need_checkpointer().rewind(seq)
+
+    def _need_checkpointer(self) -> Checkpointer:
+        if self._checkpointer is None:
+            raise InputError("This session has no file checkpoints.")
+        return self._checkpointer
 
 
 def _missing_folders(file: Path) -> Sequence[Path]:

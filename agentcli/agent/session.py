@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from agentcli.agent import loop
-from agentcli.agent.checkpointing import Checkpointer
+from agentcli.agent.checkpointing import UndoStack
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.delegation.subagents import Subagents
 from agentcli.agent.extensions.session import SessionExtensions
@@ -26,23 +26,20 @@ from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.errors import InputError
-from agentcli.core.event import Event, Noticed, TurnEnded, Warned
+from agentcli.core.event import Event, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec, ToolSchema
-from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Undo, Unpin
+from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Unpin
 from agentcli.core.servers import Servers, ServerState
 from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import for_model, for_person
-from agentcli.sessions.checkpoints.undo import rewind_to_redo
 from agentcli.sessions.info import name_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from agentcli.context.compaction.handover import Handover
 
 
 class AgentSession:
@@ -87,7 +84,9 @@ class AgentSession:
         )
         self.jobs = self._runner.jobs
         self.hooks = self._runner.hooks
+        self.undo_stack = UndoStack(journal, self._runner.record, self._runner.checkpointer)
         self.conversation: Conversation = self._conversation(model, mode)
+        self.compactor = self.conversation.compactor
         if setup.depth or not setup.attended:
             self.conversation.background = self._subagents.wait_for_background
         self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, opened_at)
@@ -178,55 +177,6 @@ class AgentSession:
         """Add to the running turn at its next safe point."""
         self.conversation.steer(self.conversation.builder.fitting(prompt))
 
-    async def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """Compact now. Ends with a CompactionEnded."""
-        async for event in self.conversation.compactor.compact(interrupt, "manual", focus=focus):
-            yield event
-
-    def preview(self, focus: str) -> Sequence[str]:
-        """Lines that say what `compress` would do now, calling no model."""
-        return self.conversation.compactor.preview()
-
-    async def hand_over(self, following: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """Write the hand-over to a new session, which `handover` holds then. Ends with a CompactionEnded.
-
-        Raises InputError where nothing was said yet.
-        """
-        if not self.history.turn:
-            raise InputError("Nothing to hand over: this session has no messages yet.")
-        async for event in self.conversation.compactor.hand_over(interrupt, following):
-            yield event
-
-    @property
-    def handover(self) -> Handover | None:
-        """The beginning of a new session that goes on from this one, once it was asked for."""
-        return self.conversation.compactor.handover
-
-    @property
-    def passing_rules(self) -> Sequence[str]:
-        """The user's rules that hold in this session alone: no instruction file states them."""
-        made, known = self.handover, "\n".join(self.history.system)
-        rules = made.beginning.ledger.get("rules", ()) if made else ()
-        return [str(rule["text"]) for rule in rules if str(rule["text"]) not in known]
-
-    def uncompress(self) -> Sequence[Event]:
-        """Take back the newest compaction. Raises InputError when there is none."""
-        newest = self.history.compaction
-        if newest is None:
-            raise InputError("Nothing to undo: this session has not been compacted.")
-        if newest.seq == 1:
-            raise InputError("Nothing to undo: this session began with a handoff. /resume opens the session before it.")
-        return [self._runner.record(Undo(newest.seq, "compaction"))]
-
-    def prune(self, undo: bool = False) -> Sequence[Event]:
-        """Clear old outputs now; or take back the newest prune. Raises InputError when there is nothing to do."""
-        if not undo:
-            return self.conversation.compactor.prune()
-        newest = next(reversed(self.history.prunes), None)
-        if newest is None:
-            raise InputError("Nothing to undo: no output has been cleared since the last compaction.")
-        return [self._runner.record(Undo(newest.seq, "prune"))]
-
     def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
         """Pin the message with this seq, by default the newest prompt. Raises InputError for one that does not exist."""
         if seq is None:
@@ -238,36 +188,6 @@ class AgentSession:
         if record is None or not isinstance(record.body, Message | ToolResult):
             raise InputError(f"There is no message {seq}. /context all lists them with their numbers.")
         return [self._runner.record(Unpin(seq) if unpin else Pin(seq))]
-
-    def rewind(self, seq: int) -> Sequence[Event]:
-        """Back to just before the prompt with this seq. The conversation only; files stay as they are."""
-        record = self.journal.record(seq)
-        if record is None or not isinstance(record.body, Message) or not record.body.is_prompt:
-            raise InputError(f"There is no prompt {seq} to rewind to.")
-        return [self._runner.record(Undo(seq - 1, "rewind"))]
-
-    def undo(self) -> Sequence[Event]:
-        """Put the files back as they were before the newest change. Raises InputError when there is none."""
-        return self._need_checkpointer().undo()
-
-    def redo(self) -> Sequence[Event]:
-        """Take back what came last, an undo of files or a rewind. Raises InputError when there is neither."""
-        rewind = rewind_to_redo(self.journal.records(newest_first=True))
-        files = self._runner.checkpointer.redoes if self._runner.checkpointer else 0
-        if rewind > files:
-            more = " /redo once more brings the files back, too." if files else ""
-            notice = Noticed(f"The conversation is as it was before the rewind.{more}")
-            return [self._runner.record(Undo(rewind, "undo")), notice]
-        return self._need_checkpointer().redo()
-
-    def rewind_files(self, seq: int) -> Sequence[Event]:
-        """Put files back as they were before the prompt with this seq. Raises InputError when none was changed since."""
-        return self._need_checkpointer().rewind(seq)
-
-    def _need_checkpointer(self) -> Checkpointer:
-        if self._runner.checkpointer is None:
-            raise InputError("This session has no file checkpoints.")
-        return self._runner.checkpointer
 
     async def _leave_plan(self, plan: str) -> bool:
         """The person approved the plan: go on in the mode that was chosen with it. False outside of plan mode."""

@@ -27,7 +27,7 @@ class PrintCommand:
     async def events(self, session: AgentSession, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Carry it out. Ends with a TurnEnded; raises InputError where there is nothing to do."""
         if self.name == "compress":
-            async for event in session.compress(self.argument, interrupt):
+            async for event in session.compactor.compact(interrupt, "manual", focus=self.argument):
                 yield event
             yield TurnEnded("done")
             return
@@ -39,11 +39,11 @@ class PrintCommand:
 
 _ACTS: Mapping[tuple[str, str], Act] = MappingProxyType(
     {
-        ("uncompress", ""): AgentSession.uncompress,
-        ("prune", ""): AgentSession.prune,
-        ("prune", "undo"): lambda session: session.prune(undo=True),
-        ("undo", ""): AgentSession.undo,
-        ("redo", ""): AgentSession.redo,
+        ("uncompress", ""): lambda session: session.compactor.undo(),
+        ("prune", ""): lambda session: session.compactor.prune(),
+        ("prune", "undo"): lambda session: session.compactor.undo_prune(),
+        ("undo", ""): lambda session: session.undo_stack.undo(),
+        ("redo", ""): lambda session: session.undo_stack.redo(),
     }
 )
 _NAMES = ("compress", *dict.fromkeys(name for name, _ in _ACTS))

@@ -80,12 +80,14 @@ async def _handed_over(
     program: Program, session: AgentSession, following: str, interrupt: asyncio.Event, front: Headless
 ) -> AgentSession:
     """A new session that goes on from this one; this one, where the hand-over was interrupted."""
-    async for event in session.hand_over(following, interrupt):
+    async for event in session.compactor.hand_over(interrupt, following):
         front.show(event)
-    if session.handover is None:
+    if session.compactor.handover is None:
         return session
-    fresh = program.hand_over(session, session.handover)
-    front.show(Noticed(f"Session {fresh.journal.id} goes on from {session.journal.id}:\n{session.handover.text}"))
+    fresh = program.hand_over(session, session.compactor.handover)
+    front.show(
+        Noticed(f"Session {fresh.journal.id} goes on from {session.journal.id}:\n{session.compactor.handover.text}")
+    )
     front.session_id = fresh.journal.id
     session.close()
     return fresh

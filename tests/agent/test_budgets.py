@@ -107,7 +107,11 @@ def test_a_rewind_fills_no_budget_again(tmp_path: Path) -> None:
     say_to(session, "go")
     [prompt] = [entry.seq for entry in session.history.entries if entry.body.text == "go"]  # type: ignore[union-attr]
     before = session.report.budgets()
-    for take_back in (lambda: session.rewind(prompt), session.redo, lambda: session.rewind(prompt)):
+    for take_back in (
+        lambda: session.undo_stack.rewind(prompt),
+        session.undo_stack.redo,
+        lambda: session.undo_stack.rewind(prompt),
+    ):
         take_back()
         assert session.report.budgets()[0][1] == before[0][1]
     assert isinstance(ended(say_to(session, "once more")).error, LimitReached)
@@ -152,7 +156,7 @@ def test_a_budget_that_is_used_up_pays_for_no_summary(tmp_path: Path) -> None:
             summariser=summariser,
         )
         say_to(session, *("And more?" for _ in range(6)))
-        events = asyncio.run(drained(session.compress("", asyncio.Event())))
+        events = asyncio.run(drained(session.compactor.compact(asyncio.Event(), "manual")))
         assert session.history.compaction is not None
         assert bool(summariser.requests) == (tokens == 0)
         why = str(getattr(events[-1], "why", ""))

@@ -48,7 +48,7 @@ def test_what_git_ignores_goes_back_where_it_is_small_and_the_rest_is_told(tmp_p
         (work / name).write_text(text)
     (work / "ln").symlink_to("src")
     warned = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
-    told = [event.message for event in session.undo() if isinstance(event, Noticed)]
+    told = [event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)]
     named = [set(line.partition(": ")[2].removesuffix(".").split(", ")) for line in told[:2]]
     assert named == [{".env", "build/old.o", "ln", "src/a.py"}, {"build/out.o", "src/kept"}]
     assert {name: (work / name).read_text() for name in files} == files
@@ -68,7 +68,7 @@ def test_an_ignored_folder_with_too_many_files_is_told_when_something_comes_or_g
     [warned] = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
     why = "big (is ignored by git and holds too many files)"
     assert warned == f"/undo and /rewind will not put back what changed here: {why}."
-    assert [event.message for event in session.undo() if isinstance(event, Noticed)] == [
+    assert [event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)] == [
         "Deleted, since this session created it: a.py.",
         f"Not put back: {why}.",
     ]
@@ -86,15 +86,15 @@ def test_an_edit_and_a_command_are_undone_and_redone(tmp_path: Path) -> None:
     (work / "mine.txt").write_text("the user's\n")
     say_to(session, "go")
     assert (work / "b.txt").exists()
-    session.undo()
+    session.undo_stack.undo()
     assert (work / "a.txt").read_text() == "one\n"
     assert not (work / "b.txt").exists()
     assert (work / "mine.txt").read_text() == "the user's\n"
-    session.undo()
+    session.undo_stack.undo()
     assert not (work / "a.txt").exists()
     with pytest.raises(InputError):
-        session.undo()
-    session.redo()
+        session.undo_stack.undo()
+    session.undo_stack.redo()
     assert (work / "a.txt").read_text() == "one\n"
 
 
@@ -117,7 +117,7 @@ def test_files_go_back_to_what_they_were_before_a_prompt(tmp_path: Path) -> None
     )
     say_to(session, "first", "second")
     prompts = [e.seq for e in session.history.entries if isinstance(e.body, Message) and e.body.role == "user"]
-    session.rewind_files(prompts[-1])
+    session.undo_stack.rewind_files(prompts[-1])
     assert (work / "a.txt").read_text() == "one\n"
 
 
@@ -130,24 +130,24 @@ def test_a_rewound_conversation_comes_back_with_redo(tmp_path: Path) -> None:
     say_to(session, "first", "second")
     whole = said(session)
     second, first = (entry.seq for entry in (session.history.entries[2], session.history.entries[0]))
-    session.rewind(second)
-    session.rewind(first)
+    session.undo_stack.rewind(second)
+    session.undo_stack.rewind(first)
     assert said(session) == []
-    session.redo()
+    session.undo_stack.redo()
     assert said(session) == whole[:2]
-    session.redo()
+    session.undo_stack.redo()
     assert said(session) == whole
     with pytest.raises(InputError):
-        session.redo()
+        session.undo_stack.redo()
 
 
 def test_a_rewind_after_which_something_was_said_stays(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("First."), say("Second.")])
     say_to(session, "first")
-    session.rewind(session.history.entries[0].seq)
+    session.undo_stack.rewind(session.history.entries[0].seq)
     say_to(session, "other")
     with pytest.raises(InputError):
-        session.redo()
+        session.undo_stack.redo()
     assert "first" not in " ".join(said(session))
 
 
@@ -156,20 +156,20 @@ def test_redo_takes_back_what_came_last_first(tmp_path: Path) -> None:
     say_to(session, "go")
     whole = said(session)
     prompt = session.history.entries[0].seq
-    session.rewind_files(prompt)
-    session.rewind(prompt)
+    session.undo_stack.rewind_files(prompt)
+    session.undo_stack.rewind(prompt)
     assert not (work / "a.txt").exists()
-    session.redo()
+    session.undo_stack.redo()
     assert said(session) == whole
     assert not (work / "a.txt").exists()
-    session.redo()
+    session.undo_stack.redo()
     assert (work / "a.txt").read_text() == "one\n"
-    session.rewind(prompt)
-    session.undo()
-    session.redo()
+    session.undo_stack.rewind(prompt)
+    session.undo_stack.undo()
+    session.undo_stack.redo()
     assert (work / "a.txt").exists()
     assert said(session) == []
-    session.redo()
+    session.undo_stack.redo()
     assert said(session) == whole
 
 
@@ -177,8 +177,8 @@ def test_a_rewind_that_was_taken_back_is_so_after_resuming(tmp_path: Path) -> No
     _, session = desk_on_disk(tmp_path, [say("First."), say("Second.")])
     say_to(session, "first", "second")
     whole, info = said(session), session.journal.info
-    session.rewind(session.history.entries[0].seq)
-    session.redo()
+    session.undo_stack.rewind(session.history.entries[0].seq)
+    session.undo_stack.redo()
     session.close()
     resumed = Store(tmp_path / "sessions").open(info.project_id, info.id)
     assert [entry.body.text for entry in resumed.history.entries] == whole
@@ -200,7 +200,7 @@ def test_what_cannot_be_taken_back_is_said_when_it_is_changed_and_when_files_go_
     [prompt] = [
         entry.seq for entry in session.history.entries if isinstance(entry.body, Message) and entry.body.turn == 1
     ][:1]
-    said = [event.message for event in session.rewind_files(prompt) if isinstance(event, Noticed)]
+    said = [event.message for event in session.undo_stack.rewind_files(prompt) if isinstance(event, Noticed)]
     assert not (work / "a.txt").exists()
     assert any("Not put back" in line and "big.bin" in line for line in said)
 
@@ -230,14 +230,14 @@ def test_the_edits_of_one_reply_are_undone_together_and_made_again_together(tmp_
     say_to(session, "go")
     names = ["a.txt", "b.txt", "c.txt"]
     assert sorted(path.name for path in work.iterdir()) == names
-    session.undo()
+    session.undo_stack.undo()
     assert [path.name for path in work.iterdir()] == ["a.txt"]
     assert (work / "a.txt").read_text() == "one\n"
-    session.redo()
+    session.undo_stack.redo()
     assert sorted(path.name for path in work.iterdir()) == names
     assert (work / "a.txt").read_text() == "three\n"
-    session.undo()
-    session.undo()
+    session.undo_stack.undo()
+    session.undo_stack.undo()
     assert list(work.iterdir()) == []
 
 
@@ -255,10 +255,10 @@ def test_an_undo_tells_what_it_deleted_from_what_it_put_back_and_leaves_no_empty
     (work / "a.txt").write_text("one\n")
     say_to(session, "go")
     assert (work / "a.txt").read_text() == "two\n"
-    told = [event.message for event in session.undo() if isinstance(event, Noticed)]
+    told = [event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)]
     assert told == ["Put back: a.txt.", "Deleted, since this session created it: src/pkg/made.py."]
     assert [path.name for path in work.iterdir()] == ["a.txt"]
-    (again,) = [event.message for event in session.redo() if isinstance(event, Noticed)]
+    (again,) = [event.message for event in session.undo_stack.redo() if isinstance(event, Noticed)]
     assert set(again.removeprefix("Changed again: ").removesuffix(".").split(", ")) == {"a.txt", "src/pkg/made.py"}
 
 
@@ -268,5 +268,5 @@ def test_an_undo_leaves_a_folder_in_which_somebody_else_put_a_file(tmp_path: Pat
     )
     say_to(session, "go")
     (work / "src" / "mine.txt").write_text("mine\n")
-    session.undo()
+    session.undo_stack.undo()
     assert [path.name for path in (work / "src").iterdir()] == ["mine.txt"]

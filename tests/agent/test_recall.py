@@ -23,7 +23,7 @@ def test_what_was_rewound_can_still_be_recalled(tmp_path: Path) -> None:
 
     async def ctx() -> None:
         await send(session, "Read it.")
-        session.rewind(next(entry.seq for entry in session.history.entries))
+        session.undo_stack.rewind(next(entry.seq for entry in session.history.entries))
         assert not results(session)
         await send(session, "What was in it?")
 

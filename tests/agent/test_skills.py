@@ -121,7 +121,7 @@ def test_a_skill_is_carried_through_a_compaction_in_its_newest_form(tmp_path: Pa
     body = results(session)[0].output
 
     async def compress() -> list[Event]:
-        return [event async for event in session.compress("", asyncio.Event())]
+        return [event async for event in session.compactor.compact(asyncio.Event(), "manual")]
 
     for _ in range(2):
         asyncio.run(compress())

@@ -168,7 +168,7 @@ def test_its_edits_are_asked_about_counted_and_taken_back_with_its_parent(tmp_pa
     fact = folded(Ledger(cwd=str(work)), session.journal.records()).file("a.txt")
     assert fact is not None
     assert (fact.state, fact.additions) == ("CREATED", 2)
-    session.undo()
+    session.undo_stack.undo()
     assert not (work / "a.txt").exists()
 
 

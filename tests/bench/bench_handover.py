@@ -51,12 +51,12 @@ def handed_over(
         old.journal.append(body)
 
     async def write() -> None:
-        async for _ in old.hand_over(following, asyncio.Event()):
+        async for _ in old.compactor.hand_over(asyncio.Event(), following):
             pass
 
     asyncio.run(write())
-    assert old.handover is not None
-    return old, program.hand_over(old, old.handover)
+    assert old.compactor.handover is not None
+    return old, program.hand_over(old, old.compactor.handover)
 
 
 def outcome(records: Sequence[Record], program: Program, count: int = 20) -> Outcome:

@@ -126,7 +126,7 @@ def test_all_skills_load_and_one_is_used_to_the_end(skills: Path, tmp_path: Path
     assert results(session)[1].status == "success"
 
     async def compress() -> list[Event]:
-        return [event async for event in session.compress("", asyncio.Event())]
+        return [event async for event in session.compactor.compact(asyncio.Event(), "manual")]
 
     asyncio.run(compress())
     say_to(session, "once more")

@@ -37,7 +37,7 @@ from agentcli.core.event import (
 from agentcli.core.history import History, evolve
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem
+from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem, Trigger
 from agentcli.core.tool import Choice, Question, Tool
 from agentcli.integrations.definition import Definition
 from agentcli.integrations.extensions.discover import Extensions
@@ -299,20 +299,17 @@ class ScriptedSession:
     def steer(self, prompt: Prompt) -> None:
         self.steered.append(prompt.text)
 
-    async def compress(self, focus: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    async def compact(self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "") -> AsyncIterator[Event]:
         yield CompactionStarted("manual", "auto")
         await asyncio.sleep(0.2)
         yield self._keep(Compaction("manual", "compressed", "auto"))
         self.used = 3_000
         yield CompactionEnded("manual", "compressed", "auto", 12_000, 3_000, f"Focus: {focus or 'none'}.")
 
-    def preview(self, focus: str) -> Sequence[str]:
+    def preview(self) -> Sequence[str]:
         return ["It would summarise messages 1 to 9."]
 
-    def uncompress(self) -> Sequence[Event]:
-        return [Noticed("The newest compaction was taken back.")]
-
-    def prune(self, undo: bool = False) -> Sequence[Event]:
+    def prune(self) -> Sequence[Event]:
         return [Pruned(("a", "b"), 4_000, "You asked for it.")]
 
     def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
@@ -330,6 +327,14 @@ class ScriptedSession:
 
     def rename(self, name: str) -> Sequence[Event]:
         return [self._keep(Title(name=name))]
+
+    @property
+    def compactor(self) -> ScriptedSession:
+        return self
+
+    @property
+    def undo_stack(self) -> ScriptedSession:
+        return self
 
     @property
     def report(self) -> ScriptedSession:

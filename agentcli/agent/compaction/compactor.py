@@ -14,11 +14,12 @@ from agentcli.context.forecast import due_prune
 from agentcli.context.policies import compacts_from, near_a_mark, plan, plan_prune, policy_of
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.window import Window
-from agentcli.core.errors import ContextError
+from agentcli.core.errors import ContextError, InputError
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, Recorded
+from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.record import Body, Compaction, Prune, Trigger
+from agentcli.core.record import Body, Compaction, Prune, Trigger, Undo
 
 if TYPE_CHECKING:
     from agentcli.agent.compaction.brief import Brief
@@ -120,14 +121,19 @@ class Compactor:
                     yield told
 
     async def _compacted(self, trigger: Trigger, interrupt: asyncio.Event) -> Sequence[Event]:
-        newest = self._builder.journal.history.compaction
+        newest = self._history.compaction
         summary = newest.body.snapshot if newest is not None and isinstance(newest.body, Compaction) else ""
         return (await self._hooks.post_compact(trigger, summary, interrupt)).events
 
     async def hand_over(self, interrupt: asyncio.Event, following: str) -> AsyncIterator[Event]:
-        """Write the hand-over to a new session, which `handover` holds then. Ends with a CompactionEnded."""
+        """Write the hand-over to a new session, which `handover` holds then. Ends with a CompactionEnded.
+
+        Raises InputError where nothing was said yet.
+        """
         from agentcli.agent.compaction.handover import HandoverRun
 
+        if not self._history.turn:
+            raise InputError("Nothing to hand over: this session has no messages yet.")
         self.new_turn()
         self.handover = None
         brief, summariser = self._summarising(interrupt, following)
@@ -138,6 +144,13 @@ class Compactor:
         async for event in run.events():
             yield event
         self.handover = run.result
+
+    @property
+    def passing_rules(self) -> Sequence[str]:
+        """The user's rules that hold in this session alone: no instruction file states them."""
+        made, known = self.handover, "\n".join(self._history.system)
+        rules = made.beginning.ledger.get("rules", ()) if made else ()
+        return [str(rule["text"]) for rule in rules if str(rule["text"]) not in known]
 
     def _summarising(self, interrupt: asyncio.Event, focus: str) -> tuple[Brief, Summariser]:
         from agentcli.agent.compaction.brief import Brief
@@ -166,6 +179,26 @@ class Compactor:
         """Clear old outputs now, whatever it costs."""
         body, why = plan_prune(self._builder.window(), Pressure(forced=True))
         return self._cleared(body, why) or [Noticed(why)]
+
+    def undo(self) -> Sequence[Event]:
+        """Take back the newest compaction. Raises InputError when there is none."""
+        newest = self._history.compaction
+        if newest is None:
+            raise InputError("Nothing to undo: this session has not been compacted.")
+        if newest.seq == 1:
+            raise InputError("Nothing to undo: this session began with a handoff. /resume opens the session before it.")
+        return [self._record(Undo(newest.seq, "compaction"))]
+
+    def undo_prune(self) -> Sequence[Event]:
+        """Take back the newest prune. Raises InputError when there is none since the last compaction."""
+        newest = next(reversed(self._history.prunes), None)
+        if newest is None:
+            raise InputError("Nothing to undo: no output has been cleared since the last compaction.")
+        return [self._record(Undo(newest.seq, "prune"))]
+
+    @property
+    def _history(self) -> History:
+        return self._builder.journal.history
 
     def _worth_trying(self, window: Window) -> bool:
         """True if a compaction may do better than the last one that failed: once the view has grown or passed a threshold."""

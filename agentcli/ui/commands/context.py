@@ -40,15 +40,15 @@ async def compress(ctx: CommandContext, focus: str) -> None:
     if focus.startswith("--") and focus.split()[0] != "--preview":
         raise UsageError(f"There is no option {focus.split()[0]}. Use /compress [--preview] [FOCUS].")
     if focus.split()[:1] in (["--preview"], ["preview"]):
-        ctx.say(*ctx.session.preview(focus.partition(" ")[2].strip()))
+        ctx.say(*ctx.session.compactor.preview())
         return
-    await ctx.play("Compressing", lambda interrupt: ctx.session.compress(focus, interrupt))
+    await ctx.play("Compressing", lambda interrupt: ctx.session.compactor.compact(interrupt, "manual", focus=focus))
 
 
 @command()
 async def uncompress(ctx: CommandContext, _: str) -> None:
     """Undo the newest compaction: /uncompress"""
-    ctx.show_events(ctx.session.uncompress())
+    ctx.show_events(ctx.session.compactor.undo())
     ctx.say(f"Compaction undone: {ctx.session.report.window().used:,} tokens in context.")
 
 
@@ -60,7 +60,8 @@ async def prune(ctx: CommandContext, argument: str) -> None:
     """
     if argument not in ("", "undo"):
         raise UsageError("Use /prune, or /prune undo.")
-    ctx.show_events(ctx.session.prune(undo=argument == "undo"))
+    compactor = ctx.session.compactor
+    ctx.show_events(compactor.undo_prune() if argument else compactor.prune())
     if argument:
         ctx.say(f"Prune undone: {ctx.session.report.window().used:,} tokens in context.")
 
@@ -131,13 +132,13 @@ async def rewind(ctx: CommandContext, number: str) -> None:
     what = await _what_goes_back(ctx)
     if what in ("files", "both"):
         try:
-            ctx.show_events(ctx.session.rewind_files(seq))
+            ctx.show_events(ctx.session.undo_stack.rewind_files(seq))
         except InputError as nothing:
             if what == "files":
                 raise
             ctx.say(str(nothing))
     if what in ("conversation", "both"):
-        ctx.show_events(ctx.session.rewind(seq))
+        ctx.show_events(ctx.session.undo_stack.rewind(seq))
         ctx.say(f"Rewound to before #{seq}. /redo undoes this.")
         ctx.draft(words)
 

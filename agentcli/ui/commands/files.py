@@ -26,13 +26,13 @@ async def undo(context: CommandContext, _: str) -> None:
     (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,
     .venv), what a background command changes later. Never: caches, the repository's own .git, anything outside the workspace.
     """
-    context.show_events(context.session.undo())
+    context.show_events(context.session.undo_stack.undo())
 
 
 @command()
 async def redo(context: CommandContext, _: str) -> None:
     """Reverse the newest /undo or /rewind: /redo"""
-    context.show_events(context.session.redo())
+    context.show_events(context.session.undo_stack.redo())
 
 
 @command(at_once=True)

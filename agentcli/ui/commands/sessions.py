@@ -82,8 +82,8 @@ async def handoff(context: CommandContext, following: str) -> None:
     You can read and edit the summary before it is used. In the new session, `recall` reaches all of this one.
     """
     session = context.session
-    await context.play("Writing the handoff", lambda interrupt: session.hand_over(following, interrupt))
-    made = session.handover
+    await context.play("Writing the handoff", lambda interrupt: session.compactor.hand_over(interrupt, following))
+    made = session.compactor.handover
     while made is not None:
         context.say(*made.text.splitlines())
         choice = await context.pick("Start a new session with this handoff?", _HANDOFF)
@@ -91,7 +91,7 @@ async def handoff(context: CommandContext, following: str) -> None:
             made = made.edited(await context.compose(made.text))
             continue
         if choice == 0:
-            lasting = session.passing_rules
+            lasting = session.compactor.passing_rules
             context.move_to(context.host.hand_over(session, made))
             if lasting:
                 context.say(

@@ -222,8 +222,8 @@ def test_a_summary_call_that_fails_is_one_of_those_a_turn_may_make(tmp_path: Pat
     [ended] = tries(asyncio.run(drained(session.conversation.overflow(asyncio.Event()))))
     assert "no summary call is left for this turn" in ended.why
     assert down.asked == 1
-    session.uncompress()
-    [ended] = tries(asyncio.run(drained(session.compress("", asyncio.Event()))))
+    session.compactor.undo()
+    [ended] = tries(asyncio.run(drained(session.compactor.compact(asyncio.Event(), "manual"))))
     assert "The server is on fire." in ended.why, "who asks by hand may ask again"
     assert down.asked == 2
 
@@ -249,4 +249,4 @@ def test_where_nothing_was_compacted_nothing_can_be_taken_back(tmp_path: Path) -
     session = open_session(tmp_path, [say("Done.")])
     say_to(session, "go")
     with pytest.raises(InputError, match="Nothing to undo"):
-        session.uncompress()
+        session.compactor.undo()

@@ -38,12 +38,12 @@ def worked(program: Program) -> AgentSession:
 
 def handed_over(program: Program, session: AgentSession, following: str = "mend fold_scope") -> AgentSession:
     async def write() -> None:
-        async for _ in session.hand_over(following, asyncio.Event()):
+        async for _ in session.compactor.hand_over(asyncio.Event(), following):
             pass
 
     asyncio.run(write())
-    assert session.handover is not None
-    return program.hand_over(session, session.handover)
+    assert session.compactor.handover is not None
+    return program.hand_over(session, session.compactor.handover)
 
 
 def recalled(session: AgentSession, **given: Any) -> str:
@@ -118,7 +118,7 @@ def test_its_ledger_and_rules_go_on(program: Program) -> None:
         fresh.journal.append(Message("assistant", (Text("That is all. " * 1_500),), turn + later, "d", "d"))
 
     async def compact() -> None:
-        async for _ in fresh.compress("", asyncio.Event()):
+        async for _ in fresh.compactor.compact(asyncio.Event(), "manual"):
             pass
 
     asyncio.run(compact())
@@ -132,7 +132,7 @@ def test_its_ledger_and_rules_go_on(program: Program) -> None:
 def test_the_hand_over_itself_is_not_taken_back(program: Program) -> None:
     fresh = handed_over(program, worked(program))
     with pytest.raises(InputError, match="handoff"):
-        fresh.uncompress()
+        fresh.compactor.undo()
 
 
 def test_a_hand_over_of_a_hand_over_reaches_both(program: Program) -> None:

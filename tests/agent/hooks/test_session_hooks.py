@@ -368,7 +368,7 @@ def test_a_compaction_may_be_called_off_where_nothing_forces_it(tmp_path: Path) 
     say_to(session, *("more" for _ in range(4)))
 
     async def compress() -> list[Event]:
-        return [event async for event in session.compress("the parser", asyncio.Event())]
+        return [event async for event in session.compactor.compact(asyncio.Event(), "manual", focus="the parser")]
 
     last = asyncio.run(compress())[-1]
     assert getattr(last, "status", "") == "noop"

@@ -55,7 +55,7 @@ def test_it_goes_on_with_what_was_recorded_since_and_leaves_out_what_was_rewound
     assert "second answer" in since
     assert "first answer" not in since
     [seq] = [r.seq for r in session.journal.records() if getattr(r.body, "text", "") == "two"]
-    session.rewind(seq)
+    session.undo_stack.rewind(seq)
     assert "second answer" not in "\n".join(lines(Transcript(session.journal)))
 
 
