@@ -118,6 +118,6 @@ def _entry(state: ServerState, tools: Sequence[ServerTool], *, names: bool) -> s
     own = [tool.name for tool in tools if tool.server == state.name]
     said = " ".join(state.instructions.split())[:INSTRUCTIONS] if names else ""
     lines = [f"- {state.name} ({state})"]
-    lines += [f"  {said}"] if said else []
+    lines += [f"  says of itself: {said}"] if said else []
     lines += [f"  tools: {', '.join(own)}"] if own and names else []
     return "\n".join(lines)

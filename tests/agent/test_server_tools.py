@@ -50,6 +50,15 @@ class Played(Servers):
     def tools(self) -> Sequence[ServerTool]:
         return [tool for tool in self.offered if tool.server not in self.failed]
 
+    async def restart(self, server: str) -> ServerState:
+        return ServerState(server, "connected", tools=1)
+
+    async def disable(self, server: str) -> None:
+        return None
+
+    def log(self, server: str) -> str:
+        return "a line on stderr"
+
     def prompts(self) -> Sequence[ServerPrompt]:
         return [ServerPrompt("git", "explain", "Explain a commit.", (("commit", True), ("style", False)))]
 

@@ -1,0 +1,41 @@
+"""`/mcp`: the servers of a session with their state, and what can be done with one."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import UsageError
+from agentcli.core.servers import ServerTool
+from agentcli.providers.scripted.model import say
+from agentcli.ui import commands
+from tests.agent.open_session import open_session
+from tests.agent.test_server_tools import STATUS, Played
+from tests.ui.contexts import ScriptedContext
+
+
+def said(context: ScriptedContext, line: str) -> str:
+    before = len(context.output)
+    asyncio.run(commands.run(context, line))
+    return "\n".join(context.output[before:])
+
+
+def opened(folder: Path, *tools: ServerTool) -> ScriptedContext:
+    return ScriptedContext(session=open_session(folder, [say("ok")], servers=Played(*tools) if tools else None))
+
+
+def test_the_servers_are_listed_with_their_state(tmp_path: Path) -> None:
+    assert "git  connected, 0 tools" in said(opened(tmp_path, STATUS), "/mcp")
+    assert "No MCP servers are configured here" in said(opened(tmp_path), "/mcp")
+
+
+def test_a_server_is_disabled_reconnected_and_looked_at(tmp_path: Path) -> None:
+    context = opened(tmp_path, STATUS)
+    assert said(context, "/mcp disable git") == "Server git is disabled in this run."
+    assert said(context, "/mcp enable git") == "Server git is connected, 1 tool."
+    assert "mcp__git__status  Show the state." in said(context, "/mcp tools git")
+    assert said(context, "/mcp log git") == "a line on stderr"
+    with pytest.raises(UsageError, match="Servers: git"):
+        said(context, "/mcp enable nobody")
