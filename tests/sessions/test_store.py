@@ -193,7 +193,7 @@ def test_a_name_may_be_in_any_script(store: Store, tmp_path: Path, name: str) ->
 
 def test_a_name_leads_to_one_session(store: Store, tmp_path: Path) -> None:
     first, second = started(store, tmp_path, name="taken"), started(store, tmp_path)
-    with pytest.raises(InputError, match=rf"{first.id} is called 'taken' already"):
+    with pytest.raises(InputError, match=rf"{first.id} is already called 'taken'"):
         store.rename(second, " taken ")
     assert store.find("taken").id == first.id
     assert store.rename(first, "taken").name == "taken"
