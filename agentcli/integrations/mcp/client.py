@@ -73,7 +73,8 @@ class Host:
     logs: ServerLogs
     elicit: Elicit
     changed: Callable[[Listing], None] = lambda _: None
-    auth: Any = None
+    auth: Callable[[], Any] = lambda: None
+    """The authentication of requests, asked for at each attempt: the person may have logged in meanwhile."""
 
 
 @dataclass(slots=True)
@@ -269,9 +270,9 @@ class Connection:
             return stdio_client(given, errlog=log)
         if server.kind == "sse" or self.sse:
             headers = dict(server.headers)
-            return sse_client(server.url, headers=headers, auth=self.host.auth, httpx_client_factory=self._http)
+            return sse_client(server.url, headers=headers, auth=self.host.auth(), httpx_client_factory=self._http)
         patience = httpx2.Timeout(server.startup_timeout, read=server.timeout)
-        http = self._http(dict(server.headers), patience, self.host.auth)
+        http = self._http(dict(server.headers), patience, self.host.auth())
         return streamable_http_client(server.url, http_client=await stack.enter_async_context(http))
 
     def _http(

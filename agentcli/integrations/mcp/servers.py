@@ -9,6 +9,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -234,7 +235,7 @@ class McpServers(Servers):
                 elicit=self._elicit,
             )
             fresh = {
-                name: ServerLife(server, replace(host, auth=around.auth(server)), self._note)
+                name: ServerLife(server, replace(host, auth=partial(around.auth, server)), self._note)
                 for name, server in self._definitions.items()
                 if name not in self._lives
             }
