@@ -247,7 +247,7 @@ class Connection:
             transport = await self._transport(stack)
             client = Client(
                 watched(transport, self.closed),
-                read_timeout_seconds=self.server.timeout,
+                read_timeout_seconds=max(self.server.timeout, self.server.startup_timeout),
                 list_roots_callback=self._roots,
                 elicitation_callback=self._elicit,
                 message_handler=self._message,
