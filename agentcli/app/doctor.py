@@ -113,7 +113,7 @@ def _keys(program: Program) -> Iterator[Finding]:
         missing = [name for name in names if not program.env.get(name)]
         yield Finding(f"key for {settings.name}", not missing, f"{missing[0]} is not set" if missing else "set")
     try:
-        detail, ok = program.model_name(), True
+        detail, ok = program.selection.model_name(), True
     except AgentError as error:
         detail, ok = str(error).splitlines()[0], False
     yield Finding("model", ok, detail)

@@ -69,17 +69,17 @@ class EditorProject:
     def new(self) -> AgentSession:
         """A fresh session."""
         with self._program.preparing():
-            return self._started(self._program.new())
+            return self._started(self._program.sessions.new())
 
     def open(self, session_id: str) -> AgentSession:
         """A stored session by its whole id."""
         with self._program.preparing():
-            return self._started(self._program.open(self._found(session_id)))
+            return self._started(self._program.sessions.open(self._found(session_id)))
 
     def fork(self, session_id: str) -> AgentSession:
         """A copy of a session, in this folder."""
         program = self._program
-        return self._started(program.open(program.store.fork(self._found(session_id), directory=program.cwd)))
+        return self._started(program.sessions.open(program.store.fork(self._found(session_id), directory=program.cwd)))
 
     def models(self) -> Sequence[str]:
         """The models that have a key."""

@@ -31,21 +31,21 @@ class TerminalHost:
 
     def new(self) -> AgentSession:
         """A fresh session in the current folder."""
-        return self._program.new()
+        return self._program.sessions.new()
 
     def open(self, selector: str) -> AgentSession:
         """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
         program = self._program
-        return program.open(program.store.find(selector, program.project))
+        return program.sessions.open(program.store.find(selector, program.project))
 
     def fork(self, session: AgentSession) -> AgentSession:
         """A copy of a session that goes its own way from here."""
         program = self._program
-        return program.open(program.store.fork(program.store.find(session.journal.id)))
+        return program.sessions.open(program.store.fork(program.store.find(session.journal.id)))
 
     def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
         """A new session that goes on from another with this hand-over."""
-        return self._program.hand_over(session, made)
+        return self._program.sessions.hand_over(session, made)
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
         """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""
@@ -147,7 +147,7 @@ class TerminalHost:
         journal = session.journal
         if not isinstance(journal, Session):
             raise InputError(otherwise)
-        reopened = self._program.session_for(journal)
+        reopened = self._program.sessions.session_for(journal)
         self._program.servers.start()
         return reopened
 

@@ -71,7 +71,7 @@ def _needs_model(options: Options) -> NoReturn:
 
     program = Program(options)
     with program.preparing():
-        program.model_name()
+        program.selection.model_name()
         raise InputError(NO_TERMINAL)
 
 
@@ -118,7 +118,7 @@ def _load_session(
     program.approve, program.ask = approve, ask
     # Without a name, `resume` opens a fresh session and lets the person pick.
     with program.preparing():
-        session = program.new() if options.session == "" else program.begin()
+        session = program.sessions.new() if options.session == "" else program.sessions.begin()
     # The SDK takes a second to import: that happens while the person types, not while the first answer is waited for.
     warming = Timer(WARM_AFTER, warm, [session.model.kind])
     warming.daemon = True

@@ -50,7 +50,7 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
     interrupt = asyncio.Event()
     with _signals(interrupt) as caught:
         with program.preparing():
-            session = program.begin()
+            session = program.sessions.begin()
         await session.prepare(interrupt)
         front.begin(
             session_id=session.journal.id,
@@ -84,7 +84,7 @@ async def _handed_over(
         front.show(event)
     if session.compactor.handover is None:
         return session
-    fresh = program.hand_over(session, session.compactor.handover)
+    fresh = program.sessions.hand_over(session, session.compactor.handover)
     front.show(
         Noticed(f"Session {fresh.journal.id} goes on from {session.journal.id}:\n{session.compactor.handover.text}")
     )

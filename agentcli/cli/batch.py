@@ -153,7 +153,7 @@ def _examined(plan: Plan, tasks: tuple[Task, ...]) -> list[str]:
                 notes.append(f"{repo} has changes that are not committed: the tasks do not see them.")
     for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
         program = Program(Options(cwd=repo, model=model, settings=plan.flags[1::2] if "--set" in plan.flags else ()))
-        spec = program.models.spec(model or program.model_name())
+        spec = program.models.spec(model or program.selection.model_name())
         if isinstance(obstacle := program.models.obstacle(spec.name), AgentError):
             raise obstacle
         if plan.cap is not None and spec.prices is None and spec.provider not in ("script", "demo"):

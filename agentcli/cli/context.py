@@ -60,13 +60,13 @@ Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", hel
 def show(session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: Cwd = "") -> None:
     """Show what fills the context window of a session."""
     program = _program(cwd, model, settings)
-    past = program.past(session or LAST)
+    past = program.sessions.past(session or LAST)
     history = past.history
     window = _window(program, history)
     counts = window.counter
     tools = counts.overhead((), program.tools_of(history))
     report = window_report.show(window, _plan(program, history, "", False), tools=tools)
-    records, spec = list(past.records()), program.spec_for(history)
+    records, spec = list(past.records()), program.selection.spec_for(history)
     health = explain_miss(health_of(records, spec, TRAITS, window.settings.cache.thrash), records, spec)
     if json:
         more = {"estimator": counts.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
@@ -89,7 +89,7 @@ def plan(
 ) -> None:
     """Show what compaction would do now; calls no model."""
     program = _program(cwd, model, settings)
-    planned = window_report.plan_json(_plan(program, program.past(session or LAST).history, policy, force))
+    planned = window_report.plan_json(_plan(program, program.sessions.past(session or LAST).history, policy, force))
     if json:
         say_json(planned)
         return
@@ -128,10 +128,12 @@ def compare(
     from agentcli.context.lab.replay import Setup
 
     program = _program(cwd, model, settings)
-    past = {name: program.past(name) for name in sessions}
+    past = {name: program.sessions.past(name) for name in sessions}
     recorded = {name: list(session.records()) for name, session in past.items()}
     context = program.config.context
-    setups = {name: Setup(program.spec_for(session.history), TRAITS, context) for name, session in past.items()}
+    setups = {
+        name: Setup(program.selection.spec_for(session.history), TRAITS, context) for name, session in past.items()
+    }
     if summariser:
         setups = {
             name: replace(setup, summarise=_written_by(program, summariser, setup.model))
@@ -261,9 +263,11 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
 
 def _window(program: Program, history: History, policy: str = "") -> Window:
     """The window of a session as it stands, under this policy or its own."""
-    name = policy or program.policy_of(history)
+    name = policy or program.selection.policy_of(history)
     context = replace(program.config.context, policy=cast(PolicyName, name))
-    return window_of(view(history), program.spec_for(history), program.counts_for(history, policy), context, TRAITS)
+    return window_of(
+        view(history), program.selection.spec_for(history), program.counts_for(history, policy), context, TRAITS
+    )
 
 
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[SummaryTask], Summary]:

@@ -96,7 +96,7 @@ async def _ran(
     program: Program, event: str, subject: str, call: ToolCall | None, fields: Mapping[str, Any]
 ) -> list[Ran]:
     place = HookPlace(
-        MemorySession(), program.cwd, program.mode, lambda: "", TRAITS, program.workspace_policy.workspace()
+        MemorySession(), program.cwd, program.selection.mode, lambda: "", TRAITS, program.workspace_policy.workspace()
     )
     hooks = SessionHooks((*configured(program.config.hooks), *loaded(program).hooks), place)
     try:

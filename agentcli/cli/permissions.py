@@ -60,7 +60,8 @@ def explain(
     Nothing is run.
     """
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
-    rules, chosen, workspace = program.workspace_policy.rules(), program.mode(), program.workspace_policy.workspace()
+    policy, chosen = program.workspace_policy, program.selection.mode()
+    rules, workspace = policy.rules(), policy.workspace()
     if json:
         lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer) if command == "-" else [command]
         for line in explain_lines(lines, TRAITS, rules, chosen, workspace):

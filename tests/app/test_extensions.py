@@ -66,7 +66,7 @@ def test_in_a_folder_that_is_not_trusted_nothing_is_read_and_the_command_says_so
     ):
         printed(work, "/plan", trust=False)
     program = Program(Options(model="script:echo", cwd=str(work)))
-    session = program.new()
+    session = program.sessions.new()
     assert not any("pdf" in block for block in session.history.system)
     assert "skill" not in [tool.name for tool in session.tools]
     session.close()
@@ -74,7 +74,7 @@ def test_in_a_folder_that_is_not_trusted_nothing_is_read_and_the_command_says_so
 
 def test_the_system_text_lists_the_skills_at_birth_and_stays_the_same_after_a_resume(work: Path) -> None:
     program = Program(Options(model="script:echo", cwd=str(work), trust=True))
-    session = program.new()
+    session = program.sessions.new()
     born, tools = session.conversation.builder.system, session.conversation.builder.tools
     assert sum(block.startswith("# Skills") and "- pdf: Reads PDF." in block for block in born) == 1
     assert "skill" in [tool.name for tool in tools]
@@ -82,14 +82,16 @@ def test_the_system_text_lists_the_skills_at_birth_and_stays_the_same_after_a_re
     say_to(session, "hello")
     session.close()
     (work / ".claude/skills/pdf/SKILL.md").unlink()
-    later = Program(Options(model="script:echo", cwd=str(work), trust=True, session=session.journal.id)).begin()
+    later = Program(
+        Options(model="script:echo", cwd=str(work), trust=True, session=session.journal.id)
+    ).sessions.begin()
     assert (later.conversation.builder.system, later.conversation.builder.tools) == (born, tools)
     later.close()
 
 
 def test_without_skills_there_is_no_block_and_no_tool(work: Path) -> None:
     (work / ".claude").rename(work / "away")
-    session = Program(Options(model="script:echo", cwd=str(work), trust=True)).new()
+    session = Program(Options(model="script:echo", cwd=str(work), trust=True)).sessions.new()
     assert not any("# Skills" in block for block in session.history.system)
     assert "skill" not in [tool.name for tool in session.tools]
     session.close()
@@ -121,11 +123,11 @@ def test_a_run_works_as_an_agent_of_a_file(work: Path) -> None:
     file = work / ".claude/agents/rev.md"
     file.parent.mkdir()
     file.write_text("---\nname: rev\ndescription: d\ntools: Read, Task\neffort: low\n---\nYou review.")
-    session = Program(Options(model="script:echo", cwd=str(work), trust=True, agent="rev")).new()
+    session = Program(Options(model="script:echo", cwd=str(work), trust=True, agent="rev")).sessions.new()
     say_to(session, "hello")
     assert session.history.system[0] == "You review."
     assert [tool.name for tool in session.tools] == ["read", "task"]
     assert session.conversation.builder.effort == "low"
     session.close()
     with pytest.raises(UsageError, match="There is no kind of agent 'revv'"):
-        Program(Options(model="script:echo", cwd=str(work), trust=True, agent="revv")).new()
+        Program(Options(model="script:echo", cwd=str(work), trust=True, agent="revv")).sessions.new()

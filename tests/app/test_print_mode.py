@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.session import AgentSession
+from agentcli.app.models import Models
 from agentcli.app.options import Options
 from agentcli.app.print_mode import print_mode
 from agentcli.app.program import Program
-from agentcli.core.journal import Journal
-from agentcli.core.model import ModelSpec, Request, StreamEvent
+from agentcli.core.model import Model, ModelSpec, Request, StreamEvent
 from agentcli.ui.headless import Format
 
 
@@ -32,11 +31,15 @@ class Mistaken:
         return None
 
 
+class BrokenModels(Models):
+    def connect(self, name: str, *, brief: bool = False) -> Model:
+        return Mistaken(self.spec(name))
+
+
 class Broken(Program):
-    def session_for(self, journal: Journal) -> AgentSession:
-        session = super().session_for(journal)
-        session.conversation.builder.model = Mistaken(session.model)
-        return session
+    @property
+    def models(self) -> Models:
+        return BrokenModels(self.config, self.env)
 
 
 @pytest.mark.parametrize("form", ["json", "stream-json"])

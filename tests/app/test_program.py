@@ -83,7 +83,7 @@ def test_the_system_prompt_is_written_once_whatever_the_folder_becomes(tmp_path:
         name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
     }
     journal = MemorySession()
-    begun = Program(Options(cwd=str(work), model="demo"), env).session_for(journal)
+    begun = Program(Options(cwd=str(work), model="demo"), env).sessions.session_for(journal)
     asyncio.run(begun.prepare(asyncio.Event()))
     before = begun.history.system
     assert any("first.py" in block and "Mode ask" in block for block in before)
@@ -92,6 +92,6 @@ def test_the_system_prompt_is_written_once_whatever_the_folder_becomes(tmp_path:
         Options(cwd=str(work), mode="yolo", model="google/gemini-3.8-flash"),
         env | {"GEMINI_API_KEY": "x"},
     )
-    resumed = again.session_for(journal)
+    resumed = again.sessions.session_for(journal)
     assert resumed.history.system == before
     assert resumed.conversation.builder.system == before

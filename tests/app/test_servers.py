@@ -67,7 +67,7 @@ def states(session: AgentSession) -> list[ServerState]:
 def test_servers_of_a_trusted_project_are_started_and_have_ended_with_the_run(project: Path) -> None:
     define(project, one=fake())
     with program(options(project)) as run:
-        assert states(run.new()) == [ServerState("one", "connected", tools=5, origin=".mcp.json")]
+        assert states(run.sessions.new()) == [ServerState("one", "connected", tools=5, origin=".mcp.json")]
         (pid,) = [int(line.split()[1]) for line in (project / "fake.log").read_text().splitlines()]
         assert is_alive(pid)
     assert not is_alive(pid)
@@ -82,7 +82,7 @@ def test_without_trust_or_approval_no_process_exists_and_one_warning_names_them(
                 from agentcli.app.trust import trust as remember
 
                 remember(project, run.dirs.state / TRUSTED)
-            session = run.new()
+            session = run.sessions.new()
             expected = ["not approved", "not approved"] if trust else []
             assert [state.status for state in states(session)] == expected
             (warning,) = [note for note in session.notes if "one" in note and "two" in note]
@@ -98,10 +98,10 @@ def test_an_approved_server_is_started_until_its_definition_changes(project: Pat
     with program(options(project, trust=False)) as run:
         trust(project, run.dirs.state / TRUSTED)
         run.approvals.decide([(one, True) for one in definitions(run)])
-        assert [state.status for state in states(run.new())] == ["connected"]
+        assert [state.status for state in states(run.sessions.new())] == ["connected"]
     define(project, one=fake("chatter"))
     with program(options(project, trust=False)) as run:
-        assert [state.status for state in states(run.new())] == ["not approved"]
+        assert [state.status for state in states(run.sessions.new())] == ["not approved"]
 
 
 def test_the_nearest_definition_wins_and_one_that_is_not_approved_stands_in_no_other_s_way(project: Path) -> None:
@@ -123,10 +123,10 @@ def test_the_nearest_definition_wins_and_one_that_is_not_approved_stands_in_no_o
 def test_a_broken_file_of_the_project_is_a_warning_and_a_broken_flag_ends_the_run(project: Path) -> None:
     (project / ".mcp.json").write_text('{"mcpServers": {\n  "one": {"command" "x"}\n}}')
     with program(options(project)) as run:
-        (note,) = [note for note in run.new().notes if ".mcp.json" in note]
+        (note,) = [note for note in run.sessions.new().notes if ".mcp.json" in note]
         assert note == ".mcp.json line 2: expected ':' — its servers are left out."
     with program(options(project, mcp_config=("{",))) as run, pytest.raises(ConfigError, match="--mcp-config line 1"):
-        run.new()
+        run.sessions.new()
 
 
 async def _everybody(_: ApprovalRequest) -> ApprovalResponse:
@@ -151,13 +151,13 @@ def test_nothing_that_servers_do_changes_the_beginning_of_a_request(project: Pat
         given = options(project, model=model, settings=("mcp.wait=0", "agent.titles=false"))
         with program(given, **server.env) as run:
             run.approve = _everybody
-            session = run.new()
+            session = run.sessions.new()
             asyncio.run(_closing(session, _twelve_turns(project, run, session)))
             journal, heads = session.journal, [_head(asked) for asked in server.requests]
         (project / ".mcp.json").unlink()
         with program(given, **server.env) as run:
             run.approve = _everybody
-            again = run.session_for(journal)
+            again = run.sessions.session_for(journal)
             asyncio.run(_closing(again, _turn(again, "call mcp__steady__echo")))
             resumed = [_head(asked) for asked in server.requests][len(heads) :]
         assert len(heads) > 12
@@ -235,7 +235,7 @@ def test_a_server_that_hangs_keeps_nobody_waiting(project: Path) -> None:
     with program(options(project, settings=("mcp.wait=0",))) as run:
         run.approve = _everybody
         began = time.monotonic()
-        session = run.new()
+        session = run.sessions.new()
         asyncio.run(_turn(session, "hi"))
         assert [state.status for state in session.servers] == ["connecting"]
         assert time.monotonic() - began < 60

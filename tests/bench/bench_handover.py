@@ -46,7 +46,7 @@ def handed_over(
     bodies: Sequence[Body], program: Program, following: str = "go on"
 ) -> tuple[AgentSession, AgentSession]:
     """A session with these records, and the one that goes on from it; the ledger alone writes the hand-over."""
-    old = program.new()
+    old = program.sessions.new()
     for body in bodies:
         old.journal.append(body)
 
@@ -56,7 +56,7 @@ def handed_over(
 
     asyncio.run(write())
     assert old.compactor.handover is not None
-    return old, program.hand_over(old, old.compactor.handover)
+    return old, program.sessions.hand_over(old, old.compactor.handover)
 
 
 def outcome(records: Sequence[Record], program: Program, count: int = 20) -> Outcome:

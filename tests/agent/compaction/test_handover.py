@@ -28,7 +28,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
 
 def worked(program: Program) -> AgentSession:
-    session = program.new()
+    session = program.sessions.new()
     for record in told().records:
         session.journal.append(record.body)
     session.journal.append(Todo((TodoItem("Mend read_line", "in_progress"),)))
@@ -43,7 +43,7 @@ def handed_over(program: Program, session: AgentSession, following: str = "mend 
 
     asyncio.run(write())
     assert session.compactor.handover is not None
-    return program.hand_over(session, session.compactor.handover)
+    return program.sessions.hand_over(session, session.compactor.handover)
 
 
 def recalled(session: AgentSession, **given: Any) -> str:
@@ -99,7 +99,7 @@ def test_it_is_the_same_after_it_was_closed_and_opened(program: Program) -> None
     spent = fresh.history.usage
     fresh.close()
     old.close()
-    again = program.open(program.store.find(name, program.project))
+    again = program.sessions.open(program.store.find(name, program.project))
     assert first_request(again) == before
     assert again.history.usage == spent
     assert program.store.find(name, program.project).parent is not None
@@ -151,4 +151,4 @@ def test_a_hand_over_of_a_hand_over_reaches_both(program: Program) -> None:
 
 def test_nothing_can_be_handed_over_before_anything_was_said(program: Program) -> None:
     with pytest.raises(InputError, match="no messages yet"):
-        handed_over(program, program.new())
+        handed_over(program, program.sessions.new())

@@ -22,7 +22,7 @@ class Handing(ScriptedContext):
 
     def __init__(self, program: Program, session: AgentSession, *answers: int) -> None:
         super().__init__(*answers, session=session)
-        self.host = program
+        self.host = program.sessions
 
 
 def handed(program: Program, *answers: int, system: str = "You help.") -> tuple[AgentSession, Any]:

@@ -29,7 +29,7 @@ def context(tmp_path: Path) -> ScriptedContext:
     program = Program(
         Options(cwd=str(work), no_session=True, model="script:echo", trust=True), {**env, "HOME": str(tmp_path)}
     )
-    context = ScriptedContext(session=program.new())
+    context = ScriptedContext(session=program.sessions.new())
     context.host = TerminalHost(program)
     return context
 

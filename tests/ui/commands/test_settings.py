@@ -27,7 +27,7 @@ def context(tmp_path: Path) -> ScriptedContext:
     env = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     options = Options(cwd=str(work), no_session=True, model="anthropic/claude-sonnet-5-5")
     program = Program(options, {**env, "HOME": str(tmp_path), "ANTHROPIC_API_KEY": KEY, "AGENTCLI_UI__VI": "true"})
-    context = ScriptedContext(session=program.new())
+    context = ScriptedContext(session=program.sessions.new())
     context.host, context.look = TerminalHost(program), Look(MUTE)
     return context
 

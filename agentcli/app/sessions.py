@@ -1,0 +1,213 @@
+"""Sessions of a run: opened, resumed, forked and handed over, with the model, mode and context policy that they go on with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli import __version__
+from agentcli.agent.extensions.turn import keeps_model
+from agentcli.agent.report import lifetime
+from agentcli.agent.session import AgentSession
+from agentcli.agent.setup import SessionSetup
+from agentcli.app.models import Models, no_key
+from agentcli.app.options import LAST
+from agentcli.app.project import ProjectContext
+from agentcli.core.errors import CredentialsError, InputError, TrustError, UsageError
+from agentcli.core.history import History
+from agentcli.core.journal import Journal, Predecessor
+from agentcli.core.model import ModelSpec
+from agentcli.core.record import MODES, Mode, Settings
+from agentcli.integrations.extensions.agents import AgentKind
+from agentcli.sessions.ids import checked_id
+from agentcli.sessions.info import Parent, SessionInfo
+from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.project import about_gone_folders
+from agentcli.sessions.session import Session
+
+if TYPE_CHECKING:
+    from agentcli.context.compaction.handover import Handover
+
+
+class Selection:
+    """The model, mode and context policy of a session: those this run asks for, else the session's own, else the configured ones."""
+
+    def __init__(
+        self, project: ProjectContext, models: Callable[[], Models], agent: Callable[[], AgentKind | None]
+    ) -> None:
+        self._project = project
+        self._models = models
+        self._agent = agent
+
+    def spec_for(self, history: History) -> ModelSpec:
+        """The model that a session would go on with."""
+        return self._models().spec(self.model_for(history)[0])
+
+    def model_for(self, history: History) -> tuple[str, str]:
+        """The model that a session would go on with, and why it is not its own where nobody asked for another.
+
+        A session of another program names models that need not be configured here. One of ours never changes to another provider only
+        because a key is missing.
+        """
+        own = "" if self._project.options.model else history.model
+        obstacle = self._models().obstacle(own) if own else None
+        imported = not history.system
+        if obstacle is None or (isinstance(obstacle, CredentialsError) and not (imported and self._models().default)):
+            return self._project.options.model or history.model or self.model_name(), ""
+        other = self._models().spec(self.model_name()).name
+        return other, f"This session cannot go on with {own}. {obstacle} It goes on with {other}; -m takes another."
+
+    def model_name(self) -> str:
+        """The model of a new session. Raises CredentialsError, saying how to set a key, when nothing says which.
+
+        Raises TrustError where a folder that is not trusted would say it.
+        """
+        models, agent = self._models(), self._agent()
+        default = models.default
+        if agent and default and not keeps_model(agent.model, models.spec(default)):
+            return models.spec(agent.model).name
+        if default:
+            return default
+        if self._project.options.session == "" and (newest := self._project.store.newest(self._project.project)):
+            return newest.model  # one of the past sessions will be chosen, and each has its own
+        if self._project.folder_config.general.model:
+            raise TrustError(
+                "No key is set. This folder's settings name a model, but the folder is not trusted. "
+                "Check its .agentcli/config.toml, then start with --trust."
+            )
+        raise CredentialsError(no_key())
+
+    def mode(self, own: str = "") -> Mode:
+        """The mode of a new session, or of one that has its own. Raises UsageError for one that does not exist."""
+        return mode_named(self._project.options.mode or own or self._project.config.general.mode)
+
+    @property
+    def policy_asked(self) -> str:
+        """The policy that this run asks for by `--set`; empty where it leaves the choice to session and configuration."""
+        config = self._project.config
+        return config.context.policy if config.origins.get("context.policy") == "--set" else ""
+
+    def policy_of(self, history: History) -> str:
+        """The policy that a session would go on with."""
+        return self.policy_asked or history.policy or self._project.config.context.policy
+
+
+class SessionOpener:
+    """Opens the sessions of a run, stored or in memory. `setup` makes a session's parts, given notes for the person."""
+
+    def __init__(
+        self,
+        project: ProjectContext,
+        selection: Selection,
+        models: Callable[[], Models],
+        setup: Callable[[Sequence[str]], SessionSetup],
+    ) -> None:
+        self._project = project
+        self._options = project.options
+        self._selection = selection
+        self._models = models
+        self._setup = setup
+
+    def new(self) -> AgentSession:
+        """A fresh session in the current folder."""
+        return self.session_for(self._fresh())
+
+    def begin(self) -> AgentSession:
+        """The session that the command line asks for."""
+        match self._options.session:
+            case None:
+                return self.session_for(self._fresh(self._options.session_id))
+            case selector:
+                return self.resume(self.chosen(selector))
+
+    def chosen(self, selector: str) -> SessionInfo:
+        """The session that `resume` names. Raises InputError when there is none."""
+        if selector == LAST:
+            newest = self._project.store.newest(self._project.project)
+            if newest is None:
+                hint = about_gone_folders(self._project.store.root)
+                raise InputError(f"This project has no session yet. Start one with `agentcli`. {hint}".rstrip())
+            return newest
+        if not selector:
+            raise InputError("Which session? Give an id, a unique prefix, or a name, or use --last.")
+        return self._project.store.find(selector, self._project.project)
+
+    def resume(self, info: SessionInfo) -> AgentSession:
+        """Go on with a session, or with a copy of it."""
+        copied = self._options.fork and not self._options.no_session
+        return self.open(self._project.store.fork(info) if copied else info)
+
+    def open(self, info: SessionInfo) -> AgentSession:
+        """A session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy when it is open elsewhere."""
+        aloof = self._options.no_session
+        session = self._project.store.open(info.project_id, info.id, read_only=aloof)
+        return self.session_for(MemorySession(session) if aloof else session, self._from_elsewhere(info))
+
+    def session_for(self, journal: Journal, notes: Sequence[str] = ()) -> AgentSession:
+        """An open session, ready to work: with the model and mode it had, unless this run asks for others.
+
+        `notes` are said to the person before anything else, with those about the settings.
+        """
+        history = journal.history
+        name, why = self._selection.model_for(history)
+        models = self._models()
+        spec = models.spec(name)
+        mode = self._selection.mode(history.mode)
+        if history.model and (spec.name, mode) != (history.model, history.mode):
+            journal.append(Settings(spec.name, mode, why=why))
+        setup = self._setup([*notes, *filter(None, (why, lifetime(spec, date.today().isoformat())))])
+        return AgentSession(journal, setup, models.connect(spec.name), mode)
+
+    def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
+        """A new session that goes on from another with this hand-over; `session` stays as it is."""
+        journal = session.journal
+        if not isinstance(journal, Session) or self._options.no_session:
+            fresh = MemorySession(predecessor=Predecessor(journal, made.until))
+            fresh.append(made.beginning)
+            return self.session_for(fresh)
+        origin = Parent(journal.id, made.until, "handoff")
+        stored = self._project.store.create(self._project.cwd, parent=origin, version=__version__)
+        stored.append(made.beginning)
+        return self.session_for(stored)
+
+    def past(self, selector: str) -> Session:
+        """A session to look at, which nothing is written to."""
+        info = self.chosen(selector)
+        return self._project.store.open(info.project_id, info.id, read_only=True)
+
+    def child(self, parent: Journal) -> Journal:
+        """The session of a subagent; one that is not kept where its parent is not."""
+        if not isinstance(parent, Session):
+            return MemorySession()
+        origin = Parent(parent.id, parent.history.last_seq, "subagent")
+        return self._project.store.create(self._project.cwd, parent=origin, version=__version__)
+
+    def reopen(self, parent: Journal, id: str) -> Journal | None:
+        """The session of a former subagent of `parent`. Raises SessionBusy while it is open elsewhere."""
+        if not isinstance(parent, Session):
+            return None
+        info = next((info for info in self._project.store.list(self._project.project) if info.id == id), None)
+        if info is None or info.parent is None or (info.parent.session, info.parent.kind) != (parent.id, "subagent"):
+            return None
+        return self._project.store.open(info.project_id, info.id)
+
+    def _fresh(self, session_id: str = "") -> Journal:
+        if self._options.no_session:
+            return MemorySession(session_id=session_id and checked_id(session_id))
+        return self._project.store.create(self._project.cwd, version=__version__, session_id=session_id)
+
+    def _from_elsewhere(self, info: SessionInfo) -> Sequence[str]:
+        """A notice of the folder that a session comes from, if that is not this project's."""
+        if info.project_id == self._project.project.id and self._project.project.elsewhere(info) is None:
+            return ()
+        gone = "" if Path(info.directory).is_dir() else ", which is gone"
+        return (f"This session was started in {info.directory}{gone}. It continues in {self._project.cwd}.",)
+
+
+def mode_named(name: str) -> Mode:
+    """The permission mode of this name. Raises UsageError for one that does not exist."""
+    if name not in MODES:
+        raise UsageError(f"There is no mode {name!r}. Use one of: {', '.join(MODES)}.")
+    return name
