@@ -19,8 +19,10 @@ ALIASES: Mapping[str, str] = MappingProxyType(
     {alias: name for provider in PROVIDERS.values() for alias, name in provider.aliases.items()}
 )
 """Short names, each for the newest model of its line that we have figures for."""
-PROVIDER_ALIASES: Mapping[str, str] = MappingProxyType({"gemini": "google", "claude": "anthropic"})
-"""Names that people have for a vendor: those of its models."""
+PROVIDER_ALIASES: Mapping[str, str] = MappingProxyType(
+    {name: kind for kind, provider in PROVIDERS.items() for name in provider.also}
+)
+"""Other names of the providers."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _SCRIPT = "script:"
 _NO_PROVIDERS: Mapping[str, ProviderSettings] = MappingProxyType({})

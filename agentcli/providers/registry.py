@@ -60,6 +60,8 @@ class Provider:
     aliases: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
     unknown: ModelSpec
     """Spec assumed for a model that is not among them."""
+    also: tuple[str, ...] = ()
+    """Other names that people have for the vendor: those of its models."""
     prefixes: tuple[str, ...] = ()
     """Prefixes of the vendor's own model ids, for names without a provider."""
     unknown_own: ModelSpec | None = None
@@ -121,6 +123,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             models=anthropic_models.MODELS,
             aliases=anthropic_models.ALIASES,
             unknown=_CLAUDE_LIKE,
+            also=("claude",),
             prefixes=("claude-",),
             # A Claude we have no figures for is treated as the strictest ones: dropping a thought too many costs little, a refused request more.
             unknown_own=replace(_CLAUDE_LIKE, preserved_thinking=True),
@@ -151,6 +154,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
                 cache_explicit=False,
                 known=False,
             ),
+            also=("gemini",),
             prefixes=("gemini-",),
             family_prompt="system-gemini.md",
             summary_model=google_models.SUMMARY_MODEL,

@@ -22,6 +22,7 @@ from agentcli.sessions.project import project_id
 from agentcli.sessions.recovery import encode_origin, retrace
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file, write_new
 from agentcli.sessions.storage.lock import Lock, is_locked
+from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import shared_segments
 from agentcli.sessions.storage.records import RecordFolder, digest, file_name
 
@@ -122,9 +123,9 @@ def fork(source: Path, target: Path, info: SessionInfo, seq: int, disk: Disk) ->
                 _share(path, folder / "records" / path.name, disk)
         for name in ("outputs", "checkpoints/objects", "damaged"):
             _share_all(source / name, folder / name, disk)
-        for path in shared_segments(source / "recall", seq):
-            make_folder(disk, folder / "recall")
-            _share(path, folder / "recall" / path.name, disk)
+        for path in shared_segments(source / RECALL, seq):
+            make_folder(disk, folder / RECALL)
+            _share(path, folder / RECALL / path.name, disk)
         counted = _counted(folder, info, seq)
         counted = replace(counted, title=title_of_fork(counted.title))
         counted = replace(counted, inherited=counted.usage, inherited_cost=counted.cost)

@@ -31,6 +31,7 @@ from agentcli.sessions.recovery import (
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason
 from agentcli.sessions.storage.lock import Lock, is_locked
 from agentcli.sessions.storage.outputs import output_name
+from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.records import Loss, Reader, RecordFolder, number_in
 
 _KEPT = re.compile(r"/outputs/([\w-]+\.txt)")
@@ -244,7 +245,7 @@ def _orphaned(folder: Path, found: _Findings) -> Iterator[Problem]:
 
 
 def _left_over(folder: Path) -> Iterator[Problem]:
-    for each in (folder, folder / "records", folder / "outputs", folder / "recall"):
+    for each in (folder, folder / "records", folder / "outputs", folder / RECALL):
         for path in leftovers(each):
             why = f"{path.name} was being written when its process died"
             yield Problem("leftover", why, file=str(path.relative_to(folder)), notice=True)

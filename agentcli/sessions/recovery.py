@@ -19,6 +19,7 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import Disk, is_temporary, make_folder, reason, write_file
 from agentcli.sessions.storage.lock import Lock
 from agentcli.sessions.storage.partial import INTERVAL, read_partial
+from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.records import Found, Loss, Reader, RecordFolder, digest, judge, read_file, tail
 from agentcli.sessions.storage.writer import Writer
 
@@ -114,7 +115,7 @@ def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
 def remove_leftovers(folder: Path, disk: Disk) -> Sequence[Path]:
     """Remove the temporary files of killed writers and return them. Only for the holder of the lock."""
     removed = []
-    for each in (folder, folder / "records", folder / "outputs", folder / "recall"):
+    for each in (folder, folder / "records", folder / "outputs", folder / RECALL):
         for path in leftovers(each):
             with contextlib.suppress(OSError):
                 disk.unlink(path)

@@ -21,6 +21,7 @@ from agentcli.sessions.info import SessionInfo, encode_info, note
 from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.storage.outputs import Outputs
 from agentcli.sessions.storage.partial import INTERVAL, Partial
+from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import RecallIndex
 from agentcli.sessions.storage.records import Reader, RecordFolder, digest, tail
 from agentcli.sessions.storage.writer import Writer
@@ -49,7 +50,7 @@ class Session:
         self._shelf = RecordFolder(folder / "records")
         self._outputs = writer.outputs if writer else Outputs(folder / "outputs", disk)
         self._partial = Partial(folder / "partial.json", disk, interval)
-        self._recall = RecallIndex(folder / "recall", disk, self._outputs.text)
+        self._recall = RecallIndex(folder / RECALL, disk, self._outputs.text)
 
     @property
     def id(self) -> str:

@@ -21,6 +21,8 @@ from agentcli.core.passage import Entry, Needles, OutOfTime, call_ids, folded, p
 from agentcli.core.record import Record
 from agentcli.sessions.storage.disk import Disk, make_folder, write_file
 
+FOLDER = "recall"
+"""The folder of a session that holds its index."""
 SEGMENT = 256
 """Records whose rows make one file."""
 LARGEST = 1_000_000
