@@ -119,6 +119,7 @@ class ScriptedSession:
         self.used = 12_000
         self.notes: Sequence[str] = ()
         self.extensions = NoExtensions()
+        self.server_pool = None
         self.steered: list[str] = []
 
     @property

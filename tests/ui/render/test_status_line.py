@@ -26,7 +26,7 @@ def test_a_script_that_fails_says_so(tmp_path: Path) -> None:
 
 
 def test_a_fact_that_does_not_exist_is_told_with_those_that_do() -> None:
-    with pytest.raises(ConfigError, match=r"knows no 'weather'\. There are: model, mode"):
+    with pytest.raises(ConfigError, match=r"no item 'weather'\. Use one of: model, mode"):
         check_facts("model weather")
     check_facts("cost model")
 
