@@ -22,6 +22,8 @@ from agentcli.ui.render.frame import Item
 
 FILES = 200_000
 SHOWN = 50
+COMPLETED = 5_000
+"""A draft longer than this many characters is no longer completed."""
 STALE = 10.0
 """Seconds after which the list of files is stale and renewed at the next query."""
 SOON = 0.01
@@ -74,6 +76,8 @@ class Completion:
 
     def __call__(self, before: str) -> Menu:
         """Completions for the text before the cursor."""
+        if len(before) >= COMPLETED:
+            return Menu()
         if found := _AT.search(before):
             return self._outside(found[1]) if found[1].startswith(OUTSIDE) else self._file(found[1])
         if found := _ARGUMENT.fullmatch(before):

@@ -1,4 +1,4 @@
-"""Approvals and questions for a line-based terminal."""
+"""Approvals, questions and pickers for a line-based terminal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.core.tool import Question
 from agentcli.ui.dialogs import proposal
+from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.style import Look
 
 _ANSWERS = {
@@ -26,7 +27,7 @@ _PLAN = {"1": "edits", "y": "edits", "yes": "edits", "2": "once", "3": "no", "4"
 
 
 class PlainAsking:
-    """Approval and question ports of the plain terminal. `ask` returns None at the end of input; `drop` discards type-ahead."""
+    """Approval and question ports, pickers and entries of the plain terminal. `ask` returns None at the end of input; `drop` discards type-ahead."""
 
     def __init__(
         self,
@@ -87,6 +88,17 @@ class PlainAsking:
         """Yes-or-no question; no is the default."""
         self._say(title, *body)
         return (await self._ask("y or n? ") or "").strip().lower() in ("y", "yes")
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        """Picker by number: index of the chosen item; None if cancelled."""
+        self._say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
+        answer = await self._ask("Number, or nothing to leave it: ") or ""
+        return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
+
+    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
+        """Ask for one line; nothing cancels."""
+        self._say(title, *filter(None, [hint, text and f"Now: {text}"]))
+        return await self._ask("New, or nothing to leave it: ") or None
 
     def _show(self, ask: ApprovalRequest) -> None:
         preview = ask.preview.rstrip("\n").split("\n") if ask.preview.strip() else []

@@ -18,7 +18,6 @@ from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.ui import commands
-from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
@@ -104,6 +103,7 @@ class PlainTerminal:
         self._ahead: list[Part] = []
         self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
         self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
+        self.pick, self.enter = self._asking.pick, self._asking.enter
         self._idle = Idle(lambda: self._working, lambda: self.session, self.show_events)
 
     async def run(self, host: Host, session: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
@@ -197,17 +197,6 @@ class PlainTerminal:
             self._print(self.state.end())
             if took is not None:
                 self.say("", narration.ended(took, time.monotonic()))
-
-    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """Picker by number: index of the chosen item; None if cancelled."""
-        self.say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
-        answer = await self._ask("Number, or nothing to leave it: ") or ""
-        return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
-
-    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
-        """Ask for one line; nothing cancels."""
-        self.say(title, *filter(None, [hint, text and f"Now: {text}"]))
-        return await self._ask("New, or nothing to leave it: ") or None
 
     def list_keys(self) -> None:
         """Print what lines and keys do."""

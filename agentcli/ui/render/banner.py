@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from agentcli import __version__
+from agentcli.core.sanitise import safe_line
 from agentcli.ui.render.cells import clip
 from agentcli.ui.render.frame import Size
-from agentcli.ui.render.status_line import short_model
+from agentcli.ui.render.status_line import branch, short_model
 from agentcli.ui.style import Theme
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
 
 LEAST = Size(60, 20)
 """Smallest terminal that has room for it."""
 
 
-def banner(
-    version: str,
-    model: str,
-    folder: Path,
-    branch: str,
-    mode: str,
-    loaded: Sequence[Path],
-    sandbox: str,
-    size: Size,
-    theme: Theme,
-) -> list[str]:
-    """Three lines; none on a small terminal. `sandbox` is the name of the one that works, empty if none does."""
+def banner(session: AgentSession, size: Size, theme: Theme) -> list[str]:
+    """Three lines for a new user about the session that was opened; none on a small terminal."""
     if size.columns < LEAST.columns or size.rows < LEAST.rows:
         return []
-    place = f"{near_home(folder)}{f' ({branch})' if branch else ''}"
-    names = ", ".join(dict.fromkeys(path.name for path in loaded))
+    git_branch = safe_line(branch(session.cwd))
+    place = f"{near_home(session.cwd)}{f' ({git_branch})' if git_branch else ''}"
+    names = ", ".join(dict.fromkeys(path.name for path, _ in session.instructions))
+    sandbox = session.report.status().sandbox
     facts = (f"{names} loaded" if names else "no AGENTS.md: /init writes one", f"sandbox {'on' if sandbox else 'off'}")
     lines = [
-        f" · {short_model(model)} · {place}",
-        f"? keys · / commands · @ files · Shift-Tab mode: {mode}",
+        f" · {short_model(safe_line(session.model.name))} · {place}",
+        f"? keys · / commands · @ files · Shift-Tab mode: {session.mode}",
         " · ".join(facts),
     ]
-    name = f"agentcli {version}"
+    name = f"agentcli {__version__}"
     first, *rest = [
         theme.paint("dim", clip(line, size.columns - 1 - (len(name) if n == 0 else 0))) for n, line in enumerate(lines)
     ]

@@ -18,6 +18,7 @@ from agentcli.ui.input.completion import Menu
 from agentcli.ui.input.handler import Act
 from agentcli.ui.input.keyboard import ASK_BACKGROUND
 from agentcli.ui.input.keys import chosen
+from agentcli.ui.render.banner import banner
 from agentcli.ui.render.cells import wrap
 from agentcli.ui.render.status_line import SCRIPT_EVERY, run_script
 from agentcli.ui.settings import UiSettings
@@ -80,7 +81,8 @@ class Terminal:
         self.editor.bind(keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.console.host = host
-        self.console.show_banner(session)
+        if lines := banner(session, self.screen.size, self.screen.look.theme):
+            self.console.show(*lines)
         self.console.show_session(session, settings.replay, settings.status)
         self.editor.handler = self
         self._drafting.bring_back()
@@ -144,7 +146,7 @@ class Terminal:
 
     def complete(self, before: str) -> Menu:
         """Completions for the text before the cursor."""
-        return self.console.complete(before)
+        return self.console.completion(before)
 
     def press(self, key: str) -> None:
         """Pass a key to the open view or dialog."""

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli import __version__
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe, safe_line
@@ -21,17 +20,16 @@ from agentcli.ui import commands
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Choice
-from agentcli.ui.input.completion import CommandCompletion, Completion, Files, Menu
+from agentcli.ui.input.completion import CommandCompletion, Completion, Files
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.input.handler import Act
 from agentcli.ui.input.keys import KEYS, help_rows
-from agentcli.ui.render.banner import banner
 from agentcli.ui.render.cells import hanging
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.past_messages import newest
 from agentcli.ui.render.pieces import Note, Printed, UserMessage
 from agentcli.ui.render.state import State
-from agentcli.ui.render.status_line import StatusLine, branch
+from agentcli.ui.render.status_line import StatusLine
 from agentcli.ui.style import Look
 from agentcli.ui.terminal.screen import Screen
 
@@ -41,8 +39,6 @@ if TYPE_CHECKING:
 
 LIST_AFTER = 1.0
 """Seconds after which the files of a project are listed for completion."""
-COMPLETED = 5_000
-"""A draft longer than this many characters is no longer completed."""
 
 
 class Console:
@@ -64,7 +60,7 @@ class Console:
         self._command: UserMessage | None = None
         """The line of the running slash command, until it is printed."""
         self._cancelled = False
-        self._completion = Completion((), Files(Path.cwd()))
+        self.completion = Completion((), Files(Path.cwd()))
 
     @property
     def look(self) -> Look:
@@ -192,11 +188,9 @@ class Console:
         `facts`: those of the status line, separated by blanks; empty for the default.
         """
         self.session, self._replay = session, replay
-        known = [CommandCompletion(name, one.summary, self._arguments(one)) for name, one in commands.COMMANDS.items()]
-        files = Files(session.cwd)
-        self._completion = Completion(known, files, lambda: commands.from_files(session))
+        self.completion = _completion(self)
         # The first @ finds the list made; the first keys must not wait for it.
-        asyncio.get_running_loop().call_later(LIST_AFTER, files.refresh)
+        asyncio.get_running_loop().call_later(LIST_AFTER, self.completion.files.refresh)
         self.status_line = StatusLine(session, facts)
         self.screen.look = replace(self.screen.look, folder=str(session.cwd), for_people=session.for_people)
         self.screen.status = self.status_line
@@ -207,24 +201,6 @@ class Console:
         )
         self.show_events([Warned(note) for note in session.notes])
         self.screen.refresh()
-
-    def show_banner(self, session: AgentSession) -> None:
-        """Show what a new user wants to know of a session that was opened."""
-        loaded = [path for path, _ in session.instructions]
-        sandbox = session.report.status().sandbox
-        lines = banner(
-            __version__,
-            safe_line(session.model.name),
-            session.cwd,
-            safe_line(branch(session.cwd)),
-            session.mode,
-            loaded,
-            sandbox,
-            self.screen.size,
-            self.look.theme,
-        )
-        if lines:
-            self.show(*lines)
 
     def draft(self, text: str) -> None:
         """Put text into the input."""
@@ -249,10 +225,14 @@ class Console:
         """End the program."""
         self.editor.leave(code)
 
-    def complete(self, before: str) -> Menu:
-        """Completions for the text before the cursor."""
-        return self._completion(before) if len(before) < COMPLETED else Menu()
 
-    def _arguments(self, command: Command) -> Callable[[], Sequence[Item]]:
-        found = command.arguments
-        return (lambda: found(self)) if found is not None else tuple
+def _completion(console: Console) -> Completion:
+    """Completion in the open session of a console: its commands, with what each takes, and its files."""
+    known = [CommandCompletion(name, one.summary, _arguments(console, one)) for name, one in commands.COMMANDS.items()]
+    session = console.session
+    return Completion(known, Files(session.cwd), lambda: commands.from_files(session))
+
+
+def _arguments(console: Console, command: Command) -> Callable[[], Sequence[Item]]:
+    found = command.arguments
+    return (lambda: found(console)) if found is not None else tuple
