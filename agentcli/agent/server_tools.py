@@ -80,7 +80,7 @@ class ServerTools:
         return short[: tokens * _CHARACTERS_A_TOKEN]
 
     def changes(self) -> Sequence[str]:
-        """What has changed among the servers since the last call of this, and since the catalogue."""
+        """Changes among the servers since the last call, and since the catalogue."""
         if self._servers is None:
             return ()
         lines = self._servers.changes()

@@ -98,7 +98,7 @@ def carry_out(plan: ImportPlan, config: Path) -> None:
 
 
 class _Present:
-    """What stands in our files now, and what the plan has put there."""
+    """The content of our files now, with what the plan adds."""
 
     def __init__(self, config: Path) -> None:
         self._config = config

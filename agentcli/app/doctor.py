@@ -156,7 +156,7 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
 
 
 def _capabilities(program: Program) -> Iterator[Finding]:
-    """What endpoints were found to lack, or stated; it is forgotten after a while."""
+    """Capabilities that endpoints were found to lack, or stated; they are forgotten after a while."""
     for model, learnt in sorted(program.memory.all().items()):
         window = f"has a window of {learnt.window:,} tokens" if learnt.window else ""
         yield Finding(f"limits of {model}", True, "; ".join(filter(None, (gaps(learnt), window))))

@@ -93,7 +93,7 @@ def _arguments(name: str) -> str:
 
 
 def _result(session: AgentSession, events: Sequence[Event]) -> str:
-    """What the events say for themselves, and the size of the window that they leave."""
+    """The events' own text, and the size of the window that they leave."""
     said = [event.message for event in events if isinstance(event, Noticed)]
     said += [f"Cleared {len(event.call_ids)} outputs." for event in events if isinstance(event, Pruned)]
     return " ".join([*said, f"The window holds {session.report.window().used:,} tokens."])

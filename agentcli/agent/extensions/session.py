@@ -47,7 +47,7 @@ class SessionExtensions:
 
     @property
     def found(self) -> Extensions:
-        """What there was when it was last looked for."""
+        """The extensions found by the last search."""
         if self._found is None:
             self._found = self._setup.extensions()
         return self._found

@@ -237,7 +237,7 @@ class SessionHooks(NoHooks):
         return bool(facts.denied or facts.obscure or facts.refused)
 
     def _outcome(self, name: str, ran: Sequence[Ran], call: ToolCall | None = None) -> Outcome:
-        """What all hooks of an event say together; texts are cut to what a model may be shown."""
+        """The combined verdict of all hooks of an event; texts are cut to what a model may be shown."""
         verdict = combined([each.verdict for each in ran])
         events: list[Event] = [Warned(each.warning) for each in ran if each.warning]
         shown = [each for each in ran if each.verdict.message and not _is_shown_anyway(name, each.verdict)]

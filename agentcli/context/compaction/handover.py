@@ -24,7 +24,7 @@ POLICY = "auto"
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """What a new session begins with: its first record, and the last record of the session before that it knows of."""
+    """The beginning of a new session: its first record, and the last record of the session before that it knows of."""
 
     beginning: Compaction
     until: int

@@ -16,7 +16,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a policy cost in USD, with the shares of facts that stood in view at the end, and that stood there or could be recalled."""
+    """The price of a policy in USD, with the shares of facts that stood in view at the end, and that stood there or could be recalled."""
 
     name: str
     cost: float

@@ -83,7 +83,7 @@ class TokenLayout:
         return Prune(tuple(outputs), max(0, freed), why, drop, tuple(inputs), outcomes)
 
     def _outcomes(self, call_ids: Sequence[str]) -> dict[str, str]:
-        """How the commands among these calls ended, where that is worth its tokens."""
+        """The outcome of each command among these calls, where it is worth its tokens."""
         loss, traits = priced(self.window), self.window.traits
         parts = {block.tool_use_id: block.part for block in self.blocks if isinstance(block.part, ToolResult)}
         runs = [parts[call] for call in call_ids if traits.get(parts[call].name, UNKNOWN).runs_commands]

@@ -49,7 +49,7 @@ def language(text: str) -> str:
 
 
 def may_be(text: str, name: str) -> bool:
-    """Whether a text with too little prose to tell its language speaks for this one more than for any other."""
+    """True if a text with too little prose to tell its language speaks for this one more than for any other."""
     hits = _hits(_prose(text))
     return 0 < hits.get(name, 0) == max(hits.values())
 
