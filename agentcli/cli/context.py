@@ -22,6 +22,7 @@ from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.forecast import forecast
 from agentcli.context.lab import window_report
 from agentcli.context.lab.compare import COLUMNS, Report
+from agentcli.context.lab.replay import Setup
 from agentcli.context.policies import plan as plan_now
 from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import POLICIES, PolicyName
@@ -125,25 +126,16 @@ def compare(
     from agentcli.context.lab import plot
     from agentcli.context.lab import points as price_points
     from agentcli.context.lab.compare import compare as compare_policies
-    from agentcli.context.lab.replay import Setup
 
     program = _program(cwd, model, settings)
     past = {name: program.sessions.past(name) for name in sessions}
     recorded = {name: list(session.records()) for name, session in past.items()}
-    context = program.config.context
-    setups = {
-        name: Setup(program.selection.spec_for(session.history), TRAITS, context) for name, session in past.items()
-    }
-    if summariser:
-        setups = {
-            name: replace(setup, summarise=_written_by(program, summariser, setup.model))
-            for name, setup in setups.items()
-        }
+    setups = {name: _setup(program, session.history, summariser) for name, session in past.items()}
     found = compare_policies(
         recorded, _named(policies, horizons or (HORIZONS if policies == ALL_POLICIES else "")), setups
     )
     first = next(iter(found.played))
-    limits = limits_of(setups[first].model, context)
+    limits = limits_of(setups[first].model, program.config.context)
     series = {name: played.sizes for name, played in found.played[first].items()}
     marks = {"soft": limits.soft, "hard": limits.hard, "window": limits.window}
     drawn = price_points.points(found.totals())
@@ -160,6 +152,11 @@ def compare(
     for file, page in pages:
         if file:
             _write(file, page())
+
+
+def _setup(program: Program, history: History, summariser: str) -> Setup:
+    setup = Setup(program.selection.spec_for(history), TRAITS, program.config.context)
+    return replace(setup, summarise=_written_by(program, summariser, setup.model)) if summariser else setup
 
 
 def _named(policies: str, horizons: str) -> list[str]:

@@ -9,7 +9,8 @@ import io
 import re
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -344,54 +345,34 @@ def whole_group() -> TyperGroup:
     return _group(["--help"])
 
 
+_GROUPS: Mapping[str, str] = {
+    "sessions": "agentcli.cli.sessions:app",
+    "context": "agentcli.cli.context:app",
+    "permissions": "agentcli.cli.permissions:app",
+    "hooks": "agentcli.cli.hooks:app",
+    "mcp": "agentcli.cli.mcp:app",
+    "auth": "agentcli.cli.auth:app",
+    "batch": "agentcli.cli.batch:app",
+    "acp": "agentcli.cli.acp:acp",
+    "import-config": "agentcli.cli.import_config:import_config",
+    "skills": "agentcli.cli.extensions:skills",
+    "agents": "agentcli.cli.extensions:agents",
+    "plugins": "agentcli.cli.plugins:app",
+}
+"""Where each command is defined: a group of commands or a function. Imported only if the command line names it, or for help."""
+
+
 def _group(arguments: list[str]) -> TyperGroup:
     wanted = set(arguments)
     helping = wanted & {"-h", "--help"} and not wanted & {"run", "resume", "demo"}
-    if helping or "sessions" in wanted:
-        from agentcli.cli import sessions
-
-        app.add_typer(sessions.app, name="sessions")
-    if helping or "context" in wanted:
-        from agentcli.cli import context
-
-        app.add_typer(context.app, name="context")
-    if helping or "permissions" in wanted:
-        from agentcli.cli import permissions
-
-        app.add_typer(permissions.app, name="permissions")
-    if helping or "hooks" in wanted:
-        from agentcli.cli import hooks
-
-        app.add_typer(hooks.app, name="hooks")
-    if helping or "mcp" in wanted:
-        from agentcli.cli import mcp
-
-        app.add_typer(mcp.app, name="mcp")
-    if helping or "auth" in wanted:
-        from agentcli.cli import auth
-
-        app.add_typer(auth.app, name="auth")
-    if helping or "batch" in wanted:
-        from agentcli.cli import batch
-
-        app.add_typer(batch.app, name="batch")
-    if helping or "acp" in wanted:
-        from agentcli.cli.acp import acp
-
-        app.command()(acp)
-    if helping or "import-config" in wanted:
-        from agentcli.cli.import_config import import_config
-
-        app.command("import-config")(import_config)
-    if helping or wanted & {"skills", "agents"}:
-        from agentcli.cli import extensions
-
-        app.add_typer(extensions.skills, name="skills")
-        app.add_typer(extensions.agents, name="agents")
-    if helping or "plugins" in wanted:
-        from agentcli.cli import plugins
-
-        app.add_typer(plugins.app, name="plugins")
+    for name, place in _GROUPS.items():
+        if helping or name in wanted:
+            module, _, attribute = place.partition(":")
+            command = getattr(import_module(module), attribute)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name)
+            else:
+                app.command(name)(command)
     if helping or wanted & set(OTHERS):
         from agentcli.cli import about
         from agentcli.cli.help import help_command
