@@ -25,7 +25,7 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
     """Raises Refused where the real API would answer with an error."""
     if len(asked.body) > MOST_BYTES:
         raise Refused("Request payload size exceeds the limit: 20971520 bytes.", 413)
-    if not asked.headers.get("x-goog-api-key"):
+    if not (asked.headers.get("x-goog-api-key") or asked.headers.get("authorization")):
         raise Refused("Method doesn't allow unregistered callers (callers without established identity).", 403)
     body = asked.json
     if asked.model.startswith("gemini-") and asked.model not in {known.id for known in catalog.models()}:

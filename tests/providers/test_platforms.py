@@ -7,7 +7,11 @@ import json
 import struct
 import zlib
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -15,15 +19,19 @@ import pytest
 from agentcli.app.models import Models
 from agentcli.config import Config
 from agentcli.core.errors import ConfigError, InputError, ModelError
-from agentcli.core.message import Text, Thinking
+from agentcli.core.message import Image, Text, Thinking, ToolResult
+from agentcli.core.model import RequestMessage
 from agentcli.providers.connect import connect
 from agentcli.providers.platforms import PLATFORMS, vendor_id
 from agentcli.providers.scripted.model import call, say
 from agentcli.providers.settings import ProviderSettings
 from tests.loopback import Asked, Bytes, Loopback, anthropic_wire
 from tests.loopback.plan import Answer
-from tests.providers.hearing import ONCE, Heard, hear, request
+from tests.providers.hearing import ONCE, Heard, hear, reply_turn, request
 
+DOT = Image("image/png", b64encode(b"\xff\xfe\xfb a picture").decode())
+SENT = DOT.data.translate({ord("+"): "-", ord("/"): "_"})
+"""The same in the alphabet of base64 that the Gemini SDK writes."""
 BEDROCK = ProviderSettings("aws", "anthropic", platform="bedrock")
 
 
@@ -110,12 +118,31 @@ def test_claude_on_bedrock_streams_in_amazons_frames(monkeypatch: pytest.MonkeyP
     assert asked.headers["authorization"] == "Bearer token"
 
 
+def test_claude_on_vertex_streams_a_call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CLOUD_ML_REGION", "europe-west1")
+    monkeypatch.setenv("ANTHROPIC_VERTEX_PROJECT_ID", "project")
+    reply = say("Reading.", call("read", file_path="a"), thinking="Hm.")
+    with logged_in(monkeypatch, tmp_path):
+        heard, server = asked_on("vertex", "claude-haiku-4-5@20251001", reply)
+    assert heard.error is None
+    assert [type(part) for part in heard.parts[:2]] == [Thinking, Text]
+    assert heard.calls[0].input == {"file_path": "a"}
+    assert heard.stop is not None
+    [asked] = server.asked
+    models = "/projects/project/locations/europe-west1/publishers/anthropic/models"
+    assert asked.path == f"{models}/claude-haiku-4-5@20251001:streamRawPredict"
+    assert asked.json["anthropic_version"]
+    assert asked.headers["authorization"] == "Bearer token"
+
+
 def asked_on(platform: Any, model: str, reply: Any) -> tuple[Heard, Loopback]:
     """One request to a platform that is played on this machine."""
 
     def answer(asked: Asked) -> Answer:
         asked.__dict__["body"] = json.dumps({**asked.json, "model": model}).encode()
         events = anthropic_wire.events(asked, reply, server)
+        if platform == "vertex":
+            return Bytes(b"".join(events))
         return Bytes(b"".join(map(frame, events)), "application/vnd.amazon.eventstream")
 
     with Loopback(answer, strict=False) as server:
@@ -129,6 +156,47 @@ def asked_on(platform: Any, model: str, reply: Any) -> tuple[Heard, Loopback]:
             return heard
 
         return asyncio.run(run()), server
+
+
+@contextmanager
+def logged_in(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[None]:
+    """A service account of Google Cloud whose tokens come from this machine, where Google's own library looks for one."""
+    pytest.importorskip("google.auth.transport.requests")
+    rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa")
+    from cryptography.hazmat.primitives import serialization as forms
+
+    class Tokens(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.dumps({"access_token": "token", "expires_in": 3600, "token_type": "Bearer"}).encode()
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing is logged."""
+
+    private = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+        forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption()
+    )
+    with ThreadingHTTPServer(("127.0.0.1", 0), Tokens) as server:
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        account = {
+            "type": "service_account",
+            "client_email": "agent@project.iam.gserviceaccount.com",
+            "private_key": private.decode(),
+            "project_id": "project",
+            "token_uri": f"http://127.0.0.1:{server.server_port}/token",
+        }
+        (folder / "account.json").write_text(json.dumps(account))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(folder / "account.json"))
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        try:
+            yield
+        finally:
+            server.shutdown()
 
 
 def frame(event: bytes) -> bytes:
@@ -168,3 +236,41 @@ def test_gemini_on_vertex_without_credentials_says_so(
     assert heard.error is not None
     assert heard.error.cause == "auth"
     assert "none.json" in str(heard.error)
+
+
+def test_gemini_on_vertex_streams_calls_and_gets_its_history_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "project")
+    monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", "europe-west1")
+    plan = [say("Reading.", call("read", file_path="a"), thinking="Hm."), say("A dot.")]
+    with logged_in(monkeypatch, tmp_path), Loopback(plan) as server:
+        settings = ProviderSettings("cloud", "google", base_url=server.url, platform="vertexai")
+
+        async def run() -> list[Heard]:
+            models = Models(Config(providers={"cloud": {"kind": "google", "platform": "vertexai"}}), {})
+            model = connect(models.spec("cloud/gemini-3.8-flash"), settings, {}, ONCE)
+            hello = RequestMessage("user", (Text("hello"), DOT))
+            first = await hear(model, request(model.spec, hello))
+            results = [ToolResult(one.call_id, one.name, "success", "ok", images=(DOT,)) for one in first.calls]
+            turns = (hello, reply_turn(model.spec, first.parts), RequestMessage("user", tuple(results)))
+            second = await hear(model, request(model.spec, *turns))
+            await model.close()  # type: ignore[attr-defined]
+            return [first, second]
+
+        first, second = asyncio.run(run())
+    assert (first.error, second.error) == (None, None)
+    assert first.calls[0].input == {"file_path": "a"}
+    assert second.text == "A dot."
+    models = "/v1beta1/projects/project/locations/europe-west1/publishers/google/models"
+    assert {asked.path for asked in server.asked} == {f"{models}/gemini-3.8-flash:streamGenerateContent"}
+    assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer token"}
+    hello, called, answered = server.asked[1].turns
+    assert hello["parts"][1]["inlineData"]["data"] == SENT
+    [made] = [part for part in called["parts"] if "functionCall" in part]
+    assert made["thoughtSignature"]
+    response = answered["parts"][0]["functionResponse"]
+    assert response["id"] == made["functionCall"]["id"] == first.calls[0].call_id
+    assert response["parts"][0]["inlineData"]["data"] == SENT

@@ -41,7 +41,7 @@ _BY_CODE: Mapping[int, Cause] = {
 def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> ModelError:
     """A ModelError from the SDK's APIError, whether it came as a status or in the middle of a stream.
 
-    A server that knows no such path may serve another version of the API than that of the settings.
+    A server that knows no such path may serve another version of the API than that of the settings; a platform has but one.
     """
     code = int(error.code or 0)
     status = error.status if isinstance(error.status, str) else ""
@@ -52,7 +52,8 @@ def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> M
     answer = "" if text.lstrip().startswith("<") else text
     headers = getattr(error.response, "headers", None)
     wait = _retry_after(details, headers)
-    hint = _other_version(settings.name, settings.version) if cause == "not_found" and code in (404, 405) else ""
+    no_path = cause == "not_found" and code in (404, 405) and not settings.platform
+    hint = _other_version(settings.name, settings.version) if no_path else ""
     return refusal(
         name or "an error",
         answer,

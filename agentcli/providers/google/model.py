@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -117,10 +118,21 @@ class GoogleModel:
             options["api_version"] = self._settings.version
         try:
             if self._settings.platform:  # credentials, project and location as the SDK finds them
-                return genai.Client(vertexai=True, http_options=options)
+                return genai.Client(vertexai=True, http_options=options, **self._account())
             return genai.Client(api_key=self._key or "none", vertexai=False, http_options=options)
         except (ImportError, ValueError) as error:
             raise ModelError(f"The Gemini SDK cannot start: {scrubbed(str(error), self._key)}", "bad_request") from None
+
+    def _account(self) -> dict[str, str]:
+        """Project and location, which the SDK finds itself but drops, and the credentials with them, where a base URL is set.
+
+        An address whose headers have an authorization of their own is a gateway, which is given neither.
+        """
+        project = os.environ.get("GOOGLE_CLOUD_PROJECT", "")
+        own = any(name.lower() == "authorization" for name in self._settings.headers)
+        if not self._base_url or not project or own:
+            return {}
+        return {"project": project, "location": os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"}
 
 
 def _auth_errors(settings: ProviderSettings) -> tuple[type[Exception], ...]:
