@@ -20,6 +20,7 @@ from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.budget import Spent
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
+from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Failure, Mode, Prune, Retry, Settings
@@ -70,12 +71,10 @@ class Conversation:
         self.compactor = Compactor(builder, self.record, self.objection, summariser, runner.hooks, fallback, cwd)
         self.hooked = TurnHooks(self.journal, runner, lambda part: self.pending.append(part))
         self.steps = 0
+        self.reminders = Reminders(self.journal)
         self.pending: list[Part] = []
         self.background: Callable[[], Awaitable[bool]] | None = None
         """Waits for work in the background before a turn ends; None where it is told at a later one."""
-        self._announced: Mode = "ask"
-        self._unattended = ""
-        self._servers = False
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
         self._trouble = ""
@@ -112,38 +111,6 @@ class Conversation:
         yield from self.answer_open_calls()
         yield self._record_prompt(prompt, history.turn + 1)
         yield from self.news()
-
-    def announce(
-        self, mode: Mode, today: date, unattended: str = "", instructions: str = "", came: str = "", servers: str = ""
-    ) -> None:
-        """Facts that change travel with the next prompt, never in the system text: it must stay the same bytes.
-
-        The date, instruction files that changed, and skills and agents that `came` or went, are said again where the view no longer says them. `unattended` is
-        the reminder of a run where nobody can allow calls; it is given once. So is the list of `servers` where the view has it:
-        what changes among them is told as it happens.
-        """
-        for fact in (f"Today is {today.isoformat()}.", instructions, came):
-            if fact and self._newest_reminder(fact) != fact:
-                self.pending.append(_reminder(fact))
-        newest = self._newest_reminder(servers) if servers else ""
-        if servers and (not newest or (newest != servers and not self._servers)):
-            self.pending.append(_reminder(servers))
-        self._servers = True
-        if mode != self._announced:
-            self.pending.append(_reminder(MODE_WORDS[mode]))
-            self._announced = mode
-        if unattended and unattended != self._unattended:
-            self.pending.append(_reminder(unattended))
-            self._unattended = unattended
-
-    def _newest_reminder(self, fact: str) -> str:
-        """The newest reminder in the view that begins like this one; empty where there is none."""
-        beginning = fact[:_BEGINNING]
-        for entry in reversed(self.journal.history.entries):
-            for part in entry.body.parts if isinstance(entry.body, Message) and entry.body.role == "user" else ():
-                if isinstance(part, Text) and part.synthetic and part.text.startswith(beginning):
-                    return part.text
-        return ""
 
     def steer(self, prompt: Prompt) -> None:
         """Say something before the next request of the running turn."""
@@ -283,6 +250,50 @@ class Conversation:
         parts = prompt.parts or (Text(prompt.text),)
         injected, self.pending = tuple(self.pending), []
         return self.record(Message("user", (*injected, *parts), turn))
+
+
+class Reminders:
+    """Reminders of facts that change. They travel with the next prompt, never in the system text: it must stay the same bytes."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._announced: Mode = "ask"
+        self._unattended = ""
+        self._servers = False
+
+    def due(
+        self, mode: Mode, today: date, unattended: str = "", instructions: str = "", came: str = "", servers: str = ""
+    ) -> Sequence[Part]:
+        """The reminders that the next prompt takes with it.
+
+        The date, instruction files that changed, and skills and agents that `came` or went, are said again where the view no longer says them. `unattended` is
+        the reminder of a run where nobody can allow calls; it is given once. So is the list of `servers` where the view has it:
+        what changes among them is told as it happens.
+        """
+        due: list[Part] = []
+        for fact in (f"Today is {today.isoformat()}.", instructions, came):
+            if fact and self._newest(fact) != fact:
+                due.append(_reminder(fact))
+        newest = self._newest(servers) if servers else ""
+        if servers and (not newest or (newest != servers and not self._servers)):
+            due.append(_reminder(servers))
+        self._servers = True
+        if mode != self._announced:
+            due.append(_reminder(MODE_WORDS[mode]))
+            self._announced = mode
+        if unattended and unattended != self._unattended:
+            due.append(_reminder(unattended))
+            self._unattended = unattended
+        return due
+
+    def _newest(self, fact: str) -> str:
+        """The newest reminder in the view that begins like this one; empty where there is none."""
+        beginning = fact[:_BEGINNING]
+        for entry in reversed(self._journal.history.entries):
+            for part in entry.body.parts if isinstance(entry.body, Message) and entry.body.role == "user" else ():
+                if isinstance(part, Text) and part.synthetic and part.text.startswith(beginning):
+                    return part.text
+        return ""
 
 
 def _reminder(text: str) -> Text:

@@ -124,7 +124,9 @@ class AgentSession:
         unattended = self._setup.unattended(for_model, self.mode)
         changed = changed_instructions(self.standing.text, self.history.system)
         catalogue = self._runner.server_tools.catalogue(self._setup.mcp.catalogue_tokens)
-        self.conversation.announce(self.mode, self._setup.today(), unattended, changed, came, catalogue)
+        self.conversation.pending += self.conversation.reminders.due(
+            self.mode, self._setup.today(), unattended, changed, came, catalogue
+        )
         prepare = getattr(self.conversation.model, "prepare", None)
         if prepare is not None:
             await prepare()
