@@ -197,21 +197,9 @@ class Store:
         One that was led in this very place, also before the place was moved, comes before those of clones and worktrees.
         """
         if isinstance(project, str):
-            return self._newest((project,))
-        return self._newest(project.own, project.led_here) or self._newest(project.ids)
-
-    def _newest(self, ids: Iterable[str], wanted: Callable[[SessionInfo], bool] = lambda _: True) -> SessionInfo | None:
-        folders = (folder for each in ids for folder in self._folders(each))
-        by_time = sorted(((_written(folder), folder) for folder in folders), reverse=True)
-        best: SessionInfo | None = None
-        until = 0.0
-        for written, folder in by_time:
-            if best and written < until:
-                break
-            info = _info(folder)
-            if info and not is_subagent(info) and wanted(info) and (best is None or _order(info) > _order(best)):
-                best, until = info, written - _TICK
-        return best
+            return _newest(self._folders(project))
+        own = (folder for each in project.own for folder in self._folders(each))
+        return _newest(own, project.led_here) or _newest(self._folders(project))
 
     def list(self, project: Projects = None) -> Sequence[SessionInfo]:
         """The sessions of a project, or of all, last written first."""
@@ -261,7 +249,7 @@ class Store:
             lock = Lock(source / "lock")
             try:
                 if target != source:
-                    self._rename(source, target)
+                    _move(self._disk, source, target)
                 write_file(self._disk, target / "origin.json", encode_origin(moved))
                 save_info(target, moved, self._disk)
             finally:
@@ -270,12 +258,6 @@ class Store:
             raise StoreError(f"Session {info.id} cannot be moved: {reason(error)}.") from error
         remember_later(target.parent, top)
         return moved
-
-    def _rename(self, source: Path, target: Path) -> None:
-        make_folder(self._disk, target.parent)
-        self._disk.rename(source, target)
-        sync_folder(self._disk, target.parent)
-        sync_folder(self._disk, source.parent)
 
     def restore(self, selector: str) -> SessionInfo:
         """Fetch a session back from the trash, by id, name or unique beginning of an id. Raises InputError when it is not there."""
@@ -314,6 +296,26 @@ class Store:
 def ids(project: Project | str) -> Sequence[str]:
     """The folders in the store of a project's sessions."""
     return (project,) if isinstance(project, str) else project.ids
+
+
+def _newest(folders: Iterable[str], wanted: Callable[[SessionInfo], bool] = lambda _: True) -> SessionInfo | None:
+    by_time = sorted(((_written(folder), folder) for folder in folders), reverse=True)
+    best: SessionInfo | None = None
+    until = 0.0
+    for written, folder in by_time:
+        if best and written < until:
+            break
+        info = _info(folder)
+        if info and not is_subagent(info) and wanted(info) and (best is None or _order(info) > _order(best)):
+            best, until = info, written - _TICK
+    return best
+
+
+def _move(disk: Disk, source: Path, target: Path) -> None:
+    make_folder(disk, target.parent)
+    disk.rename(source, target)
+    sync_folder(disk, target.parent)
+    sync_folder(disk, source.parent)
 
 
 def _plain(name: str) -> str:
