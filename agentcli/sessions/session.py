@@ -106,14 +106,14 @@ class Session:
         writer = self._writing()
         before = self._history
         if isinstance(body, Undo):
-            body = self._paid(body)
+            body = _paid(body, self._info.records + 1, self._history, self._tail)
         record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, body)
         data = encode(record)
         # In memory it is whole before the disk is asked: whatever interrupts the writing, it is written later.
         writer.add(record, data)
         self._changed = True
         self._info = note(self._info, record, digest(data))
-        self._fold_in(record)
+        self._history = _evolved(self._history, record, self._tail)
         if (writer.exists or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
         if writer.exists:
@@ -166,7 +166,9 @@ class Session:
     ) -> Iterator[Entry]:
         """The records up to number `newest` that may hold the needles and the call, the newest first, found by the index."""
         last = self._info.records if newest is None else min(newest, self._info.records)
-        found = self._recall.candidates(last, self.record, needles, call_id, save=self._saves_index, until=until)
+        found = self._recall.candidates(
+            last, self.record, needles, call_id, save=_index_is_saved(self._writer, self._closed), until=until
+        )
         for seq, turn in found:
             record = self.record(seq)
             if record is not None:
@@ -174,11 +176,7 @@ class Session:
 
     def index(self) -> Iterator[float]:
         """Make the parts of the index that are missing; a session that is only read keeps them in memory."""
-        return self._recall.fill(self._info.records, self.record, save=self._saves_index)
-
-    @property
-    def _saves_index(self) -> bool:
-        return self._writer is not None and self._writer.exists and not self._closed
+        return self._recall.fill(self._info.records, self.record, save=_index_is_saved(self._writer, self._closed))
 
     def trouble(self) -> str:
         """The reason why the session is not being saved right now; or, once, that a write had to be repeated; or an empty text."""
@@ -216,26 +214,34 @@ class Session:
         self.save_glance(durable)
         return True
 
-    def _fold_in(self, record: Record) -> None:
-        try:
-            self._history = evolve(self._history, record)
-        except NeedsReplay:
-            # Out of files: the undo stands, and shows once the session is opened again.
-            with contextlib.suppress(OSError):
-                self._history = fold(self._tail())
-
-    def _paid(self, undo: Undo) -> Undo:
-        trial = Record(self._info.records + 1, "", "", "", undo)
-        with contextlib.suppress(OSError):
-            return paid(undo, self._history, fold(self._tail(trial)))
-        return undo
-
     def _tail(self, *more: Record) -> list[Record]:
         held = (*self._history.entries, *self._history.prunes, *self._waiting().values(), *more)
         return tail(_FromMemory(self._shelf, {record.seq: record for record in held}), self._info.records + len(more))
 
     def _waiting(self) -> dict[int, Record]:
         return {record.seq: record for record in self._writer.waiting} if self._writer else {}
+
+
+def _index_is_saved(writer: Writer | None, closed: bool) -> bool:
+    return writer is not None and writer.exists and not closed
+
+
+def _evolved(history: History, record: Record, tail: Callable[[], Sequence[Record]]) -> History:
+    """The history with one more record, folded anew from the tail of the records where that takes a replay."""
+    try:
+        return evolve(history, record)
+    except NeedsReplay:
+        # Out of files: the undo stands, and shows once the session is opened again.
+        with contextlib.suppress(OSError):
+            return fold(tail())
+    return history
+
+
+def _paid(undo: Undo, seq: int, history: History, tail: Callable[[Record], Sequence[Record]]) -> Undo:
+    """The undo as record `seq`, with the costs that it must not take back."""
+    with contextlib.suppress(OSError):
+        return paid(undo, history, fold(tail(Record(seq, "", "", "", undo))))
+    return undo
 
 
 class _FromMemory(Reader):
