@@ -16,6 +16,8 @@ CATALOGUE = "MCP servers of this session"
 """The beginning of the reminder that lists the servers."""
 INSTRUCTIONS = 500
 """Characters of a server's instructions that the catalogue gives."""
+CATALOGUE_SHARE = 1 / 16
+"""Largest list of servers and tools, as a share of the window."""
 _CHARACTERS_A_TOKEN = 4
 _TROUBLE = ("failed", "needs login")
 

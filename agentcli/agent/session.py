@@ -18,6 +18,7 @@ from agentcli.agent.pages import PageReader
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost
 from agentcli.agent.request_builder import RequestBuilder
+from agentcli.agent.server_tools import CATALOGUE_SHARE
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning, changed_instructions
 from agentcli.agent.spending import BudgetGuard
 from agentcli.agent.streams import until_interrupted
@@ -123,13 +124,11 @@ class AgentSession:
         came = await self.extensions.refresh()
         unattended = self._setup.unattended(for_model, self.mode)
         changed = changed_instructions(self.standing.text, self.history.system)
-        catalogue = self._runner.server_tools.catalogue(self._setup.mcp.catalogue_tokens)
+        room = min(self._setup.mcp.catalogue_tokens, int(self.model.window * CATALOGUE_SHARE))
+        catalogue = self._runner.server_tools.catalogue(room)
         self.conversation.pending += self.conversation.reminders.due(
             self.mode, self._setup.today(), unattended, changed, came, catalogue
         )
-        prepare = getattr(self.conversation.model, "prepare", None)
-        if prepare is not None:
-            await prepare()
         if not self.model.known and self.model.name not in self._unknown_reported:
             self._unknown_reported.add(self.model.name)
             yield Warned(assumed(self.model))
@@ -153,15 +152,20 @@ class AgentSession:
     async def prepare(self, interrupt: asyncio.Event) -> None:
         """Wait for servers that are being connected, and settle what each request begins with, once for the whole session.
 
-        With a person there it waits a moment only: servers that come later are reached through the gate.
+        With a person there it waits a moment only: servers that come later are reached through the gate. A model's server is asked for the
+        window before, which decides how much a request begins with.
         """
+        ask_window = getattr(self.conversation.model, "prepare", None)
+        if ask_window is not None:
+            await ask_window()
         setup, servers = self._setup, self._setup.servers
         seconds = setup.mcp.wait if setup.attended else None
         if servers is not None and (not self.history.system or not setup.attended):
             await until_interrupted(interrupt, servers.settle(seconds))
         if self.history.system:
             return
-        upfront = self._runner.server_tools.upfront(setup.mcp.upfront_tokens)
+        room = 0 if setup.agent.is_small(self.model.window) else setup.mcp.upfront_tokens
+        upfront = self._runner.server_tools.upfront(room)
         self._runner.record(beginning(setup, self.model, self.mode, upfront))
         self.conversation.builder.begin(self.history)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.model import REPLY_TOKENS
+from agentcli.core.model import REPLY_TOKENS, SMALL_WINDOW
 from agentcli.core.ranges import Positive
 
 
@@ -36,12 +36,18 @@ class AgentSettings:
     """The model that takes over when the session's own is unavailable; empty: none."""
     instruction_bytes: int = 100_000
     """Bytes of instruction files (AGENTS.md) that are read at most."""
+    small_window: int = SMALL_WINDOW
+    """Tokens up to which a model's window gets a shorter system prompt and only the tools that a coding task needs most; 0: none does."""
     subagents: bool = True
     """True if the model may delegate to subagents; they use `subagent_model`, by default the session's own."""
     subagents_at_once: Positive = 8
     """Subagents that run at the same time at most."""
     subagent_model: str = ""
     """The model of subagents; empty: the session's own."""
+
+    def is_small(self, window: int) -> bool:
+        """True if a window of so many tokens is small."""
+        return window <= self.small_window
 
 
 @dataclass(frozen=True, slots=True)

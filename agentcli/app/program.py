@@ -10,6 +10,7 @@ from pathlib import Path
 from agentcli.agent.checkpointing import Makes
 from agentcli.agent.delegation.kinds import kind_named, settings_for, tools_for
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import SessionSetup, StandingInstructions
 from agentcli.agent.spending import RunLimits
 from agentcli.app.hooks import loaded
@@ -154,7 +155,7 @@ class Program(ProjectContext):
             system=lambda model, mode: self.system_prompt(files, model, mode),
             context=config.context,
             budget=config.budget,
-            agent=settings_for(self.agent, config.agent) if self.agent else config.agent,
+            agent=self.agent_settings,
             hooks=config.hooks,
             file_hooks=hooks.hooks,
             limits=workspace_policy.limits,
@@ -204,13 +205,20 @@ class Program(ProjectContext):
         except ToolError as error:
             raise UsageError(str(error)) from error
 
+    @property
+    def agent_settings(self) -> AgentSettings:
+        """The settings of a turn, with those of the definition that this run works by."""
+        configured = self.config.agent
+        return settings_for(self.agent, configured) if self.agent else configured
+
     def system_prompt(
         self, files: Sequence[Instructions], model: ModelSpec, mode: Mode, own_text: str | None = None
     ) -> tuple[str, ...]:
         """The system prompt of a session that begins now, with `own_text` in place of the program's."""
         policy, options = self.workspace_policy, self.options
         family = PROVIDERS[model.kind].family_prompt if model.kind in PROVIDERS else ""
-        own = (prompt("system.md"), *([prompt(family)] if family else []))
+        small = self.agent_settings.is_small(model.window)
+        own = (prompt("system-small.md" if small else "system.md"), *([prompt(family)] if family else []))
         here = Surroundings(
             self.cwd, policy.roots, policy.sandbox.kind if policy.sandbox.working else "", self.approve is not nobody
         )
@@ -219,7 +227,9 @@ class Program(ProjectContext):
             given = self.agent.prompt or None
         base = own if given is None else (given,)
         found = self.extensions
-        listed = catalogue(found.skills, found.agents if self.config.agent.subagents else {}, model.window)
+        listed = catalogue(
+            found.skills, found.agents if self.config.agent.subagents and not small else {}, model.window
+        )
         return system_blocks(base, files, listed, environment(here, mode), options.append_system_prompt)
 
     def _estimator(self, policy: str) -> Estimator:

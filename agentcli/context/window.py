@@ -8,11 +8,8 @@ from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.dataclass import dataclass
-from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.model import SMALL_WINDOW, ModelSpec, Prices
 from agentcli.core.tool import Traits
-
-SMALL_WINDOW = 10_000
-"""Tokens up to which a window is small: system prompt and tools take most of its half."""
 
 
 @dataclass(frozen=True, slots=True)

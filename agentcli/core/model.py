@@ -15,6 +15,8 @@ from agentcli.core.message import Image, Part, Role, Stop, ToolResult, Usage
 ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
 REPLY_TOKENS = 32_000
 """The longest reply that is asked for, or taken for possible, where nothing else is given."""
+SMALL_WINDOW = 10_000
+"""Tokens up to which a window is small: the usual system prompt and tools take most of its half."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class Traits:
     """The server that it is a tool of."""
     reads_only: bool = False
     """Its server says that it changes nothing, and the user trusts what it says."""
+    dispensable: bool = False
+    """A session whose model has a small window goes without it."""
     interacts: bool = False
     """A person is asked about each call, in every mode."""
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.context.settings import TiktokenSettings
-from agentcli.context.tokens.estimators import Tiktoken, vocabularies
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Calibrated, Tiktoken, vocabularies
 from agentcli.core.errors import InputError
 from agentcli.providers.registry import PROVIDERS
 from agentcli.sessions.memory import MemorySession
@@ -42,6 +44,8 @@ def test_the_model_that_is_configured_for_summaries_counts_instead(tmp_path: Pat
 
 MOST_TOKENS = 2_700
 """Tokens of o200k that system prompt and tools may have together, before the instructions of the user and the project."""
+MOST_TOKENS_OF_SMALL = 2_400
+"""The same in a small window, in tokens as they are estimated without a vocabulary."""
 CHARACTERS_A_TOKEN = 4.15
 """Characters of these texts to a token of o200k (4.18 to 4.23 were measured), for machines without its vocabulary."""
 
@@ -95,3 +99,21 @@ def test_the_system_prompt_is_written_once_whatever_the_folder_becomes(tmp_path:
     resumed = again.sessions.session_for(journal)
     assert resumed.history.system == before
     assert resumed.conversation.builder.system == before
+
+
+def test_a_session_in_a_small_window_begins_with_less(tmp_path: Path) -> None:
+    def begun(*settings: str) -> tuple[int, set[str]]:
+        given = program(tmp_path, "models.demo.window=8000", *settings)
+        given.options = replace(given.options, model="demo/demo", no_session=True)
+        session = given.sessions.new()
+        asyncio.run(session.prepare(asyncio.Event()))
+        counter = TokenCounter(Calibrated())
+        names = {str(tool["name"]) for tool in session.history.tools}
+        fixed = counter.overhead(session.history.system, given.tools_of(session.history))
+        session.close()
+        return fixed, names
+
+    usual, all_tools = begun("agent.small_window=0")
+    small, tools = begun()
+    assert all_tools - tools == {"multi_edit", "list", "todo", "ask_user", "web_fetch", "task"}
+    assert small < MOST_TOKENS_OF_SMALL < usual

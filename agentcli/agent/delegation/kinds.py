@@ -70,9 +70,10 @@ def model_for(kind: AgentKind, default: str, own: Model, connect: Callable[[str]
 
 
 def settings_for(kind: AgentKind, settings: AgentSettings) -> AgentSettings:
-    """The settings of a session that works by this definition."""
+    """The settings of a session that works by this definition. It gets all tools that it lists, in whatever window."""
+    small = settings.small_window if kind.tools is None else 0
     steps = min(filter(None, (kind.max_steps, settings.max_steps)), default=0)
-    return replace(settings, effort=kind.effort or settings.effort, max_steps=steps)
+    return replace(settings, effort=kind.effort or settings.effort, max_steps=steps, small_window=small)
 
 
 def _listed(tool: str, names: Sequence[str]) -> bool:

@@ -19,7 +19,7 @@ from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall
 from agentcli.core.near import did_you_mean, near_names
-from agentcli.core.tool import Delegation, Spawn, ToolOutput
+from agentcli.core.tool import UNKNOWN, Delegation, Spawn, ToolOutput
 from agentcli.integrations.extensions import commands, skills
 from agentcli.integrations.extensions.commands import Template
 from agentcli.integrations.extensions.discover import Extensions, changes_since
@@ -55,8 +55,10 @@ class SessionExtensions:
     async def refresh(self) -> str:
         """Look again; a reminder of the skills and agents that came and went since the session began, empty where none did."""
         self._found = found = await asyncio.to_thread(self._setup.extensions)
-        agents = found.agents if self._setup.agent.subagents else {}
-        return changes_since(self._conversation().builder.system, found.skills, agents)
+        builder, setup = self._conversation().builder, self._setup
+        delegates = any(setup.traits.get(tool.name, UNKNOWN).delegates for tool in builder.tools)
+        agents = found.agents if setup.agent.subagents and delegates else {}
+        return changes_since(builder.system, found.skills, agents)
 
     def entry(self, name: str) -> Skill | Template | None:
         """The skill or command that the person means by `/name`."""
