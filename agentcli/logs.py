@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from pathlib import Path
 
-from agentcli.core.secrets import known_secrets, mask
+from agentcli.core.text.secrets import known_secrets, mask
 from agentcli.paths import AppDirs, folder
 
 LOG_BYTES = 1_000_000

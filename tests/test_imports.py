@@ -56,9 +56,9 @@ def test_a_run_without_hooks_loads_nothing_to_run_them_with_and_nothing_that_rea
     assert not modules & {f"agentcli.agent.hooks.{name}" for name in hooks}
     unused = (
         "agentcli.integrations.foreign",
-        "agentcli.app.config_import",
-        "agentcli.app.hook_report",
-        "agentcli.cli.hooks",
+        "agentcli.app.extensions.config_import",
+        "agentcli.app.extensions.hook_report",
+        "agentcli.cli.extensions.hooks",
     )
     assert not [module for module in modules if module.startswith(unused)]
 

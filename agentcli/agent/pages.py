@@ -13,8 +13,8 @@ from agentcli.core.event import Event, UsageReported
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.subagent_result import spending
+from agentcli.core.text.truncate import truncate_middle
 from agentcli.core.tool import PageAnswer
-from agentcli.core.truncate import truncate_middle
 from agentcli.resources import prompt
 
 SHOWN = 200_000

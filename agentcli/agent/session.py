@@ -11,6 +11,7 @@ from agentcli.agent import loop
 from agentcli.agent.checkpointing import UndoStack
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.delegation.subagents import Subagents
+from agentcli.agent.extensions.server_tools import CATALOGUE_SHARE
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.extensions.turn import changed_for_turn
 from agentcli.agent.fallback import FallbackModel
@@ -18,7 +19,6 @@ from agentcli.agent.pages import PageReader
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost
 from agentcli.agent.request_builder import RequestBuilder
-from agentcli.agent.server_tools import CATALOGUE_SHARE
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning, changed_instructions
 from agentcli.agent.spending import BudgetGuard
 from agentcli.agent.streams import until_interrupted

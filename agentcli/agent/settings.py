@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS, SMALL_WINDOW
-from agentcli.core.ranges import Positive
+from agentcli.core.text.ranges import Positive
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from pathlib import Path
 from agentcli.agent.ports import AskUser
 from agentcli.core.event import Event, ToolProgress
 from agentcli.core.journal import Journal
-from agentcli.core.passage import Needles, OutOfTime, Passage, passages
 from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.servers import Servers
+from agentcli.core.text.passage import Needles, OutOfTime, Passage, passages
 from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, OpenSkill, Question, Spawn, ToolLimits
 from agentcli.tools.jobs import Jobs
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from agentcli.agent.approval import ApprovalGate, Permit, RepeatGuard
 from agentcli.agent.checkpointing import Checkpointer
+from agentcli.agent.extensions.server_tools import ServerTools
 from agentcli.agent.hooks.opening import hooks_of
 from agentcli.agent.hooks.opinion import Opinion, opinion_of, with_hook_output
 from agentcli.agent.hooks.outcome import Outcome
 from agentcli.agent.nested import NestedInstructions
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.agent.seen_files import seen_files, seen_in
-from agentcli.agent.server_tools import ServerTools
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.context.inject import wrap

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli import __version__
-from agentcli.app.doctor_servers import server_rows
+from agentcli.app.extensions.doctor_servers import server_rows
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.config import PREFIX
@@ -209,7 +209,7 @@ def _counting(program: Program) -> Finding:
 
 
 def _hooks(program: Program) -> Iterator[Finding]:
-    from agentcli.app.hook_report import rows
+    from agentcli.app.extensions.hook_report import rows
 
     for row in rows(program):
         yield Finding(*row)

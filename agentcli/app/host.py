@@ -11,7 +11,7 @@ from agentcli.app.project import TRUSTED
 from agentcli.app.trust import trust, what_it_would_load
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
-from agentcli.core.secrets import known_secrets
+from agentcli.core.text.secrets import known_secrets
 from agentcli.sessions.info import info_to_json
 from agentcli.sessions.session import Session
 from agentcli.ui.host import Setting, Topic
@@ -76,7 +76,7 @@ class TerminalHost:
             case "budget":
                 return session.report.budget()
             case "hooks":
-                from agentcli.app.hook_report import lines as hook_lines
+                from agentcli.app.extensions.hook_report import lines as hook_lines
 
                 return hook_lines(self._program, session)
 

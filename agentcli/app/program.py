@@ -13,12 +13,12 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Ask
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import SessionSetup, StandingInstructions
 from agentcli.agent.spending import RunLimits
-from agentcli.app.hooks import loaded
+from agentcli.app.extensions.hooks import loaded
+from agentcli.app.extensions.servers import RunServers
 from agentcli.app.keys import KeyStore, with_keys
 from agentcli.app.models import Models
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
-from agentcli.app.servers import RunServers
 from agentcli.app.sessions import Selection, SessionOpener, mode_named
 from agentcli.app.starting import unstarted
 from agentcli.app.system_prompt import Surroundings, environment, standing, system_blocks

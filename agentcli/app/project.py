@@ -16,7 +16,7 @@ from agentcli.paths import AppDirs, app_dirs
 from agentcli.sessions.store import Store
 
 if TYPE_CHECKING:
-    from agentcli.app.approvals import Approvals
+    from agentcli.app.extensions.approvals import Approvals
     from agentcli.config import Config
     from agentcli.integrations.extensions.discover import Extensions
     from agentcli.integrations.extensions.plugins import Plugin
@@ -47,7 +47,7 @@ class ProjectContext:
     @cached_property
     def approvals(self) -> Approvals:
         """The user's answers about what this project may start; with `--trust` all of it, for this run."""
-        from agentcli.app.approvals import APPROVED, Approvals
+        from agentcli.app.extensions.approvals import APPROVED, Approvals
 
         return Approvals(self.cwd, self.dirs.state / APPROVED, everything=self.options.trust)
 
@@ -67,7 +67,7 @@ class ProjectContext:
     @cached_property
     def plugins(self) -> tuple[Sequence[Plugin], Sequence[str]]:
         """The plugins in force, and notes about those that are not usable. Without the list of them nothing else is read."""
-        from agentcli.app.plugins import FILE, Plugins
+        from agentcli.app.extensions.plugins import FILE, Plugins
 
         return Plugins(self.dirs).in_force() if (self.dirs.state / FILE).exists() else ((), ())
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from agentcli.app import hooks
-from agentcli.app.approvals import not_started
+from agentcli.app.extensions import hooks
+from agentcli.app.extensions.approvals import not_started
+from agentcli.app.extensions.servers import project_servers
 from agentcli.app.project import ProjectContext
-from agentcli.app.servers import project_servers
 from agentcli.app.trust import not_read
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from agentcli.batch.ledger import TaskState, fold, rows
 from agentcli.batch.plan import counted
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
-from agentcli.core.secrets import known_secrets
+from agentcli.core.text.secrets import known_secrets
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext

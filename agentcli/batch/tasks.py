@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.text.near import did_you_mean, near_names
 
 Isolation = Literal["worktree", "clone", "copy", "none"]
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

@@ -48,7 +48,7 @@ from agentcli.cli.flags import (
     Trust,
 )
 from agentcli.core.errors import UsageError
-from agentcli.core.near import one_letter_off
+from agentcli.core.text.near import one_letter_off
 
 
 class _Agentcli(TyperGroup):
@@ -349,15 +349,15 @@ _GROUPS: Mapping[str, str] = {
     "sessions": "agentcli.cli.sessions:app",
     "context": "agentcli.cli.context:app",
     "permissions": "agentcli.cli.permissions:app",
-    "hooks": "agentcli.cli.hooks:app",
-    "mcp": "agentcli.cli.mcp:app",
+    "hooks": "agentcli.cli.extensions.hooks:app",
+    "mcp": "agentcli.cli.extensions.mcp:app",
     "auth": "agentcli.cli.auth:app",
     "batch": "agentcli.cli.batch:app",
-    "acp": "agentcli.cli.acp:acp",
-    "import-config": "agentcli.cli.import_config:import_config",
-    "skills": "agentcli.cli.extensions:skills",
-    "agents": "agentcli.cli.extensions:agents",
-    "plugins": "agentcli.cli.plugins:app",
+    "acp": "agentcli.cli.extensions.acp:acp",
+    "import-config": "agentcli.cli.extensions.import_config:import_config",
+    "skills": "agentcli.cli.extensions.skills:skills",
+    "agents": "agentcli.cli.extensions.skills:agents",
+    "plugins": "agentcli.cli.extensions.plugins:app",
 }
 """Where each command is defined: a group of commands or a function. Imported only if the command line names it, or for help."""
 

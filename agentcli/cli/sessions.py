@@ -24,7 +24,7 @@ from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
-from agentcli.core.secrets import known_secrets
+from agentcli.core.text.secrets import known_secrets
 from agentcli.sessions.info import SessionInfo, info_to_json
 from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.session import Session

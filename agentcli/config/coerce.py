@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
-from agentcli.core.near import did_you_mean, near_names
-from agentcli.core.ranges import NOT_NEGATIVE, Range
+from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.ranges import NOT_NEGATIVE, Range
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from agentcli.context.loss.settings import LossSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
-from agentcli.core.ranges import Part, Positive, Share
+from agentcli.core.text.ranges import Part, Positive, Share
 
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)

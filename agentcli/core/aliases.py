@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.text.near import did_you_mean, near_names
 
 Renaming = Mapping[str, tuple[str, Mapping[str, str]]]
 """Foreign name to our name, and foreign parameter to our parameter; what is not named stays as it is."""

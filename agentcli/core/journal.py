@@ -10,8 +10,8 @@ from typing import Protocol
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Part
-from agentcli.core.passage import Entry, Needles
 from agentcli.core.record import Body, Record
+from agentcli.core.text.passage import Entry, Needles
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Status
 from agentcli.core.model import ToolSchema
-from agentcli.core.passage import Needles, Passage
 from agentcli.core.record import TodoItem
 from agentcli.core.servers import Servers
+from agentcli.core.text.passage import Needles, Passage
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
 """What a call may do to the world: nothing (a list, former results), read files, write files, run programs, use the network, ask the user."""

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.definition import Definition
 
 Dialect = Literal["claude", "gemini"]

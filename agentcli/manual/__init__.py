@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.text.near import did_you_mean, near_names
 
 FOLDER = Path(__file__).parent
 TOPICS = (

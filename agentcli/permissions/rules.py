@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, UsageError
-from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.servers import PREFIX
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.permissions.paths import Workspace, canonical, impossible, resolved
 from agentcli.permissions.shell.known_programs import bounded, starts_others
 

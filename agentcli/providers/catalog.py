@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.model import ModelSpec, PriceChange, Prices
-from agentcli.core.near import near_names
+from agentcli.core.text.near import near_names
 from agentcli.providers.platforms import vendor_id
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings

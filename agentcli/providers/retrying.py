@@ -14,7 +14,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import OUTAGES, ModelError
 from agentcli.core.event import seconds_left
 from agentcli.core.model import Model, ModelSpec, Request, StreamEvent
-from agentcli.core.ranges import Share
+from agentcli.core.text.ranges import Share
 from agentcli.providers.gate import Gate, OpenGate
 
 OTHER_ATTEMPTS = 5

@@ -9,8 +9,8 @@ from pathlib import Path
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Part
-from agentcli.core.passage import Entry, Needles, call_ids
 from agentcli.core.record import Body, Record, Undo
+from agentcli.core.text.passage import Entry, Needles, call_ids
 from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.storage.outputs import output_name

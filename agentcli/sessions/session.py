@@ -13,8 +13,8 @@ from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Predecessor
 from agentcli.core.message import Part
-from agentcli.core.passage import Entry, Needles
 from agentcli.core.record import Body, Record, Settings, Undo
+from agentcli.core.text.passage import Entry, Needles
 from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import SessionInfo, encode_info, note

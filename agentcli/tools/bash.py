@@ -15,7 +15,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
 from agentcli.core.programs import find_program, search_path
-from agentcli.core.secrets import holds_secret
+from agentcli.core.text.secrets import holds_secret
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.tools.jobs import MILLISECONDS, Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.output_buffer import OutputBuffer

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
-from agentcli.core.truncate import truncate_bytes
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.lib.process import Command, Ended, run
 

@@ -12,11 +12,11 @@ from agentcli.core.errors import ToolError
 from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
 from agentcli.core.model import ToolSchema
-from agentcli.core.near import near_names
 from agentcli.core.sanitise import safe_line
 from agentcli.core.servers import CALL, SEARCH, Content, ServerAnswer, Servers, ServerTool
+from agentcli.core.text.near import near_names
+from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
-from agentcli.core.truncate import truncate_bytes
 from agentcli.tools.lib.text import replace_surrogates
 from agentcli.tools.lib.truncate import whereabouts
 

@@ -13,8 +13,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
+from agentcli.core.text.truncate import head_of
 from agentcli.core.tool import ToolContext, ToolOutput
-from agentcli.core.truncate import head_of
 from agentcli.tools.lib.files import remember
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular, resolve
 from agentcli.tools.lib.text import decode, is_binary, plural, replace_surrogates

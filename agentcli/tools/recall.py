@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
-from agentcli.core.passage import OutOfTime, Passage, folded
+from agentcli.core.text.passage import OutOfTime, Passage, folded
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.literals import literals
 from agentcli.tools.lib.text import clip, plural

@@ -11,7 +11,7 @@ import pytest
 
 from agentcli.app.keys import KeyStore, checked, provider_of, try_key, with_keys
 from agentcli.core.errors import CredentialsError, InputError
-from agentcli.core.secrets import SECRET, redact
+from agentcli.core.text.secrets import SECRET, redact
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from tests.loopback.plain import answering
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from agentcli.context.settings import POLICIES
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
-from agentcli.core.passage import passages
 from agentcli.core.record import Body
+from agentcli.core.text.passage import passages
 from agentcli.sessions.copying import plant
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.session import Session

@@ -11,7 +11,7 @@ from agentcli.context.snapshot.form import Snapshot, flaws, parse
 from agentcli.context.snapshot.language import language
 from agentcli.context.snapshot.reconcile import ledger_lines, merged
 from agentcli.context.snapshot.verify import Evidence, verified, verified_text
-from agentcli.core.secrets import redact
+from agentcli.core.text.secrets import redact
 from tests.context.folding import folded
 from tests.context.story import Story
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.hooks import loaded
+from agentcli.app.extensions.hooks import loaded
+from agentcli.app.extensions.plugins import Plugins
 from agentcli.app.options import Options
-from agentcli.app.plugins import Plugins
 from agentcli.app.project import ProjectContext
 from agentcli.cli import run
 from agentcli.core.event import Event

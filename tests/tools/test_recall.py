@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agentcli.core.passage import Needles, OutOfTime, Passage, PassageRole
+from agentcli.core.text.passage import Needles, OutOfTime, Passage, PassageRole
 from agentcli.core.tool import ToolLimits
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentcli.core.passage import Needles, Passage
 from agentcli.core.record import TodoItem
+from agentcli.core.text.passage import Needles, Passage
 from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Question, Spawn, ToolLimits
 
 

@@ -11,7 +11,7 @@ from agentcli.context.inject import wrap
 from agentcli.context.snapshot.form import rule_lines
 from agentcli.context.snapshot.transcript import TAG, dialogue
 from agentcli.context.snapshot.verify import Struck, speaks_another_language, verified_text
-from agentcli.core.secrets import redact
+from agentcli.core.text.secrets import redact
 from agentcli.resources import prompt
 
 

@@ -15,8 +15,8 @@ from agentcli.context.snapshot.form import TRUNCATED
 from agentcli.context.snapshot.transcript import dialogue, recite
 from agentcli.context.snapshot.verify import Evidence, Struck, speaks_another_language, verified_text
 from agentcli.context.view import ViewMessage, replaced_key
-from agentcli.core.secrets import redact
-from agentcli.core.truncate import truncate_middle
+from agentcli.core.text.secrets import redact
+from agentcli.core.text.truncate import truncate_middle
 from agentcli.resources import prompt
 
 

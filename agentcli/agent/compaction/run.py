@@ -26,7 +26,7 @@ from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Notic
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
-from agentcli.core.secrets import redact
+from agentcli.core.text.secrets import redact
 
 
 class CompactionRun:

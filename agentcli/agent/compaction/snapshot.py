@@ -19,7 +19,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.message import Text
 from agentcli.core.model import Request, RequestMessage
-from agentcli.core.secrets import redact
+from agentcli.core.text.secrets import redact
 from agentcli.resources import prompt
 
 ITEMS = "compact-items.md"

@@ -11,7 +11,7 @@ from agentcli.agent.settings import AgentSettings
 from agentcli.core.aliases import known_as
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.model import Model
-from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import Tool
 from agentcli.integrations.extensions.agents import BUILT_IN, AgentKind
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.extensions.fill import Filler
+from agentcli.agent.extensions.server_prompts import prompt_of, with_prompt, with_resources
 from agentcli.agent.ports import ApprovalRequest, Prompt, TurnGrants
-from agentcli.agent.server_prompts import prompt_of, with_prompt, with_resources
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.compaction.carryover import skill_body
@@ -18,7 +18,7 @@ from agentcli.context.inject import wrap
 from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall
-from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import UNKNOWN, Delegation, Spawn, ToolOutput
 from agentcli.integrations.extensions import commands, skills
 from agentcli.integrations.extensions.commands import Template

@@ -10,7 +10,7 @@ from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, VerbatimText
-from agentcli.core.truncate import truncate_middle
+from agentcli.core.text.truncate import truncate_middle
 
 SKILL_TOKENS, SKILLS_TOKENS = 5_000, 25_000
 """Tokens of one skill's body, and of all of them, that a compaction carries."""

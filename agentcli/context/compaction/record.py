@@ -31,7 +31,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Text, ToolResult
 from agentcli.core.record import Compaction, Record, Trigger, VerbatimText
-from agentcli.core.truncate import truncate_middle
+from agentcli.core.text.truncate import truncate_middle
 
 _CHARACTERS = 3
 """Characters of an output for each token that is to be left of it."""

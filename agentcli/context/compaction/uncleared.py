@@ -9,7 +9,7 @@ from agentcli.context.view import Block, ViewMessage
 from agentcli.core.history import History
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Body
-from agentcli.core.truncate import truncate_middle
+from agentcli.core.text.truncate import truncate_middle
 
 
 def with_ends(messages: Iterable[ViewMessage], history: History, longest: int) -> Iterator[ViewMessage]:

@@ -12,8 +12,8 @@ from agentcli.context.tokens.counter import as_text
 from agentcli.context.view import View
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Message, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.passage import Entry, passages
 from agentcli.core.record import Record
+from agentcli.core.text.passage import Entry, passages
 from agentcli.core.tool import UNKNOWN, Traits
 
 Kind = Literal["path", "identifier", "error", "number", "constraint"]

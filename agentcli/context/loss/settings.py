@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.ranges import Positive, Share
+from agentcli.core.text.ranges import Positive, Share
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import Block, ViewMessage
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.truncate import truncate_middle
+from agentcli.core.text.truncate import truncate_middle
 
 _DEFAULT = SnapshotSettings()
 _WHOLE = 1_000_000

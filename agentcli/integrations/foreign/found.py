@@ -13,7 +13,7 @@ from typing import Any, Literal
 from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
-from agentcli.core.secrets import SECRET, holds_secret, mask
+from agentcli.core.text.secrets import SECRET, holds_secret, mask
 
 Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
 MAX_BYTES = 10_000_000

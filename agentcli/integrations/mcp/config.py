@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.mcp.names import SERVER_NAME
 
 CALL_TIMEOUT = 120.0

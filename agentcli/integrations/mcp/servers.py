@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.servers import (
     Content,
     Elicitation,
@@ -27,6 +26,7 @@ from agentcli.core.servers import (
     ServerState,
     ServerTool,
 )
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.mcp import search
 from agentcli.integrations.mcp.config import ServerDefinition, environment
 from agentcli.integrations.mcp.life import CLOSE_SECONDS, ServerLife

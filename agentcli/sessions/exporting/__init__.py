@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from agentcli.core.record import Checkpoint
-from agentcli.core.secrets import redact
+from agentcli.core.text.secrets import redact
 from agentcli.sessions.exporting.archive import to_json
 from agentcli.sessions.exporting.source import Source, collect
 from agentcli.sessions.settings import SessionSettings

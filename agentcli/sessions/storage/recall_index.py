@@ -17,8 +17,8 @@ from pathlib import Path
 
 from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Message
-from agentcli.core.passage import Entry, Needles, OutOfTime, call_ids, folded, passages
 from agentcli.core.record import Record
+from agentcli.core.text.passage import Entry, Needles, OutOfTime, call_ids, folded, passages
 from agentcli.sessions.storage.disk import Disk, make_folder, write_file
 
 FOLDER = "recall"

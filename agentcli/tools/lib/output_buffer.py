@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from agentcli.core.text.truncate import around
 from agentcli.core.tool import ToolLimits
-from agentcli.core.truncate import around
 from agentcli.tools.lib.truncate import whereabouts
 
 _IN_MEMORY = 5_000_000

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
-from agentcli.core.truncate import truncate_bytes
 from agentcli.tools.lib.text import clip, replace_surrogates
 
 

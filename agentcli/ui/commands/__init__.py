@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentcli import manual
 from agentcli.core.errors import UsageError
-from agentcli.core.near import NEAREST, did_you_mean, near_names
+from agentcli.core.text.near import NEAREST, did_you_mean, near_names
 from agentcli.ui.commands import (
     changes,
     context,

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from agentcli.core.errors import UsageError
-from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.dialogs.dialogs import Choice

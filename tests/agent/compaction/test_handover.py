@@ -13,8 +13,8 @@ from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
-from agentcli.core.passage import Passage
 from agentcli.core.record import Compaction, Pin, Todo, TodoItem
+from agentcli.core.text.passage import Passage
 from agentcli.tools.recall import recall
 from tests.context.snapshot.statements import RULE, TOPICS, told
 

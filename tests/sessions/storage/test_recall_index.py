@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
-from agentcli.core.passage import Entry, OutOfTime, passages
 from agentcli.core.record import Compaction, Record, Retry
+from agentcli.core.text.passage import Entry, OutOfTime, passages
 from agentcli.sessions.copying import plant
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.memory import MemorySession

@@ -13,8 +13,8 @@ from agentcli.agent.hooks.configured import configured
 from agentcli.agent.hooks.outcome import Ran
 from agentcli.agent.hooks.session_hooks import HookPlace, SessionHooks
 from agentcli.agent.hooks.verdict import combined
-from agentcli.app.hook_report import listed, result
-from agentcli.app.hooks import loaded
+from agentcli.app.extensions.hook_report import listed, result
+from agentcli.app.extensions.hooks import loaded
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.cli.output import say, say_json
@@ -22,7 +22,7 @@ from agentcli.cli.printing import Column, print_table
 from agentcli.core.aliases import known_as
 from agentcli.core.errors import UsageError
 from agentcli.core.message import ToolCall
-from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.hookfiles import EVENTS
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.registry import TRAITS

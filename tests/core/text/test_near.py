@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.core.near import one_letter_off
+from agentcli.core.text.near import one_letter_off
 
 
 @pytest.mark.parametrize("name", ["sesions", "ssessions", "sessoins", "sessionss", "sessionz", "essions"])

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.core import secrets
-from agentcli.core.secrets import SECRET, holds_secret, known_secrets, luhn, mask, redact
+from agentcli.core.text import secrets
+from agentcli.core.text.secrets import SECRET, holds_secret, known_secrets, luhn, mask, redact
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.core.truncate import around, truncate_bytes, truncate_middle
+from agentcli.core.text.truncate import around, truncate_bytes, truncate_middle
 
 
 @given(st.text(max_size=300), st.integers(0, 200))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.config_import import ImportPlan, carry_out, import_plan, lines
+from agentcli.app.extensions.config_import import ImportPlan, carry_out, import_plan, lines
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from agentcli.app.extensions.plugins import Plugins
 from agentcli.app.options import Options
-from agentcli.app.plugins import Plugins
 from agentcli.app.project import ProjectContext
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table

@@ -11,14 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
+from agentcli.app.extensions.server_files import FileScope, add_server, remove_server, server_file
 from agentcli.app.options import Options
 from agentcli.app.program import Program
-from agentcli.app.server_files import FileScope, add_server, remove_server, server_file
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.near import did_you_mean, near_names
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.text.near import did_you_mean, near_names
 
 app = typer.Typer(
     help="List, add, try and remove MCP servers, and log in to them.", no_args_is_help=True, rich_markup_mode=None
@@ -176,7 +176,7 @@ def log_in_to(name: Name, cwd: Cwd = "", trust: Trust = False) -> None:
 
     Over ssh, paste the address that the browser ends at.
     """
-    from agentcli.app.server_login import log_in
+    from agentcli.app.extensions.server_login import log_in
 
     program = _program(cwd, trust)
     server = _chosen(program, name)
@@ -193,7 +193,7 @@ def log_in_to(name: Name, cwd: Cwd = "", trust: Trust = False) -> None:
 @app.command("logout")
 def log_out_of(name: Name, cwd: Cwd = "") -> None:
     """Forget the login of a server."""
-    from agentcli.app.server_login import log_out
+    from agentcli.app.extensions.server_login import log_out
 
     program = _program(cwd, trust=True)
     server = _chosen(program, name)

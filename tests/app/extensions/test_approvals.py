@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.approvals import Approvals, not_started
+from agentcli.app.extensions.approvals import Approvals, not_started
 from agentcli.app.trust import not_read, what_it_would_load
 from agentcli.core.errors import ConfigError
 from agentcli.integrations.definition import Definition

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from agentcli.agent.hooks.configured import configured
 from agentcli.agent.hooks.outcome import Ran
 from agentcli.agent.session import AgentSession
-from agentcli.app.hooks import loaded, project_hooks
+from agentcli.app.extensions.hooks import loaded, project_hooks
 from agentcli.app.program import Program
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.app.doctor_servers import server_rows
+from agentcli.app.extensions.doctor_servers import server_rows
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.cli.parser import invoke

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from agentcli.app.config_import import READERS, carry_out, import_plan, lines
+from agentcli.app.extensions.config_import import READERS, carry_out, import_plan, lines
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.cli.output import counted, say, say_json
 from agentcli.core.errors import UsageError
-from agentcli.core.near import did_you_mean, near_names
+from agentcli.core.text.near import did_you_mean, near_names
 
 
 def import_config(

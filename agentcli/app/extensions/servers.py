@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentcli.app.server_login import authentication
+from agentcli.app.extensions.server_login import authentication
 from agentcli.core.errors import ConfigError
 from agentcli.core.programs import search_path
 from agentcli.core.servers import Elicitation, ElicitedField, ServerState

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from agentcli.app.hooks import USER_FILE
+from agentcli.app.extensions.hooks import USER_FILE
 from agentcli.app.program import Program
 from agentcli.config.edit import add_to_list, set_key
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.secrets import SECRET, mask
+from agentcli.core.text.secrets import SECRET, mask
 from agentcli.integrations.foreign import claude, codex, gemini, opencode
 from agentcli.integrations.foreign.found import Found, Item
 from agentcli.permissions.rules import Rules, check_tools, parse_rule
