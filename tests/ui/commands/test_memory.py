@@ -49,8 +49,8 @@ def say(context: ScriptedContext, text: str) -> list[str]:
 
 def test_files_imports_and_what_was_not_imported_are_shown(context: ScriptedContext, tmp_path: Path) -> None:
     text = "\n".join(type_(context, "/memory"))
-    assert f"{tmp_path}/work/AGENTS.md  (" in text
-    assert f"imported by {tmp_path}/work/AGENTS.md)" in text
+    assert f"{tmp_path / 'work'}/AGENTS.md  (" in text
+    assert f"imported by {tmp_path / 'work'}/AGENTS.md)" in text
     assert "@none.md is not imported: there is no such file." in text
 
 
@@ -83,7 +83,7 @@ def test_reload_says_what_has_changed(context: ScriptedContext, tmp_path: Path) 
     (tmp_path / "work/AGENTS.md").write_text("Be brief.\n")
     (tmp_path / "work/AGENTS.local.md").write_text("Mine.\n")
     text = "\n".join(type_(context, "/memory reload"))
-    assert f"New: {tmp_path}/work/AGENTS.local.md" in text
+    assert f"New: {tmp_path / 'work'}/AGENTS.local.md" in text
     assert "more.md" in text
 
 
