@@ -166,6 +166,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             url="https://api.openai.com/v1",
             models_path="/v1/models",
             sdk=("httpx2", "openai"),
+            sdk_unused=("openai.types",),
             extra="openai",
             key_variables=("OPENAI_API_KEY",),
             key_prefix="sk-proj-",

@@ -1,4 +1,4 @@
-"""The Anthropic SDK without what is never used of it. Each test is a process of its own: an import happens once."""
+"""The SDKs without what is never used of them. Each test is a process of its own: an import happens once."""
 
 import subprocess
 import sys
@@ -38,6 +38,28 @@ print("content" in BetaMessage.model_fields)
 print(type(anthropic.AsyncAnthropic(api_key="k").beta.messages).__name__)
 """
     assert run(program).splitlines() == ["True", "AsyncMessages"]
+
+
+def test_a_request_to_openai_imports_none_of_its_models_and_others_get_the_real_ones():
+    pytest.importorskip("openai")
+    program = """
+import asyncio, sys
+from agentcli.providers.scripted.model import say
+from tests.loopback import Loopback
+from tests.providers.hearing import CHAT, ONCE, RESPONSES, connected, hear, request
+async def ask(name):
+    model = connected(server, name, ONCE)
+    print((await hear(model, request(model.spec, "hello"))).text, await model.count(request(model.spec, "hello")))
+    await model.close()
+with Loopback([say("one"), say("two")]) as server:
+    asyncio.run(ask(RESPONSES))
+    asyncio.run(ask(CHAT))
+print([name for name in sys.modules if name.startswith("openai.types")])
+import openai
+from openai.types.responses import Response
+print("output" in Response.model_fields, type(openai.AsyncOpenAI(api_key="k").responses).__name__)
+"""
+    assert run(program).splitlines() == ["one None", "two None", "[]", "True AsyncResponses"]
 
 
 def test_an_sdk_that_does_not_bear_it_is_imported_whole(tmp_path):
