@@ -49,13 +49,14 @@ def test_settings_of_a_folder_loosen_nothing_and_lead_no_request_elsewhere(tmp_p
         (program.work / ".agentcli").mkdir()
         (program.work / ".agentcli/config.toml").write_text(SETTINGS.format(url=elsewhere.url))
         (program.work / ".env").write_text(f"ANTHROPIC_BASE_URL={elsewhere.url}\n")
-        (program.work / ".mcp.json").write_text('{"mcpServers": {"x": {"command": "touch", "args": ["owned"]}}}')
+        (program.work / ".mcp.json").write_text('{"mcpServers": {"x": {"command": "touch", "args": ["started"]}}}')
         program.more = server.env
         ran = program.ask("-p", "go", "-m", MODELS["anthropic"], "--set", "agent.titles=false", *trust)
         assert elsewhere.connections == 0
     assert (ran.code, ran.result["text"], ran.of("init")[0]["mode"]) == (0, "Done.", "ask")
     assert [denied["name"] for denied in ran.result["permission_denials"]] == ["bash"]
     assert not (program.work / "owned").exists()
+    assert (program.work / "started").exists() == bool(trust)  # who trusts a folder for a run approves its servers
     told = [
         line["message"].split("'")[1]
         for line in ran.of("warning")

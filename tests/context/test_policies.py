@@ -509,7 +509,7 @@ def test_auto_compacts_below_the_soft_mark_when_that_pays() -> None:
     )
     assert made.trigger == "soft"
     assert made.does_something
-    says = re.search(r"are below the soft mark of 117,599, but it pays after (\d+) requests\.", made.reasons[0])
+    says = re.search(r"are below the soft mark of 117,599, but it pays off after (\d+) requests\.", made.reasons[0])
     assert says
     # By hand: the summary at the price of the summariser, what stays written anew, and the reads that are saved from then on.
     gone = sum(TokenCounter().block(block) for block in seen(long_talk()).blocks if block.seq in made.summarised)

@@ -27,7 +27,7 @@ CONTRACT = {
     "ask_user": (["questions"], []),
     "web_fetch": (["url"], ["prompt"]),
     "exit_plan": (["plan"], []),
-    "task": (["description", "prompt"], ["agent"]),
+    "task": (["description", "prompt"], ["agent", "resume", "run_in_background"]),
     "recall": ([], ["id", "pattern", "role", "from", "to", "offset", "limit"]),
 }
 

@@ -29,6 +29,8 @@ class Bench:
     spawn: Spawn | None = None
     leave_plan: LeavePlan | None = None
     answer_page: AnswerPage | None = None
+    open_skill: None = None
+    servers: None = None
     shown: list[str] = field(default_factory=list)
     items: tuple[TodoItem, ...] = ()
     asked: list[Question] = field(default_factory=list)

@@ -83,7 +83,8 @@ def test_every_block_stands_in_the_history_once_however_the_window_changes(tmux:
         for step in range(4):  # the corner is dragged
             tmux("resize-window", "-x", str(columns + 3 - step), "-y", str(rows))
         until(tmux, f"#{8 * (n + 1):04}")
-    shown = until(tmux, "all done")
+    until(tmux, "all done")
+    shown = until(tmux, "\nask · demo")  # the status line is painted last
     found = tags(shown)
     assert found == Counter(set(re.findall(r"#\d{4}", long_reply(60))))
     assert shown.count("ask · demo") == 1
