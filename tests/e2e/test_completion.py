@@ -93,7 +93,9 @@ STARTS = {
 }
 
 
-@pytest.mark.parametrize("shell", STARTS)
+@pytest.mark.parametrize(
+    "shell", ["bash", *(pytest.param(name, marks=pytest.mark.slow) for name in STARTS if name != "bash")]
+)
 def test_tab_completes_in_a_real_shell(program: Program, shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")

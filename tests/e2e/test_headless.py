@@ -188,7 +188,9 @@ def long_turn(asked: Any) -> Any:
     return say(f"Step {step}.", call("read", file_path=f"f{step}.txt"), thinking=f"Next is {step}.")
 
 
-@pytest.mark.parametrize("model", [CLAUDE, GEMINI, "anthropic/claude-sonnet-5-5"])
+@pytest.mark.parametrize(
+    "model", [CLAUDE, *(pytest.param(name, marks=pytest.mark.slow) for name in (GEMINI, "anthropic/claude-sonnet-5-5"))]
+)
 def test_sixty_steps_on_one_prompt_cross_the_hard_mark_and_go_on(program: Program, model: str) -> None:
     for step in range(1, 61):
         lines = [f"file {step} line {line} holds the value {step * line}" for line in range(120)]

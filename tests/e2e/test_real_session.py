@@ -16,7 +16,9 @@ REAL = ROOT.parent / "shared" / "data" / "real-session.jsonl"
 pytestmark = pytest.mark.skipif(not REAL.is_file(), reason="the recorded session is not here")
 
 
-@pytest.mark.parametrize("model", ["anthropic/claude-opus-4-5", "google/gemini-2.5-pro"])
+@pytest.mark.parametrize(
+    "model", ["anthropic/claude-opus-4-5", pytest.param("google/gemini-2.5-pro", marks=pytest.mark.slow)]
+)
 def test_it_is_imported_shown_planned_compressed_and_goes_on(program: Program, model: str) -> None:
     session = program.run("sessions", "import", str(REAL)).out.strip()
     records = program.records(session)
