@@ -11,7 +11,7 @@ from typing import Any
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.model import ModelSpec, PriceChange, Prices
 from agentcli.core.text.near import near_names
-from agentcli.providers.platforms import vendor_id
+from agentcli.providers.platforms import PLATFORMS, vendor_id
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 
@@ -90,7 +90,11 @@ def _find(name: str, providers: Mapping[str, ProviderSettings]) -> ModelSpec:
 
 
 def _of_provider(settings: ProviderSettings, model: str) -> ModelSpec:
-    listed = vendor_id(model) if settings.platform else model
+    listed = model
+    if settings.platform:
+        own = PROVIDERS[settings.kind].aliases.get(model, "").partition("/")[2] or model
+        model = PLATFORMS[settings.platform].listed(own)
+        listed = vendor_id(model)
     for candidate in models():
         if candidate.id == listed and candidate.kind == settings.kind:
             return _renamed(replace(candidate, id=model), settings.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import field
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -30,6 +31,20 @@ class Platform:
     required: tuple[tuple[str, ...], ...]
     counts: bool = True
     """False where it has no counting of tokens."""
+    dated: str = "{model}"
+    """The form of its ids for models whose ids hold a date, of the vendor's id and the date."""
+    undated: str = "{model}"
+    """The same for all later ones."""
+    irregular: Mapping[str, str] = field(default_factory=dict)
+    """Its ids that follow neither form."""
+
+    def listed(self, model: str) -> str:
+        """Its id for a model that is given by the vendor's own; any other name as it is."""
+        if not model.startswith("claude-") or "@" in model:
+            return model
+        date = _SNAPSHOTS.get(model)
+        form = self.irregular.get(model) or (self.dated if date else self.undated)
+        return form.format(model=model, date=date)
 
     def found(self, env: Mapping[str, str], home: Path) -> str:
         """The first place that has credentials; empty where none is seen."""
@@ -44,6 +59,8 @@ class Platform:
                 yield " or ".join(group)
 
 
+_SNAPSHOTS = {"claude-opus-4-5": "20251101", "claude-sonnet-4-5": "20250929", "claude-haiku-4-5": "20251001"}
+"""Dates in the ids of models before 4.6 (platform.claude.com, model ids and versions); later ids have none."""
 _GOOGLE_FILES = (".config/gcloud/application_default_credentials.json",)
 PLATFORMS: Mapping[str, Platform] = MappingProxyType(
     {
@@ -56,6 +73,9 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
             (".aws/credentials", ".aws/config"),
             (("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"),),
             counts=False,
+            dated="global.anthropic.{model}-{date}-v1:0",
+            undated="global.anthropic.{model}",
+            irregular=MappingProxyType({"claude-opus-4-6": "global.anthropic.claude-opus-4-6-v1"}),
         ),
         "vertex": Platform(
             "Vertex AI",
@@ -65,6 +85,7 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
             ("GOOGLE_APPLICATION_CREDENTIALS",),
             _GOOGLE_FILES,
             (("CLOUD_ML_REGION",), ("ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_CLOUD_PROJECT")),
+            dated="{model}@{date}",
         ),
         "vertexai": Platform(
             "Vertex AI",

@@ -23,6 +23,7 @@ from agentcli.core.message import Image, Text, Thinking, ToolResult
 from agentcli.core.model import RequestMessage
 from agentcli.providers.connect import connect
 from agentcli.providers.platforms import PLATFORMS, vendor_id
+from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.scripted.model import call, say
 from agentcli.providers.settings import ProviderSettings
 from tests.loopback import Asked, Bytes, Loopback, anthropic_wire
@@ -49,6 +50,30 @@ BEDROCK = ProviderSettings("aws", "anthropic", platform="bedrock")
 )
 def test_ids_of_platforms_lead_to_the_figures_of_the_model(listed: str, own: str) -> None:
     assert vendor_id(listed) == own
+
+
+@pytest.mark.parametrize(
+    ("own", "bedrock", "vertex"),
+    [
+        ("claude-sonnet-4-5", "global.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"),
+        ("claude-haiku-4-5", "global.anthropic.claude-haiku-4-5-20251001-v1:0", "claude-haiku-4-5@20251001"),
+        ("claude-opus-4-6", "global.anthropic.claude-opus-4-6-v1", "claude-opus-4-6"),
+        ("claude-sonnet-4-6", "global.anthropic.claude-sonnet-4-6", "claude-sonnet-4-6"),
+        ("opus", "global.anthropic.claude-opus-5-5", "claude-opus-5-5"),
+        ("us.anthropic.claude-opus-5-5", "us.anthropic.claude-opus-5-5", "us.anthropic.claude-opus-5-5"),
+        ("claude-opus-4-5@20251101", "claude-opus-4-5@20251101", "claude-opus-4-5@20251101"),
+    ],
+)
+def test_the_vendors_own_names_of_models_become_those_of_the_platform(own: str, bedrock: str, vertex: str) -> None:
+    clouds = {name: {"kind": "anthropic", "platform": name} for name in ("bedrock", "vertex")}
+    models = Models(Config(providers=clouds), {})
+    assert [models.spec(f"{name}/{own}").id for name in clouds] == [bedrock, vertex]
+
+
+def test_every_model_of_the_table_leads_back_to_its_figures() -> None:
+    for name in ("bedrock", "vertex"):
+        for model in PROVIDERS["anthropic"].models:
+            assert vendor_id(PLATFORMS[name].listed(model.id)) == model.id
 
 
 def test_a_model_of_a_platform_keeps_its_own_id_and_has_no_price() -> None:
