@@ -34,7 +34,7 @@ def test_an_approval_is_answered_by_a_line(tmp_path: Path) -> None:
         t.send("maybe\r")
         t.until("Please answer")
         t.send("n\r")
-        t.until("What should it do instead?")
+        t.until("hat should it do instead?")  # its first letter may end a row
         t.send("use integers\r")
         t.until("answer no use integers")
 
