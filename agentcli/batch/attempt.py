@@ -106,7 +106,8 @@ def _make(work: Work) -> Path:
 async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:
     """Run the set-up, outside the sandbox; the reason why it failed, empty where it did not."""
     with (work.folder / "setup.txt").open("wb") as file:
-        command = Command(["/bin/sh", "-c", work.task.setup], tree, dict(os.environ))
+        folder = trees.workplace(work.task.repo, tree, work.plan.isolation)
+        command = Command(["/bin/sh", "-c", work.task.setup], folder, dict(os.environ))
         ended = await run_until(interrupt, command, _FileSink(file), None)
     return "" if ended.exit_code == 0 else f"The set-up ended with exit code {ended.exit_code}; see setup.txt."
 
@@ -124,7 +125,7 @@ async def _agent(work: Work, row: Row, resumed: bool, interrupt: asyncio.Event) 
     ):
         process = await asyncio.create_subprocess_exec(
             *command,
-            cwd=row.worktree,
+            cwd=trees.workplace(work.task.repo, Path(row.worktree), work.plan.isolation),
             env=_environment(work.task),
             stdin=given,
             stdout=events,
@@ -215,13 +216,14 @@ async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> int | None
     """Run the check in the sandbox, since it runs what the agent wrote; its exit code."""
     argv: Sequence[str] = ["/bin/sh", "-c", work.task.check]
     files: dict[int, bytes] = {}
+    folder = trees.workplace(work.task.repo, tree, work.plan.isolation)
     if work.plan.boxed:
-        program = Program(Options(cwd=str(tree)))
+        program = Program(Options(cwd=str(folder)))
         policy = program.workspace_policy
         boxed = policy.sandbox.wrap(argv, policy.workspace(), network=program.config.general.sandbox_network)
         argv, files = boxed.argv, dict(boxed.files)
     with (work.folder / "check.txt").open("wb") as file:
-        command = Command(argv, tree, dict(os.environ), files=files)
+        command = Command(argv, folder, dict(os.environ), files=files)
         ended = await run_until(interrupt, command, _FileSink(file), work.task.max_time)
     return ended.exit_code if ended.why == "exit" else 124
 

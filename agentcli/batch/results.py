@@ -15,6 +15,7 @@ from agentcli.batch.plan import counted
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.text.secrets import known_secrets
+from agentcli.integrations.git import GitError, git, run_git
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -150,7 +151,7 @@ def merge(batch: Batch, branch: str, ids: Collection[str] = ()) -> Merged:
         raise InputError(f"The tasks are of {len(repos)} repositories: merge those of one, by their ids.")
     repo = repos.pop()
     ref = f"refs/heads/{branch}"
-    if f"branch {ref}" in trees.git(repo, "worktree", "list", "--porcelain").splitlines():
+    if f"branch {ref}" in git(repo, "worktree", "list", "--porcelain").splitlines():
         raise InputError(
             f"{branch} is checked out: merge into another branch with --into, then merge that one yourself."
         )
@@ -161,10 +162,10 @@ def merge(batch: Batch, branch: str, ids: Collection[str] = ()) -> Merged:
         if clash:
             conflicts[id] = clash
             continue
-        tip = trees.git(repo, "commit-tree", files, "-p", tip, "-p", commit, "-m", f"Merge {id} of batch {batch.name}")
+        tip = trees.commit_tree(repo, files, f"Merge {id} of batch {batch.name}", tip, commit)
         merged.append(id)
     if merged:
-        trees.git(repo, "update-ref", ref, tip)
+        git(repo, "update-ref", ref, tip)
     return Merged(tip, tuple(merged), conflicts)
 
 
@@ -178,24 +179,24 @@ def clean(batch: Batch, cache: Path) -> int:
             trees.remove_tree(cache, repo, Path(row.worktree), batch.options["isolation"])
             removed += 1
     for repo in {entry["repo"] for entry in batch.tasks.values() if entry["base"]}:
-        listed = trees.git(repo, "for-each-ref", "--format=%(refname)", f"{trees.REFS}/{batch.name}/")
+        listed = git(repo, "for-each-ref", "--format=%(refname)", f"{trees.REFS}/{batch.name}/")
         for ref in listed.splitlines():
-            trees.git(repo, "update-ref", "-d", ref)
-        trees.git(repo, "worktree", "prune")
+            git(repo, "update-ref", "-d", ref)
+        git(repo, "worktree", "prune")
     return removed
 
 
 def _tip(repo: str, ref: str) -> str:
     try:
-        return trees.git(repo, "rev-parse", "--verify", "-q", ref)
-    except trees.GitError:
+        return git(repo, "rev-parse", "--verify", "-q", ref)
+    except GitError:
         return ""
 
 
 def _merge_tree(repo: str, tip: str, commit: str) -> tuple[str, Sequence[str]]:
     """The tree of a merge, and the files in conflict. Needs git 2.38. Raises GitError for an older one."""
-    done = trees.run_git(repo, "merge-tree", "--write-tree", "--name-only", "--no-messages", tip, commit)
-    first, *files = done.stdout.strip().split("\n")
-    if done.returncode not in (0, 1):
-        raise trees.GitError(f"git merge-tree failed; git 2.38 or newer is needed: {done.stderr.strip()[-300:]}")
-    return first, files if done.returncode else ()
+    done = run_git(repo, "merge-tree", "--write-tree", "--name-only", "--no-messages", tip, commit)
+    first, *files = done.out.strip().split("\n")
+    if done.exit_code not in (0, 1):
+        raise GitError(f"git merge-tree failed; git 2.38 or newer is needed: {done.reason}")
+    return first, files if done.exit_code else ()

@@ -1,21 +1,25 @@
-"""Git worktrees in which subagents work apart: made from HEAD, kept where they hold changes, else removed."""
+"""Git worktrees for agents that work apart: made one at a time for each repository, with copies of the files that it lists.
+
+Subagents get one from HEAD, which is kept where it holds changes; the tasks of a batch get one each.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import shutil
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.hardened import hardened
-from agentcli.core.programs import find_program
+from agentcli.integrations.git import GitError, git, run_git
 
 INCLUDE = ".worktreeinclude"
-"""The file that lists further files to copy, a path from the repository's root on each line."""
-INCLUDED, SECONDS = 1_000, 60
-"""Files that are copied at most, and seconds that git may take."""
+"""The file that lists files which git does not track and every worktree gets a copy of, in the syntax of `.gitignore`."""
+INCLUDED = 20_000
+"""Files that are copied at most."""
 
 
 class NoWorktree(Exception):
@@ -33,14 +37,17 @@ class Worktree:
     env: Mapping[str, str]
 
     def finish(self, branch: str) -> str:
-        """Remove it where nothing was changed; else commit nothing, leave it under a branch, and say where it is."""
-        changed = _git(self.folder, self.env, "status", "--porcelain", "--untracked-files=all").strip()
-        moved = _git(self.folder, self.env, "rev-parse", "HEAD").strip() != self.head
-        if not changed and not moved:
-            _git(self.root, self.env, "worktree", "remove", "--force", str(self.folder))
-            return ""
-        _git(self.folder, self.env, "checkout", "-q", "-B", branch)
-        stat = _git(self.folder, self.env, "diff", "--stat", "--no-ext-diff", "--no-textconv", self.head).rstrip()
+        """Remove it where nothing was changed; else commit nothing, leave it under a branch, and say where it is. Raises NoWorktree."""
+        try:
+            changed = self._git("status", "--porcelain", "--untracked-files=all")
+            moved = self._git("rev-parse", "HEAD") != self.head
+            if not changed and not moved:
+                remove_worktree(self.root, self.folder, self.env)
+                return ""
+            self._git("checkout", "-q", "-B", branch)
+            stat = self._git("diff", "--stat", "--no-ext-diff", "--no-textconv", self.head).rstrip()
+        except GitError as error:
+            raise NoWorktree(str(error)) from error
         new = [line[3:] for line in changed.splitlines() if line.startswith("??")]
         lines = [
             f"It worked in {self.folder} (branch {branch}), which holds its changes:",
@@ -49,58 +56,73 @@ class Worktree:
         ]
         return "\n".join(filter(None, lines))
 
+    def _git(self, *arguments: str) -> str:
+        return git(self.folder, *arguments, env=self.env)
+
 
 def no_worktree(_: str) -> Worktree:
     """Raise NoWorktree: for sessions that have no place for one."""
     raise NoWorktree("this session has no place for one")
 
 
-def add_worktree(cwd: Path, folder: Path, environment: Mapping[str, str]) -> Worktree:
-    """A worktree at `folder` of the repository that `cwd` lies in. No hook of the repository runs. Raises NoWorktree."""
-    env = hardened(environment, [cwd])
-    root = Path(_git(cwd, env, "rev-parse", "--show-toplevel").strip())
-    if (root / ".gitmodules").exists():
-        raise NoWorktree("the repository has submodules")
-    head = _git(root, env, "rev-parse", "--verify", "HEAD").strip()
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _git(root, env, "worktree", "add", "--detach", "-q", str(folder), head)
-    _copy_included(root, folder)
+def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
+    """A worktree at `folder` of the repository that `cwd` lies in, from its HEAD. Raises NoWorktree."""
+    try:
+        root = Path(git(cwd, "rev-parse", "--show-toplevel", env=env))
+        if (root / ".gitmodules").exists():
+            raise NoWorktree("the repository has submodules")
+        head = git(root, "rev-parse", "--verify", "HEAD", env=env)
+        make_worktree(root, head, folder, env)
+    except GitError as error:
+        raise NoWorktree(str(error)) from error
     inner = Path(os.path.realpath(cwd)).relative_to(root)
     (folder / inner).mkdir(parents=True, exist_ok=True)
     return Worktree(root, folder, folder / inner, head, env)
 
 
-def _copy_included(root: Path, folder: Path) -> None:
-    """Copy the files that the repository lists, never through a link."""
-    try:
-        names = (root / INCLUDE).read_text(encoding="utf-8", errors="replace").splitlines()[:INCLUDED]
-    except OSError:
+def make_worktree(repo: Path, commit: str, folder: Path, env: Mapping[str, str] | None = None) -> None:
+    """Check a commit out into a new worktree at `folder`, on no branch, with copies of the listed files. No hook of the repository runs.
+
+    Raises GitError or OSError where it cannot be made.
+    """
+    with locked_repository(repo, folder.parent, env):
+        git(repo, "worktree", "add", "--detach", "-q", str(folder), commit, env=env)
+    copy_included(repo, folder, env)
+
+
+def remove_worktree(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
+    """Remove a worktree with all that is in it."""
+    with locked_repository(repo, folder.parent, env):
+        run_git(repo, "worktree", "remove", "--force", "--force", str(folder), env=env)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
+    """Copy the untracked files that a repository lists and `folder` lacks, none of them through a link that leads out."""
+    root = Path(git(repo, "rev-parse", "--show-toplevel", env=env))
+    if not (root / INCLUDE).is_file():
         return
-    for name in filter(None, map(str.strip, names)):
-        source = root / name
-        inside = Path(os.path.realpath(source)).is_relative_to(root) and not name.startswith("#")
-        if inside and source.is_file() and not (folder / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, folder / name)
+    found = git(root, "ls-files", "-z", "--others", "--ignored", f"--exclude-from={root / INCLUDE}", env=env)
+    for name in list(filter(None, found.split("\0")))[:INCLUDED]:
+        source, target = root / name, folder / name
+        real = Path(os.path.realpath(source))
+        if os.path.lexists(target) or not real.is_relative_to(root) or not real.is_file():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # A relative link means its neighbour in the copy as well; an absolute one would lead back into the repository.
+        relative = source.is_symlink() and not os.path.isabs(os.readlink(source))
+        shutil.copy2(source, target, follow_symlinks=not relative)
 
 
-def _git(folder: Path, env: Mapping[str, str], *words: str) -> str:
-    program = find_program("git", [folder])
-    if not program:
-        raise NoWorktree("git is not installed")
-    command: Sequence[str] = [program, "-c", "core.hooksPath=/dev/null", *words]
+@contextmanager
+def locked_repository(repo: Path, trees: Path, env: Mapping[str, str] | None = None) -> Iterator[None]:
+    """One at a time for each repository: git's own files about worktrees have no lock. `trees` is the folder that holds the worktrees."""
+    common = os.path.realpath(os.path.join(repo, git(repo, "rev-parse", "--git-common-dir", env=env)))
+    trees.mkdir(parents=True, exist_ok=True, mode=0o700)
+    name = hashlib.sha256(os.fsencode(common)).hexdigest()[:16]
+    file = os.open(trees / f".{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=dict(env),
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoWorktree(str(error)) from error
-    if done.returncode:
-        raise NoWorktree(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "git failed")
-    return done.stdout
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)

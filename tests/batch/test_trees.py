@@ -14,6 +14,7 @@ from agentcli.batch.ledger import Row, fold
 from agentcli.batch.results import Batch, clean, merge
 from agentcli.batch.tasks import Isolation
 from agentcli.core.errors import InputError
+from agentcli.integrations.git import GitError, git
 
 GIT = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
@@ -49,14 +50,14 @@ def test_changes_become_a_commit_of_the_repository_and_nothing_else_moves(
     cache = tmp_path / "cache"
     base = trees.base_commit(str(repo), "HEAD")
     row = worked(repo, cache, base, "t", isolation, a_txt="two\n", new_txt="x\n")
-    assert trees.git(repo, "diff", "--name-only", base, row.commit).split() == ["a.txt", "new.txt"]
-    assert trees.git(repo, "rev-parse", "HEAD") == base
-    assert trees.git(repo, "status", "--porcelain") == ""
+    assert git(repo, "diff", "--name-only", base, row.commit).split() == ["a.txt", "new.txt"]
+    assert git(repo, "rev-parse", "HEAD") == base
+    assert git(repo, "status", "--porcelain") == ""
     assert (Path(row.worktree) / ".env").read_text() == "SECRET=1\n"
     assert "+two" in (cache / "t.diff").read_text()
     trees.remove_tree(cache, str(repo), Path(row.worktree), isolation)
     assert not Path(row.worktree).exists()
-    assert len(trees.git(repo, "worktree", "list").splitlines()) == 1
+    assert len(git(repo, "worktree", "list").splitlines()) == 1
 
 
 def test_a_task_that_changes_nothing_has_no_commit(repo: Path, tmp_path: Path) -> None:
@@ -72,7 +73,7 @@ def test_what_was_not_made_here_is_never_removed(repo: Path, tmp_path: Path) -> 
 
 def test_a_base_that_does_not_exist_is_named(repo: Path) -> None:
     for name in ("nobody", "--output=x", ""):
-        with pytest.raises(trees.GitError):
+        with pytest.raises(GitError):
             trees.base_commit(str(repo), name)
 
 
@@ -87,15 +88,15 @@ def test_results_are_merged_without_a_checkout_and_conflicts_named(repo: Path, t
     batch = Batch(tmp_path, "b", {"isolation": "worktree"}, entries, fold(found))
     result = merge(batch, "agentcli/b")
     assert (result.merged, dict(result.conflicts)) == (("one", "other"), {"clash": ["a.txt"]})
-    assert trees.git(repo, "show", "agentcli/b:a.txt") == "two"
-    assert trees.git(repo, "show", "agentcli/b:b.txt") == "b"
+    assert git(repo, "show", "agentcli/b:a.txt") == "two"
+    assert git(repo, "show", "agentcli/b:b.txt") == "b"
     assert (repo / "a.txt").read_text() == "one\n"
     with pytest.raises(InputError, match="checked out"):
         merge(batch, "main")
     with pytest.raises(InputError, match="nothing to merge"):
         merge(batch, "x", ["nobody"])
     clean(batch, tmp_path / "cache")
-    assert trees.git(repo, "for-each-ref", trees.REFS) == ""
+    assert git(repo, "for-each-ref", trees.REFS) == ""
 
 
 def test_sixteen_trees_are_made_at_once(repo: Path, tmp_path: Path) -> None:
@@ -109,4 +110,27 @@ def test_sixteen_trees_are_made_at_once(repo: Path, tmp_path: Path) -> None:
     assert all((tree / "a.txt").exists() for tree in made)
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda tree: trees.remove_tree(tmp_path / "cache", str(repo), tree, "worktree"), made))
-    assert len(trees.git(repo, "worktree", "list").splitlines()) == 1
+    assert len(git(repo, "worktree", "list").splitlines()) == 1
+
+
+def test_a_patch_applies_as_it_is_to_the_byte(repo: Path, tmp_path: Path) -> None:
+    base = trees.base_commit(str(repo), "HEAD")
+    tree = trees.make_tree(tmp_path / "cache", str(repo), base, "worktree", "b-t")
+    (tree / "a.txt").write_bytes(b"one\r\n\xff two\r\n\n")
+    (tree / "new.bin").write_bytes(bytes(range(256)))
+    patch = tmp_path / "patch.diff"
+    result = trees.record(str(repo), tree, base, f"{trees.REFS}/b/t/1", "t", patch, "worktree")
+    subprocess.run(["git", "apply", str(patch)], cwd=repo, env=GIT, check=True)
+    assert (repo / "a.txt").read_bytes() == (tree / "a.txt").read_bytes()
+    assert (repo / "new.bin").read_bytes() == (tree / "new.bin").read_bytes()
+    assert result.patch_lines == patch.read_bytes().count(b"\n")
+
+
+def test_a_task_in_a_folder_of_a_repository_works_in_that_folder_of_the_tree(repo: Path, tmp_path: Path) -> None:
+    (repo / "docs").mkdir()
+    base = trees.base_commit(str(repo / "docs"), "HEAD")
+    tree = trees.make_tree(tmp_path / "cache", str(repo / "docs"), base, "worktree", "b-t")
+    assert (tree / "a.txt").exists()
+    assert (tree / ".env").exists()
+    assert trees.workplace(str(repo / "docs"), tree, "worktree") == tree / "docs"
+    assert trees.workplace(str(repo), tree, "worktree") == tree
