@@ -1,7 +1,8 @@
-"""Instruction files further down in the workspace: appended to the result of the call that touches their folder."""
+"""Files further down in the workspace that come with the call which touches their folder: instructions, in its result, and folders of skills."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from agentcli.context.view import view
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.tool import Traits
+from agentcli.integrations.extensions.places import programs
 from agentcli.integrations.instructions import Instructions, beneath, folders
 
 FILES = 3
@@ -21,6 +23,8 @@ SESSION_BYTES = 60_000
 """Bytes of all of them in one session."""
 METADATA = "instructions"
 """The field of a result's metadata that lists the paths that it brought."""
+SKILL_FOLDERS = "skill_folders"
+"""The field of a result's metadata that lists the folders of skills that its call found."""
 
 
 class NestedInstructions:
@@ -66,17 +70,53 @@ class NestedInstructions:
 
     def _found(self, path: Path) -> Iterator[Instructions]:
         """The instruction files between the workspace's folder and this path, outermost first."""
-        from agentcli.tools.lib.gitignore import is_ignored
+        for folder, root in folders_to(path, self._cwd, self._roots):
+            yield from beneath(folder, root, FILE_BYTES)
 
-        place = path if path.is_dir() else path.parent
-        root = max(
-            (root for root in self._roots if place.is_relative_to(root)), key=lambda it: len(it.parts), default=None
-        )
-        if root is None:
-            return
-        begun = {folder.resolve() for folder in folders(self._cwd)}
-        chain = [folder for folder in (place, *place.parents) if folder.is_relative_to(root) and folder not in begun]
-        for folder in reversed(chain):
-            for file in beneath(folder, root, FILE_BYTES):
-                if not (file.path.parent.name == "node_modules" or is_ignored(folder)):
-                    yield file
+
+class NestedSkills:
+    """Finds the folders of skills between the folders that a session began with and the ones that its calls touch.
+
+    What was found is known as long as the session is open, and on resume as long as a result in the records in force names it.
+    """
+
+    def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path]) -> None:
+        self._cwd, self._roots = cwd, roots
+        results = (entry.body for entry in journal.history.entries if isinstance(entry.body, ToolResult))
+        named = [str(name) for result in results for name in result.metadata.get(SKILL_FOLDERS, ())]
+        self._known = dict.fromkeys(Path(name) for name in named if os.path.isdir(name))
+
+    @property
+    def folders(self) -> Sequence[Path]:
+        """The folders found so far."""
+        return tuple(self._known)
+
+    def noted(self, result: ToolResult, path: Path | None, traits: Traits) -> ToolResult:
+        """The result, with the folders of skills that its call is the first to touch in its metadata."""
+        if path is None or result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
+            return result
+        touched = [folder for folder, _ in folders_to(path, self._cwd, self._roots)]
+        here = [folder / program / "skills" for folder in touched for program in programs("skills")]
+        fresh = [folder for folder in here if folder not in self._known and folder.is_dir()]
+        if not fresh:
+            return result
+        self._known |= dict.fromkeys(fresh)
+        return replace(result, metadata={**result.metadata, SKILL_FOLDERS: [str(folder) for folder in fresh]})
+
+
+def folders_to(path: Path, cwd: Path, roots: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
+    """The folders from a root down to this path, outermost first, each with the root; without those from the repository's root to `cwd`.
+
+    Folders that git ignores are left out.
+    """
+    from agentcli.tools.lib.gitignore import is_ignored
+
+    place = path if path.is_dir() else path.parent
+    root = max((root for root in roots if place.is_relative_to(root)), key=lambda it: len(it.parts), default=None)
+    if root is None:
+        return
+    begun = {folder.resolve() for folder in folders(cwd)}
+    chain = [folder for folder in (place, *place.parents) if folder.is_relative_to(root) and folder not in begun]
+    for folder in reversed(chain):
+        if folder.name != "node_modules" and not is_ignored(folder):
+            yield folder, root

@@ -289,5 +289,5 @@ class AgentSession:
             setup.run_limits(),
             setup.summariser,
             FallbackModel(setup.agent.fallback_model, setup.connect),
-            self._runner.news,
+            lambda: [*self._runner.news(), *self.extensions.touched()],
         )

@@ -13,7 +13,7 @@ from agentcli.agent.extensions.server_tools import ServerTools
 from agentcli.agent.hooks.opening import hooks_of
 from agentcli.agent.hooks.opinion import Opinion, opinion_of, with_hook_output
 from agentcli.agent.hooks.outcome import Outcome
-from agentcli.agent.nested import NestedInstructions
+from agentcli.agent.nested import NestedInstructions, NestedSkills
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.agent.seen_files import seen_files, seen_in
 from agentcli.agent.setup import SessionSetup
@@ -70,9 +70,9 @@ class ToolRunner:
         self.ended_by_hook = ""
         """The reason why a hook ends the turn, where one does."""
         self._added: dict[str, str] = {}
-        self._nested = (
-            NestedInstructions(journal, setup.workspace.cwd, setup.workspace.resolved_roots) if setup.trusted else None
-        )
+        place = setup.workspace
+        self._nested = NestedInstructions(journal, place.cwd, place.resolved_roots) if setup.trusted else None
+        self.nested_skills = NestedSkills(journal, place.cwd, place.resolved_roots if setup.trusted else ())
         self._setup = setup
         self._calls: dict[str, ToolCall] = {}
         self._sent: dict[str, str] = {}
@@ -167,6 +167,7 @@ class ToolRunner:
             result = replace(result, output=f"{result.output}\n{wrap('pre-tool-use-hook', added)}".lstrip("\n"))
         if self._nested is not None and (permit := self._permits.get(call.call_id)) is not None:
             result = self._nested.added(result, permit.path, self._traits_of(call))
+            result = self.nested_skills.noted(result, permit.path, self._traits_of(call))
         if result.status == "interrupted":
             return result
         try:

@@ -12,7 +12,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event
-from agentcli.core.message import File, Text
+from agentcli.core.message import File, Message, Text
 from agentcli.core.model import Request
 from agentcli.core.record import Compaction
 from agentcli.integrations.extensions.discover import discover
@@ -51,8 +51,11 @@ def skill(head: str = "", body: str = "Read the file.") -> str:
 
 def texts(session: AgentSession) -> list[str]:
     """The parts of the newest prompt."""
-    newest = next(message for message in reversed(messages(session)) if message.role == "user")
-    return [part.text for part in newest.parts if isinstance(part, Text)]
+    return texts_of(next(message for message in reversed(messages(session)) if message.role == "user"))
+
+
+def texts_of(message: Message) -> list[str]:
+    return [part.text for part in message.parts if isinstance(part, Text)]
 
 
 def once(*calls: object) -> list[Reply]:
@@ -298,3 +301,57 @@ def test_a_prompt_may_begin_with_an_agent(tmp_path: Path) -> None:
     say_to(session, "@rev look at it")
     assert "call task with agent='rev'" in texts(session)[-2]
     assert texts(session)[-1] == "@rev look at it"
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_skills_further_down_are_told_once_a_call_touches_their_folder(tmp_path: Path, trusted: bool) -> None:
+    work = project(tmp_path, skills__pdf=skill())
+    for name in ("pdf", "deploy"):
+        folder = work / "web/app/.claude/skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(skill(body=f"The {name} of app.").replace("pdf", name))
+    (work / "web/app/x.py").write_text("x = 1\n")
+    asked: list[Request] = []
+    calls = [
+        [call("read", "r1", file_path="web/app/x.py")],
+        [call("skill", "s1", name="deploy"), call("skill", "s2", name="web/app:pdf")],
+    ]
+
+    def play(request: Request) -> Reply:
+        asked.append(request)
+        return say("", *calls.pop(0)) if calls else say("Done.")
+
+    session = in_project(
+        work, play, mode="yolo", trusted=trusted, system=("You are a test.", "# Skills\n\n- pdf: Reads.")
+    )
+    say_to(session, "one", "two")
+    told = [text for message in messages(session) for text in texts_of(message) if "- deploy: Reads." in text]
+    assert all((request.system, request.tools) == (asked[0].system, asked[0].tools) for request in asked)
+    if not trusted:
+        assert told == []
+        return
+    (reminder,) = told
+    assert "- web/app:pdf: Reads." in reminder
+    assert "The deploy of app." in results(session)[1].output
+    assert "The pdf of app." in results(session)[2].output
+    resumed = in_project(work, [say("Done.")], trusted=True, journal=session.journal)
+    assert sorted(resumed.extensions.found.skills) == ["deploy", "pdf", "web/app:pdf"]
+
+
+def test_skills_of_ignored_folders_and_behind_links_out_stay_unknown(tmp_path: Path) -> None:
+    work = project(tmp_path)
+    outside = tmp_path / "outside/skills/secret"
+    outside.mkdir(parents=True)
+    (outside / "SKILL.md").write_text(skill())
+    for name in ("a", "build"):
+        (work / name / ".claude").mkdir(parents=True)
+        (work / name / "x").write_text("x")
+    (work / "a/.claude/skills").symlink_to(tmp_path / "outside/skills")
+    (work / "build/.claude/skills/made").mkdir(parents=True)
+    (work / "build/.claude/skills/made/SKILL.md").write_text(skill())
+    (work / ".gitignore").write_text("build/\n")
+    reads = [call("read", name, file_path=f"{name}/x") for name in ("a", "build")]
+    session = in_project(work, once(*reads), mode="yolo", trusted=True)
+    say_to(session, "one")
+    assert not session.extensions.found.skills
+    assert any("leads out of the repository" in note for note in session.extensions.found.notes)

@@ -22,7 +22,7 @@ from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import UNKNOWN, Delegation, Spawn, ToolOutput
 from agentcli.integrations.extensions import commands, skills
 from agentcli.integrations.extensions.commands import Template
-from agentcli.integrations.extensions.discover import Extensions, changes_since
+from agentcli.integrations.extensions.discover import Extensions, changes_since, with_nested
 from agentcli.integrations.extensions.lookup import named
 from agentcli.integrations.extensions.places import Unusable
 from agentcli.integrations.extensions.skills import Skill
@@ -44,17 +44,34 @@ class SessionExtensions:
         self._approved: set[tuple[str, ...]] = set()
         self._uses = 0
         self._found: Extensions | None = None
+        self._nested = len(runner.nested_skills.folders)
 
     @property
     def found(self) -> Extensions:
         """The extensions found by the last search."""
         if self._found is None:
-            self._found = self._setup.extensions()
+            self._found = self._search()
         return self._found
 
     async def refresh(self) -> str:
         """Look again; a reminder of the skills and agents that came and went since the session began, empty where none did."""
-        self._found = found = await asyncio.to_thread(self._setup.extensions)
+        self._found = await asyncio.to_thread(self._search)
+        return self._changes(self._found)
+
+    def touched(self) -> Sequence[str]:
+        """The same reminder where calls have touched a folder that has skills of its own; nothing where they have not."""
+        known, self._nested = self._nested, len(self._runner.nested_skills.folders)
+        if self._nested == known:
+            return ()
+        before = self.found.skills
+        self._found = found = self._search()
+        return [*filter(None, [self._changes(found)])] if found.skills.keys() != before.keys() else ()
+
+    def _search(self) -> Extensions:
+        runner = self._runner
+        return with_nested(self._setup.extensions(), runner.nested_skills.folders, runner.ctx.cwd)
+
+    def _changes(self, found: Extensions) -> str:
         builder, setup = self._conversation().builder, self._setup
         delegates = any(setup.traits.get(tool.name, UNKNOWN).delegates for tool in builder.tools)
         agents = found.agents if setup.agent.subagents and delegates else {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from agentcli.integrations.extensions.commands import Template, find_commands
 from agentcli.integrations.extensions.places import Kind, Place, places
 from agentcli.integrations.extensions.skills import Skill, find_skills
 from agentcli.integrations.extensions.skills import catalogue as skill_lines
+from agentcli.integrations.instructions import folders
 
 _NOTED = 3
 """Files left out that are named when a session opens."""
@@ -116,3 +118,16 @@ def discover(
     agents, hidden_agents = find_agents(all_places("agents"), notes)
     shadowed: tuple[Skill | Template | AgentKind, ...] = (*hidden_skills, *hidden_commands, *hidden_agents)
     return Extensions(skills, commands, agents, shadowed, tuple(dict.fromkeys(notes)))
+
+
+def with_nested(found: Extensions, nested: Sequence[Path], cwd: Path) -> Extensions:
+    """The same, with the skills in these folders further down; one whose name is taken goes by its folder as well: `web/app:pdf`."""
+    skills, notes = dict(found.skills), [*found.notes]
+    for folder in nested:
+        above = folder.parent.parent
+        root = Path(os.path.realpath(next(iter(folders(above)))))
+        place = Place(folder, "project", folder.parent.name, root)
+        for skill in find_skills([place], notes)[0].values():
+            name = f"{os.path.relpath(above, cwd)}:{skill.name}" if skill.name in skills else skill.name
+            skills.setdefault(name, replace(skill, name=name))
+    return replace(found, skills=dict(sorted(skills.items())), notes=tuple(dict.fromkeys(notes)))

@@ -71,6 +71,11 @@ def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place
     return found
 
 
+def programs(kind: Kind) -> Sequence[str]:
+    """The folders of the programs that have this kind, those that win first."""
+    return _PROGRAMS[kind]
+
+
 def read_text(path: Path, within: Path | None = None) -> str:
     """The text of a regular file. Raises Unusable for any other, one that is too large, and one that lies outside `within`."""
     try:
