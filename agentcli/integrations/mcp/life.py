@@ -191,8 +191,10 @@ class ServerLife:
         connection = Connection(server, replace(self._host, changed=self._relisted), sse=sse)
         living = self._living = asyncio.create_task(connection.live())
         ready = asyncio.create_task(connection.ready.wait())
-        await asyncio.wait({living, ready}, timeout=server.startup_timeout, return_when=asyncio.FIRST_COMPLETED)
-        ready.cancel()
+        try:
+            await asyncio.wait({living, ready}, timeout=server.startup_timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ready.cancel()
         if connection.ready.is_set() and not living.done():
             self._watching = asyncio.create_task(self._watch(connection, living))
             return connection, ""

@@ -1,17 +1,15 @@
-"""The servers of a run: one daemon thread with a loop of its own for all of them, and what other threads may ask."""
+"""The servers of a run, for callers in other threads: all of them live in the loop of one daemon thread."""
 
 from __future__ import annotations
 
 import asyncio
 import atexit
 import concurrent.futures
-import logging
-import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
@@ -31,11 +29,10 @@ from agentcli.integrations.mcp import search
 from agentcli.integrations.mcp.config import ServerDefinition, environment
 from agentcli.integrations.mcp.life import CLOSE_SECONDS, ServerLife
 from agentcli.integrations.mcp.logs import LOG_BYTES, ServerLogs
+from agentcli.integrations.mcp.loop_thread import LoopThread
 from agentcli.integrations.mcp.names import server_prefix
 
-T = TypeVar("T")
 Ask = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
-_log = logging.getLogger("mcp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,39 +60,28 @@ class McpServers(Servers):
         self._waiting: Mapping[str, ServerState] = {}
         self._lives: Mapping[str, ServerLife] = {}
         self._changes: list[str] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._home: asyncio.AbstractEventLoop | None = None
-        self._beginning: set[asyncio.Task[None]] = set()
+        self._thread = LoopThread()
         self._begun: concurrent.futures.Future[None] = concurrent.futures.Future()
 
     def define(self, definitions: Sequence[ServerDefinition], waiting: Sequence[ServerState] = ()) -> None:
         """Set the servers of the run; `waiting` are those that may not be started, with the reason. New ones are connected if others are."""
         self._definitions = {server.name: server for server in sorted(definitions, key=lambda each: each.name)}
         self._waiting = {state.name: state for state in waiting}
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._begin_soon)
+        self._thread.begin(self._begin)
 
     def start(self) -> None:
         """Connect all servers, in the background. Does nothing the second time."""
-        if self._loop is not None or not self._definitions:
+        if self._thread.running or not self._definitions:
             return
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._run, args=[self._loop], name="mcp", daemon=True).start()
+        self._thread.start(self._begin)
         atexit.register(self.close)
 
     def close(self) -> None:
         """End all servers together; no process of theirs is left."""
         atexit.unregister(self.close)
-        loop, self._loop = self._loop, None
-        if loop is None:
-            return
-        ending = asyncio.run_coroutine_threadsafe(self._end(), loop)
-        try:
-            ending.result(CLOSE_SECONDS)
-        except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
-            _log.warning("servers did not end within %s s", CLOSE_SECONDS)
-        loop.call_soon_threadsafe(loop.stop)
-        self.logs.close()
+        if self._thread.running:
+            self._thread.stop(self._end, CLOSE_SECONDS)
+            self.logs.close()
 
     def states(self) -> Sequence[ServerState]:
         """The state of each server, by name."""
@@ -148,9 +134,9 @@ class McpServers(Servers):
         """Wait until no server, or not the one of this tool, is being connected, or for so long. Starts them."""
         self.start()
         waited = [state for state in self.states() if tool.startswith(server_prefix(state.name)) or not tool]
-        if self._loop is None or all(state.settled for state in waited):
+        if not self._thread.running or all(state.settled for state in waited):
             return
-        waiting = self._crossed(self._settled([state.name for state in waited]))
+        waiting = self._thread.run(self._settled([state.name for state in waited]))
         await asyncio.wait({waiting}, timeout=seconds)
         waiting.cancel()
 
@@ -162,30 +148,30 @@ class McpServers(Servers):
         def report(text: str) -> None:
             home.call_soon_threadsafe(progress, text)
 
-        return await self._crossed(life.call(tool, arguments, report))
+        return await self._thread.run(life.call(tool, arguments, report))
 
     async def read(self, server: str, uri: str) -> ServerAnswer:
         """Read a resource. Raises ToolError where no answer comes."""
-        return await self._crossed(self._life(server).read(uri))
+        return await self._thread.run(self._life(server).read(uri))
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
         """The texts of a prompt. Raises ToolError where no answer comes."""
-        return await self._crossed(self._life(server).prompt(name, arguments))
+        return await self._thread.run(self._life(server).prompt(name, arguments))
 
     async def restart(self, server: str) -> ServerState:
         """Connect a server anew. Raises ToolError for one that does not exist."""
         life = self._life(server)
-        await self._crossed(life.restart())
+        await self._thread.run(life.restart())
         return life.state
 
     async def disable(self, server: str) -> None:
         """End a server until it is restarted. Raises ToolError for one that does not exist."""
-        await self._crossed(self._life(server).disable())
+        await self._thread.run(self._life(server).disable())
 
     async def roots_changed(self) -> None:
         """Tell the servers that the folders of the workspace are others now."""
         for life in self._lives.values():
-            await self._crossed(life.roots_changed())
+            await self._thread.run(life.roots_changed())
 
     def _life(self, server: str) -> ServerLife:
         life = self._lives.get(server)
@@ -194,28 +180,6 @@ class McpServers(Servers):
             why = f"Server {server} is not connected: {state.detail or state.status}." if state else ""
             raise ToolError(why or f"There is no server {server!r}.")
         return life
-
-    def _crossed(self, work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
-        """The result of a coroutine in the servers' loop; cancelled there when it is cancelled here."""
-        self._home = asyncio.get_running_loop()
-        if self._loop is None:
-            work.close()
-            raise ToolError("The servers have been stopped.")
-        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
-
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
-        loop.call_soon(self._begin_soon)
-        try:
-            loop.run_forever()
-        finally:
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
-
-    def _begin_soon(self) -> None:
-        task = asyncio.get_running_loop().create_task(self._begin())
-        self._beginning.add(task)
-        task.add_done_callback(self._beginning.discard)
 
     async def _begin(self) -> None:
         try:
@@ -256,20 +220,17 @@ class McpServers(Servers):
                 await self._lives[name].settled.wait()
 
     async def _end(self) -> None:
-        # Only tasks of our own are cancelled: those of the SDK end in good order with the connection that they belong to.
-        for task in self._beginning:
-            task.cancel()
         await asyncio.gather(*(life.close() for life in self._lives.values()), return_exceptions=True)
 
     async def _elicit(self, asked: Elicitation) -> Mapping[str, Any] | None:
-        ask, home = self.around.ask, self._home
-        if ask is None or home is None or home.is_closed():
+        ask = self.around.ask
+        if ask is None:
             return None
 
         async def put() -> Mapping[str, Any] | None:
             return await ask(asked)
 
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(put(), home))
+        return await self._thread.at_home(put)
 
     def _note(self, line: str) -> None:
         self._changes.append(line)
