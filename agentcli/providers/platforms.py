@@ -37,6 +37,8 @@ class Platform:
     """The same for all later ones."""
     irregular: Mapping[str, str] = field(default_factory=dict)
     """Its ids that follow neither form."""
+    legacy_version: str = ""
+    """The `anthropic_version` of models up to 4.6 where they may refuse the SDK's own, which is newer; empty where they do not."""
 
     def listed(self, model: str) -> str:
         """Its id for a model that is given by the vendor's own; any other name as it is."""
@@ -45,6 +47,12 @@ class Platform:
         date = _SNAPSHOTS.get(model)
         form = self.irregular.get(model) or (self.dated if date else self.undated)
         return form.format(model=model, date=date)
+
+    def version(self, model: str) -> str:
+        """The `anthropic_version` that a model must be asked by; empty where it takes that of the SDK."""
+        number = _NUMBER.match(vendor_id(model))
+        legacy = number is not None and (int(number[1]), int(number[2] or 0)) <= _LAST_LEGACY
+        return self.legacy_version if legacy else ""
 
     def found(self, env: Mapping[str, str], home: Path) -> str:
         """The first place that has credentials; empty where none is seen."""
@@ -61,6 +69,10 @@ class Platform:
 
 _SNAPSHOTS = {"claude-opus-4-5": "20251101", "claude-sonnet-4-5": "20250929", "claude-haiku-4-5": "20251001"}
 """Dates in the ids of models before 4.6 (platform.claude.com, model ids and versions); later ids have none."""
+_NUMBER = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d+))?")
+"""The number of a model's version, in old ids before the name of its family (`claude-3-5-haiku`), in later ones behind it."""
+_LAST_LEGACY = (4, 6)
+"""The last models with versions in their ids of Bedrock (platform.claude.com, Claude on Amazon Bedrock (Opus 4.6 and earlier))."""
 _GOOGLE_FILES = (".config/gcloud/application_default_credentials.json",)
 PLATFORMS: Mapping[str, Platform] = MappingProxyType(
     {
@@ -76,6 +88,7 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
             dated="global.anthropic.{model}-{date}-v1:0",
             undated="global.anthropic.{model}",
             irregular=MappingProxyType({"claude-opus-4-6": "global.anthropic.claude-opus-4-6-v1"}),
+            legacy_version="bedrock-2023-05-31",
         ),
         "vertex": Platform(
             "Vertex AI",

@@ -9,6 +9,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -21,6 +22,7 @@ from agentcli.config import Config
 from agentcli.core.errors import ConfigError, InputError, ModelError
 from agentcli.core.message import Image, Text, Thinking, ToolResult
 from agentcli.core.model import RequestMessage
+from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.connect import connect
 from agentcli.providers.platforms import PLATFORMS, vendor_id
 from agentcli.providers.registry import PROVIDERS
@@ -128,6 +130,36 @@ def test_a_region_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     assert "Vertex AI cannot be asked" in str(heard.error)
 
 
+@pytest.mark.parametrize(
+    ("model", "version"),
+    [
+        ("us.anthropic.claude-3-5-haiku-20241022-v1:0", "bedrock-2023-05-31"),
+        ("anthropic.claude-opus-4-20250514-v1:0", "bedrock-2023-05-31"),
+        ("global.anthropic.claude-haiku-4-5-20251001-v1:0", "bedrock-2023-05-31"),
+        ("claude-opus-4-6", "bedrock-2023-05-31"),
+        ("global.anthropic.claude-sonnet-4-6", "bedrock-2023-05-31"),
+        ("global.anthropic.claude-opus-4-7", None),
+        ("global.anthropic.claude-opus-5-5", None),
+        ("arn:aws:bedrock:us-east-1:1:application-inference-profile/abc", None),
+    ],
+)
+def test_models_up_to_4_6_are_asked_on_bedrock_by_the_version_that_they_know(model: str, version: str | None) -> None:
+    assert sent_to(BEDROCK, model).get("anthropic_version") == version
+
+
+def test_a_version_in_extra_body_goes_before_that_of_the_platform() -> None:
+    own = replace(BEDROCK, extra_body={"anthropic_version": "mine", "top_k": 1})
+    assert sent_to(own, "claude-haiku-4-5") == {"anthropic_version": "mine", "top_k": 1}
+    assert sent_to(replace(BEDROCK, platform="vertex"), "claude-haiku-4-5") == {}
+
+
+def sent_to(settings: ProviderSettings, model: str) -> dict[str, Any]:
+    """The fields of a request that the SDK adds to its own."""
+    models = Models(Config(providers={"aws": {"kind": "anthropic", "platform": settings.platform}}), {})
+    extra: dict[str, Any] = to_wire(request(models.spec(f"aws/{model}"), "hello"), settings).get("extra_body", {})
+    return extra
+
+
 def test_claude_on_bedrock_streams_in_amazons_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("botocore")
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "token")
@@ -139,7 +171,7 @@ def test_claude_on_bedrock_streams_in_amazons_frames(monkeypatch: pytest.MonkeyP
     assert heard.calls[0].input == {"file_path": "a"}
     [asked] = server.asked
     assert asked.path.endswith("/invoke-with-response-stream")
-    assert asked.json["anthropic_version"]
+    assert asked.json["anthropic_version"] == "bedrock-2023-05-31"
     assert asked.headers["authorization"] == "Bearer token"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.providers.anthropic.models import KIND
+from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.thinking import budget_within
 from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
@@ -38,9 +39,16 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
         wire["tools"] = tools
     wire["messages"] = messages
     wire |= _thinking(request, messages, wire["max_tokens"], settings)
-    if settings.extra_body:
-        wire["extra_body"] = dict(settings.extra_body)
+    if extra := _extra_body(request.model.id, settings):
+        wire["extra_body"] = extra
     return fit_to_send(wire)
+
+
+def _extra_body(model: str, settings: ProviderSettings) -> Json:
+    """Fields beside the SDK's own, the user's last."""
+    platform = PLATFORMS.get(settings.platform)
+    version = platform.version(model) if platform else ""
+    return ({"anthropic_version": version} if version else {}) | dict(settings.extra_body)
 
 
 def _tool(tool: ToolSchema) -> Json:
