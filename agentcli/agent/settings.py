@@ -60,6 +60,8 @@ class McpSettings:
     """Tokens of the list of servers and tools that the model gets with the first prompt."""
     wait: float = 1.0
     """Seconds that the first prompt of a session with a person waits for servers."""
+    deferred: Literal["off", "auto", "on"] = "off"
+    """Claude loads the tools that `mcp_search` finds as tools of its own: `auto` at Anthropic's own address only, `on` at any address of `anthropic`."""
 
 
 @dataclass(frozen=True, slots=True)

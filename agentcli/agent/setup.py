@@ -127,6 +127,8 @@ class SessionSetup:
     notes: Sequence[str] = ()
     """Notes for the person about the settings."""
     mcp: McpSettings = field(default_factory=McpSettings)
+    defers: Callable[[ModelSpec], bool] = lambda _: False
+    """True for a model that shall load the tools of servers that a search finds."""
     servers: Servers | None = None
     """The servers of the run, None where none is configured."""
 

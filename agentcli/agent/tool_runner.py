@@ -159,6 +159,8 @@ class ToolRunner:
             output = await self._setup.run(tool, ctx, call_id, given)
         else:
             output = await self.checkpointer.run(self._setup.run, tool, ctx, call_id, given, harmless=harmless)
+        if tool.name == SEARCH and self._setup.defers(self._model()):
+            output = self.server_tools.loading(output, self._journal.history)
         return with_ignored(output, self._ignored.get(call_id, ()))
 
     async def finished(self, call: ToolCall, result: ToolResult) -> ToolResult:

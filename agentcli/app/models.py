@@ -17,7 +17,7 @@ from agentcli.providers.figures import Figures
 from agentcli.providers.memory import EndpointMemory
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
-from agentcli.providers.settings import BUILT_IN, ProviderSettings
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, is_vendor
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,14 @@ class Models:
             stored=self.stored,
             gates=self.gates,
         )
+
+    def defers(self, spec: ModelSpec) -> bool:
+        """True if this model shall load tools that a search finds: most gateways refuse that, so `auto` leaves it to the vendor's own address."""
+        settings = self.providers.get(spec.provider) or BUILT_IN.get(spec.provider)
+        if not spec.deferred_tools or settings is None or not is_vendor(settings):
+            return False
+        own = base_url(settings, self.env).rstrip("/") in ("", PROVIDERS[spec.kind].url)
+        return self.config.mcp.deferred == "on" or (self.config.mcp.deferred == "auto" and own)
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
         """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""

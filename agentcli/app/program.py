@@ -143,8 +143,7 @@ class Program(ProjectContext):
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
         files = self.instruction_files().files
-        hooks = loaded(self)
-        servers = self.servers.connected()
+        hooks, servers = loaded(self), self.servers.connected()
         return SessionSetup(
             connect=self.models.connect,
             summariser=self.models.summariser,
@@ -179,6 +178,7 @@ class Program(ProjectContext):
             extensions=self.look_for_extensions,
             run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
             mcp=config.mcp,
+            defers=self.models.defers,
             servers=servers,
             notes=(
                 *notes,

@@ -14,6 +14,7 @@ from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import reply_tokens
 from agentcli.core.message import Part, ToolResult
 from agentcli.core.model import REPLY_TOKENS, ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.core.servers import loaded_tools
 
 
 def assemble(
@@ -35,7 +36,9 @@ def assemble(
     messages = repair(messages_of(view, model), model)
     places = breakpoints(messages, counter.overhead(system, tools), model, counter.part, milestone)
     reply = min(max_output, model.max_output, reply_tokens(model.window))
-    return Request(model, tuple(system), tuple(tools), messages, places, reply, dict(options or {}))
+    results = (part for message in messages for part in message.parts if isinstance(part, ToolResult))
+    deferred = loaded_tools(results) if model.deferred_tools else ()
+    return Request(model, tuple(system), tuple(tools), messages, places, reply, dict(options or {}), deferred)
 
 
 def messages_of(view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:

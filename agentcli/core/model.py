@@ -74,6 +74,8 @@ class ModelSpec:
     thinking: ThinkingStyle = "none"
     preserved_thinking: bool = False
     system_messages: bool = False
+    deferred_tools: bool = False
+    """True if it takes definitions of tools that are loaded by the search results which refer to them."""
     images: bool = True
     summary_model: str = ""
     summary_prices: Prices | None = None
@@ -156,7 +158,10 @@ class Breakpoint:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything sent to a model. Equal requests give equal bytes on the wire."""
+    """Everything sent to a model. Equal requests give equal bytes on the wire.
+
+    `deferred` are the tools to which results of searches refer: no part of the beginning, so that there may be more of them in each request.
+    """
 
     model: ModelSpec
     system: tuple[str, ...]
@@ -165,6 +170,7 @@ class Request:
     breakpoints: tuple[Breakpoint, ...] = ()
     max_output: int = REPLY_TOKENS
     options: Mapping[str, Any] = field(default_factory=dict)
+    deferred: tuple[ToolSchema, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

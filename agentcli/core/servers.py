@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import ToolCall
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.model import ToolSchema
 
 PREFIX = "mcp__"
 """The beginning of the name of every tool of a server: `mcp__server__tool`."""
 TOOL = "tool"
 """The metadata of a result that names the tool of a server which the gate called."""
+MATCHED, LOADED = "tools", "loaded_tools"
+"""The metadata of a search's result: the names of the tools that it found, and their definitions where the model loads them itself."""
 SEARCH, CALL = "mcp_search", "mcp_call"
 """The gate: two tools that find and call all others of the servers."""
 Status = Literal["connecting", "connected", "failed", "needs login", "not approved", "disabled"]
@@ -172,6 +175,15 @@ def server_prefix(name: str) -> str:
     """The beginning that the names of all tools of one server have, from the name of one of them."""
     server, _, _ = name.removeprefix(PREFIX).partition("__")
     return f"{PREFIX}{server}__"
+
+
+def loaded_tools(results: Iterable[ToolResult]) -> tuple[ToolSchema, ...]:
+    """The tools that the results of searches load, by name; the first definition of a name counts."""
+    found: dict[str, ToolSchema] = {}
+    for result in results:
+        for raw in result.metadata.get(LOADED, ()):
+            found.setdefault(raw["name"], ToolSchema.recorded(raw))
+    return tuple(found[name] for name in sorted(found))
 
 
 def effective(call: ToolCall) -> ToolCall:

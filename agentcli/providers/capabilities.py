@@ -13,7 +13,7 @@ from typing import Any
 from agentcli.core.errors import ModelError
 from agentcli.core.event import Noticed
 from agentcli.core.message import Image, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, UsageSeen
+from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, ToolSchema, UsageSeen
 from agentcli.providers.memory import EndpointMemory, Learnt
 from agentcli.providers.windows import loaded_window, stated_window, window_in
 from agentcli.providers.wire import short_id
@@ -26,6 +26,7 @@ TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "effort": ("an effort", "it thinks as much as it does by default"),
         "cache": ("cache marks", "every request is paid in full unless it caches by itself"),
         "system_messages": ("system messages between others", "reminders travel in the user's message"),
+        "deferred_tools": ("tools that are loaded later", "their definitions travel as text"),
         "result_images": ("images in tool results", "they follow in a message of the user"),
         "images": ("images", "they are left out"),
         "counting": ("token counting", "sizes are estimated"),
@@ -220,14 +221,19 @@ def _without(request: Request, capability: str) -> Request:
             return replace(request, messages=tuple(map(_with_short_ids, request.messages)))
         case "system_messages":
             return replace(request, model=replace(model, system_messages=False))
+        case "deferred_tools":
+            return replace(request, deferred=())
         case "result_images":
             return replace(request, messages=tuple(map(_images_behind, request.messages)))
         case "images":
             return replace(request, messages=tuple(map(_imageless, request.messages)))
         case _ if capability.startswith(SCHEMA):
             keyword = capability.removeprefix(SCHEMA)
-            tools = (replace(tool, parameters=_stripped(tool.parameters, keyword)) for tool in request.tools)
-            return replace(request, tools=tuple(tools))
+
+            def stripped(tools: Iterable[ToolSchema]) -> tuple[ToolSchema, ...]:
+                return tuple(replace(tool, parameters=_stripped(tool.parameters, keyword)) for tool in tools)
+
+            return replace(request, tools=stripped(request.tools), deferred=stripped(request.deferred))
         case _:
             return request
 
@@ -274,7 +280,7 @@ def _imageless(message: RequestMessage) -> RequestMessage:
 def _keywords(request: Request) -> set[str]:
     """The keywords in the schemas of the tools, without the essential ones."""
     found: set[str] = set()
-    waiting: list[Any] = [tool.parameters for tool in request.tools]
+    waiting: list[Any] = [tool.parameters for tool in (*request.tools, *request.deferred)]
     while waiting:
         schema = waiting.pop()
         found |= set(schema)

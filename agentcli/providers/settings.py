@@ -80,6 +80,11 @@ def base_url(settings: ProviderSettings, env: Mapping[str, str]) -> str:
     return settings.base_url or env.get(base_url_variable(settings), "")
 
 
+def is_vendor(settings: ProviderSettings) -> bool:
+    """True if this is the vendor's own provider, on its own platform, whatever the address."""
+    return settings.name == settings.kind and not settings.platform
+
+
 def base_url_variable(settings: ProviderSettings) -> str:
     """The environment variable that may hold the address; only a vendor's own provider has one."""
     vendor = PROVIDERS.get(settings.name)

@@ -13,7 +13,7 @@ from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import safe_line
-from agentcli.core.servers import CALL, SEARCH, Content, ServerAnswer, Servers, ServerTool
+from agentcli.core.servers import CALL, MATCHED, SEARCH, Content, ServerAnswer, Servers, ServerTool
 from agentcli.core.text.near import near_names
 from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
@@ -39,7 +39,10 @@ async def mcp_search(
     await servers.settle(SEARCH_SECONDS)
     found = servers.search(query, max(1, limit))
     if found:
-        return ToolOutput("\n\n".join(map(_described, found)), metadata={"matches": len(found)})
+        return ToolOutput(
+            "\n\n".join(map(_described, found)),
+            metadata={"matches": len(found), MATCHED: [tool.name for tool in found]},
+        )
     names = [tool.name for tool in servers.tools()]
     near = near_names(query.removeprefix("select:"), names, 0.3) or names[:FOUND]
     lines = [f"No tool fits {query!r}."]

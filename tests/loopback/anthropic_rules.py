@@ -12,6 +12,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.scripted.model import tokens_of
+from tests.loopback.deferred import check_deferred, expanded, loaded_at_once
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
 from tests.loopback.seals import Seals, bare
@@ -25,6 +26,7 @@ FIELDS = {
     "image": {"source", "cache_control"},
     "tool_use": {"id", "name", "input", "cache_control", "caller", "toolset_name"},
     "tool_result": {"tool_use_id", "content", "is_error", "cache_control"},
+    "tool_reference": {"tool_name", "cache_control"},
     "thinking": {"thinking", "signature"},
     "redacted_thinking": {"data"},
 }
@@ -68,7 +70,7 @@ def prompt_tokens(asked: Asked) -> int:
 
 def prefix(body: dict[str, Any]) -> list[Any]:
     """Everything that a thinking block of the next reply is bound to."""
-    return [body.get("system"), body.get("tools"), *body["messages"]]
+    return [body.get("system"), loaded_at_once(body), *body["messages"]]
 
 
 def binding(model: str, before: list[Any]) -> Any:
@@ -80,11 +82,12 @@ def cache_blocks(body: dict[str, Any]) -> tuple[list[tuple[bytes, int]], list[in
     """The blocks in cache order with their sizes, and the indices of those that carry a mark."""
     system = body.get("system") or []
     system = [{"type": "text", "text": system}] if isinstance(system, str) else system
-    found: list[Any] = [*(body.get("tools") or []), *system]
+    found: list[Any] = [*(loaded_at_once(body) or []), *system]
+    deferred = {tool["name"]: tool for tool in body.get("tools") or [] if tool.get("defer_loading")}
     for message in body["messages"]:
         found += ({"role": message["role"], **block} for block in _content(message))
     marks = [index for index, block in enumerate(found) if block.get("cache_control")]
-    texts = [json.dumps(bare(block), ensure_ascii=False) for block in found]
+    texts = [json.dumps(expanded(bare(block), deferred), ensure_ascii=False) for block in found]
     return [(text.encode("utf-8", "surrogatepass"), tokens_of(text)) for text in texts], marks
 
 
@@ -162,9 +165,13 @@ def _tools(body: dict[str, Any]) -> None:
             raise Refused(f"{where}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,64}}$'")
         if tool.get("input_schema", {}).get("type") != "object":
             raise Refused(f"{where}.input_schema.type: Input should be 'object'")
+        if set(tool) - {"name", "description", "input_schema", "cache_control", "defer_loading"}:
+            raise Refused(f"{where}: Extra inputs are not permitted")
         if tool["name"] in names:
             raise Refused("tools: Tool names must be unique.")
         names.add(tool["name"])
+    blocks = [block for message in body["messages"] for block in _content(message)]
+    check_deferred(body.get("tools") or [], blocks, allowed=spec_of(body["model"]).deferred_tools)
 
 
 def _messages(messages: list[dict[str, Any]], model: str) -> None:
@@ -214,6 +221,8 @@ def _block(block: dict[str, Any], role: str, where: str) -> None:
         raise Refused("messages: text content blocks must be non-empty")
     if kind == "text" and not block["text"].strip():
         raise Refused("messages: text content blocks must contain non-whitespace text")
+    if kind == "tool_reference" and ".tool_result." not in where:
+        raise Refused(f"{where}: `tool_reference` blocks can only be in `tool_result` blocks")
     if kind in ("tool_use", "thinking", "redacted_thinking") and role == "user":
         raise Refused(f"{where}: `{kind}` blocks can only be in `assistant` messages")
     if kind == "tool_result" and role == "assistant":
@@ -289,7 +298,7 @@ def _expected(index: int, blocks: list[dict[str, Any]], before: list[dict[str, A
 
 def _signatures(body: dict[str, Any], seals: Seals) -> None:
     model, messages = body["model"], body["messages"]
-    head = [body.get("system"), body.get("tools")]
+    head = [body.get("system"), loaded_at_once(body)]
     for index, message in enumerate(messages):
         before: list[Any] = []
         for number, block in enumerate(_content(message)):

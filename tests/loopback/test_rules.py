@@ -118,6 +118,19 @@ MISTAKES: list[tuple[Callable[[Json], None], str]] = [
     ),
     (_set("tools", [READ, READ]), "Tool names must be unique"),
     (_set("tools", 0, "name", "a b"), "tools.0.custom.name"),
+    (_set("tools", 0, "defer_loading", True), "At least one tool must have defer_loading=false"),
+    (
+        _set("tools", [READ, {**READ, "name": "b", "defer_loading": True, "cache_control": {"type": "ephemeral"}}]),
+        "Tool 'b' cannot have both defer_loading=true and cache_control set",
+    ),
+    (
+        _set("messages", 2, "content", [{**RESULT, "content": [{"type": "tool_reference", "tool_name": "b"}]}]),
+        "Tool reference 'b' not found in available tools",
+    ),
+    (
+        _set("messages", 0, "content", [{"type": "tool_reference", "tool_name": "read"}]),
+        "blocks can only be in `tool_result` blocks",
+    ),
     (_set("thinking", {"type": "enabled", "budget_tokens": 1024}), "not supported for this model"),
     (_mark_all, "A maximum of 4 blocks with cache_control may be provided. Found 5."),
     (

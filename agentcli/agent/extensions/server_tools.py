@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator
+from agentcli.core.history import History
+from agentcli.core.message import ToolResult
 from agentcli.core.model import ToolSchema
-from agentcli.core.servers import CALL, SEARCH, Servers, ServerState, ServerTool
-from agentcli.core.tool import Tool, Traits
+from agentcli.core.servers import CALL, LOADED, MATCHED, SEARCH, Servers, ServerState, ServerTool, loaded_tools
+from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.integrations.mcp import schema
 from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, server_tool
 
@@ -66,6 +69,27 @@ class ServerTools:
                 chosen += schemas
         return sorted(chosen, key=lambda tool: tool.name)
 
+    def loading(self, output: ToolOutput, history: History) -> ToolOutput:
+        """The output of a search with the definitions of the tools that it found, for a model that loads them itself.
+
+        Left as it is where a definition is none that a provider takes, or is another one than the model has loaded already: that would
+        change what was sent.
+        """
+        upfront = {tool["name"] for tool in history.tools}
+        known = {tool.name: tool for tool in loaded_tools(_results(history))}
+        fresh: list[ToolSchema] = []
+        for name in output.metadata.get(MATCHED, ()):
+            tool = self._known(name)
+            if name in upfront or tool is None:
+                continue
+            definition = _schema(tool)
+            if definition is None or known.get(name, definition) != definition:
+                return output
+            fresh.append(definition)
+        if not fresh:
+            return output
+        return replace(output, metadata={**output.metadata, LOADED: [definition.raw for definition in fresh]})
+
     def catalogue(self, tokens: int) -> str:
         """The reminder that lists servers and tools; empty where there are none."""
         states = self._servers.states() if self._servers is not None else ()
@@ -109,6 +133,10 @@ class ServerTools:
             schemas = [found for tool in own if (found := _schema(tool)) is not None]
             if schemas:
                 yield not own[0].always, counter.overhead((), schemas), schemas
+
+
+def _results(history: History) -> Iterator[ToolResult]:
+    return (entry.body for entry in history.entries if isinstance(entry.body, ToolResult))
 
 
 def _schema(tool: ServerTool) -> ToolSchema | None:

@@ -33,6 +33,7 @@ def _claude(model: str, *prices: float, cache_minimum: int = 512, **known: Any) 
         prices=replace(Prices(fresh, out, read, write), **known.pop("over", {})),
         cache_minimum=cache_minimum,
         summary_model=SUMMARY_MODEL,
+        deferred_tools=True,
         **{"thinking": "adaptive", **known},
     )  # fmt: skip
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.core.servers import LOADED
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.platforms import PLATFORMS
-from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.settings import ProviderSettings, is_vendor
 from agentcli.providers.thinking import budget_within
 from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
 
@@ -29,9 +30,14 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """
     system = [{"type": "text", "text": text} for text in request.system if text.strip()]
     tools = [_tool(tool) for tool in request.tools]
-    messages, places = _messages(request, operator=request.model.system_messages and settings.name == KIND)
+    operator = request.model.system_messages and settings.name == KIND
+    messages, places = _messages(
+        request, frozenset(tool.name for tool in _deferred(request, settings)), operator=operator
+    )
     if settings.caching and request.model.cache_explicit:
         _mark(request.breakpoints, system or tools, places)
+    # Behind the mark: they count for no cache, and may bear none.
+    tools += [{**_tool(tool), "defer_loading": True} for tool in _deferred(request, settings)]
     wire: Json = {"model": request.model.id, "max_tokens": min(request.max_output, request.model.max_output)}
     if system:
         wire["system"] = system
@@ -51,6 +57,10 @@ def _extra_body(model: str, settings: ProviderSettings) -> Json:
     return ({"anthropic_version": version} if version else {}) | dict(settings.extra_body)
 
 
+def _deferred(request: Request, settings: ProviderSettings) -> tuple[ToolSchema, ...]:
+    return request.deferred if is_vendor(settings) else ()
+
+
 def _tool(tool: ToolSchema) -> Json:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
@@ -59,7 +69,7 @@ Places = dict[tuple[int, int], Json]
 """The block that each part of each turn became; a part that is not sent has none."""
 
 
-def _messages(request: Request, *, operator: bool) -> tuple[list[Json], Places]:
+def _messages(request: Request, deferred: Set[str], *, operator: bool) -> tuple[list[Json], Places]:
     """The messages. With `operator`, reminders of agentcli's own travel as system messages right behind the user's turn: the
     model then takes them for what they are, and they never come between a call and its result."""
     messages: list[Json] = []
@@ -69,7 +79,7 @@ def _messages(request: Request, *, operator: bool) -> tuple[list[Json], Places]:
         reminders: list[Json] = []
         apart = operator and turn.role == "user" and not all(map(_is_reminder, turn.parts))
         for index, part in enumerate(turn.parts):
-            block = _block(part, turn, request.model)
+            block = _block(part, turn, request.model, deferred)
             if block is not None and apart and _is_reminder(part):
                 reminders.append(block)
             elif block is not None:
@@ -88,7 +98,7 @@ def _is_reminder(part: Part | ToolResult) -> bool:
     return isinstance(part, Text) and part.synthetic and part.source == "reminder"
 
 
-def _block(part: Part | ToolResult, turn: RequestMessage, model: ModelSpec) -> Json | None:
+def _block(part: Part | ToolResult, turn: RequestMessage, model: ModelSpec, deferred: Set[str]) -> Json | None:
     match part:
         case Text(text, _, _, meta):
             raw = _own(meta, turn, model)
@@ -110,7 +120,7 @@ def _block(part: Part | ToolResult, turn: RequestMessage, model: ModelSpec) -> J
             }
             return {**block, **(_own(meta, turn, model) or {})}
         case ToolResult():
-            return _result(part)
+            return _result(part, deferred)
 
 
 def _own(meta: Mapping[str, Any] | None, turn: RequestMessage, model: ModelSpec) -> Mapping[str, Any] | None:
@@ -132,8 +142,11 @@ def _image(image: Image) -> Json:
     return {"type": "image", "source": {"type": "base64", "media_type": image.mime, "data": image.data}}
 
 
-def _result(result: ToolResult) -> Json:
+def _result(result: ToolResult, deferred: Set[str]) -> Json:
     content: str | list[Json] = result.output
+    loaded = [tool["name"] for tool in result.metadata.get(LOADED, ())]
+    if loaded and deferred >= {*loaded}:
+        content = [{"type": "tool_reference", "tool_name": name} for name in loaded]
     if result.images:
         text = [{"type": "text", "text": content}] if result.output.strip() else []
         content = [*text, *map(_image, result.images)]

@@ -8,23 +8,19 @@ import os
 import re
 import signal
 import time
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
-from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.app.starting import definitions
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.servers import ServerState
 from agentcli.providers.scripted.model import Reply, call, say
+from tests.app.extensions.server_runs import closing, define, everybody, head, options, program, turn
 from tests.integrations.mcp.running import fake, is_alive, until
 from tests.loopback.plan import Asked
 from tests.loopback.server import Loopback
@@ -35,28 +31,6 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     (folder / ".git").mkdir(parents=True)
     return folder
-
-
-def options(project: Path, **more: Any) -> Options:
-    return Options(cwd=str(project), **{"trust": True, "allow": ("mcp__*",), "model": "demo", **more})
-
-
-@contextmanager
-def program(given: Options, **env: str) -> Iterator[Program]:
-    """The program with a home beside the project; its servers have ended afterwards."""
-    home = str(Path(given.cwd).parent / "home")
-    folders = {f"XDG_{kind}_HOME": f"{home}/{kind}" for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-    made = Program(given, {"HOME": home, "PATH": os.environ["PATH"], **folders, **env})
-    try:
-        yield made
-    finally:
-        made.servers.close()
-
-
-def define(project: Path, file: str = ".mcp.json", **servers: Any) -> None:
-    path = project / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"mcpServers": servers}))
 
 
 def states(session: AgentSession) -> list[ServerState]:
@@ -129,19 +103,10 @@ def test_a_broken_file_of_the_project_is_a_warning_and_a_broken_flag_ends_the_ru
         run.sessions.new()
 
 
-async def _everybody(_: ApprovalRequest) -> ApprovalResponse:
-    return ApprovalResponse("once")
-
-
 def _says(asked: Asked) -> Reply:
     """A call where the newest prompt asks for one by `call NAME`, else a word."""
     wanted = re.search(r"^call (\w+)", asked.last_text, re.MULTILINE)
     return Reply((call("mcp_call", tool=wanted[1], arguments={"text": "hello"}),)) if wanted else say("Done.")
-
-
-def _head(asked: Asked) -> str:
-    body = json.loads(asked.body)
-    return json.dumps([body.get(name) for name in ("tools", "system", "systemInstruction", "system_instruction")])
 
 
 @pytest.mark.parametrize("model", ["anthropic/claude-sonnet-5", "google/gemini-3.8-flash"])
@@ -150,16 +115,16 @@ def test_nothing_that_servers_do_changes_the_beginning_of_a_request(project: Pat
     with Loopback(_says) as server:
         given = options(project, model=model, settings=("mcp.wait=0", "agent.titles=false"))
         with program(given, **server.env) as run:
-            run.approve = _everybody
+            run.approve = everybody
             session = run.sessions.new()
-            asyncio.run(_closing(session, _twelve_turns(project, run, session)))
-            journal, heads = session.journal, [_head(asked) for asked in server.requests]
+            asyncio.run(closing(session, _twelve_turns(project, run, session)))
+            journal, heads = session.journal, [head(asked) for asked in server.requests]
         (project / ".mcp.json").unlink()
         with program(given, **server.env) as run:
-            run.approve = _everybody
+            run.approve = everybody
             again = run.sessions.session_for(journal)
-            asyncio.run(_closing(again, _turn(again, "call mcp__steady__echo")))
-            resumed = [_head(asked) for asked in server.requests][len(heads) :]
+            asyncio.run(closing(again, turn(again, "call mcp__steady__echo")))
+            resumed = [head(asked) for asked in server.requests][len(heads) :]
         assert len(heads) > 12
         assert {*heads, *resumed} == {heads[0]}
         if model.startswith("anthropic"):  # the other one caches as it likes
@@ -194,8 +159,8 @@ async def _twelve_turns(project: Path, run: Program, session: AgentSession) -> N
         return next(state.status for state in servers.states() if state.name == name)
 
     await until(lambda: status("steady") == status("dies") == "connected")
-    for turn in range(12):
-        match turn:
+    for number in range(12):
+        match number:
             case 2:
                 (project / "go").touch()
                 await until(lambda: status("late") == "connected")
@@ -206,21 +171,8 @@ async def _twelve_turns(project: Path, run: Program, session: AgentSession) -> N
                 await until(lambda: any("changed its tools" in line for line in servers.changes()))
                 _kill(project, "dies")
                 await until(lambda: any("dies has ended" in line for line in servers.changes()))
-        name = {3: "late", 5: "steady", 8: "dies"}.get(turn)
-        await _turn(session, f"call mcp__{name}__echo" if name else f"Prompt {turn}.")
-
-
-async def _closing(session: AgentSession, work: Coroutine[Any, Any, None]) -> None:
-    """Do this, then close the connections to the model."""
-    try:
-        await work
-    finally:
-        await session.conversation.model.close()  # type: ignore[attr-defined]
-
-
-async def _turn(session: AgentSession, text: str) -> None:
-    async for _ in session.turn(Prompt(text), asyncio.Event()):
-        pass
+        name = {3: "late", 5: "steady", 8: "dies"}.get(number)
+        await turn(session, f"call mcp__{name}__echo" if name else f"Prompt {number}.")
 
 
 def _kill(project: Path, name: str) -> None:
@@ -233,9 +185,9 @@ def _kill(project: Path, name: str) -> None:
 def test_a_server_that_hangs_keeps_nobody_waiting(project: Path) -> None:
     define(project, hangs=fake("silent"))
     with program(options(project, settings=("mcp.wait=0",))) as run:
-        run.approve = _everybody
+        run.approve = everybody
         began = time.monotonic()
         session = run.sessions.new()
-        asyncio.run(_turn(session, "hi"))
+        asyncio.run(turn(session, "hi"))
         assert [state.status for state in session.servers] == ["connecting"]
         assert time.monotonic() - began < 60
