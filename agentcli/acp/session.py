@@ -138,7 +138,7 @@ class EditorSession:
         """End the turn that runs, and the session."""
         self.cancel()
         await self._idle.wait()
-        self.session.close()
+        await self.session.end("other")
         await asyncio.to_thread(self.project.close)
 
     async def switch(self, setting: str, value: str) -> None:

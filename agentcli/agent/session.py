@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -15,6 +15,7 @@ from agentcli.agent.extensions.server_tools import CATALOGUE_SHARE
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.extensions.turn import changed_for_turn
 from agentcli.agent.fallback import FallbackModel
+from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.pages import PageReader
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost
@@ -49,7 +50,9 @@ class AgentSession:
     `for_people` are the tools whose results the person wants to read again.
     """
 
-    def __init__(self, journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> None:
+    def __init__(
+        self, journal: Journal, setup: SessionSetup, model: Model, mode: Mode, source: Source | None = None
+    ) -> None:
         self.journal = journal
         self.cwd = setup.workspace.cwd
         self.for_people = frozenset(name for name, traits in setup.traits.items() if traits.for_people)
@@ -87,6 +90,7 @@ class AgentSession:
         self.hooks = self._runner.hooks
         self.undo_stack = UndoStack(journal, self._runner.record, self._runner.checkpointer)
         self.conversation: Conversation = self._conversation(model, mode)
+        self.conversation.hooked.source = source or self.conversation.hooked.source
         self.compactor = self.conversation.compactor
         if setup.depth or not setup.attended:
             self.conversation.background = self._subagents.wait_for_background
@@ -253,8 +257,24 @@ class AgentSession:
         """Read the instruction files again; the next prompt tells the model of what has changed."""
         self.standing = self._setup.reread()
 
+    @property
+    def source(self) -> Source:
+        """The way in which the session began, for hooks."""
+        return self.conversation.hooked.source
+
+    def begin(self, show: Callable[[Sequence[Event]], None]) -> None:
+        """Run the hooks of the session's beginning now, not only with the first prompt; `show` gets what they say."""
+        self.conversation.hooked.open(show)
+
+    def go_on_from(self, former: AgentSession) -> None:
+        """Take over what the same session, as it was open before, has begun and not sent yet."""
+        self.conversation.pending += former.conversation.pending
+        self.conversation.hooked.go_on_from(former.conversation.hooked)
+        self.hooks.go_on_from(former.hooks)
+
     async def end(self, reason: str) -> None:
         """Run the hooks of the session's end, then close it."""
+        await self.conversation.hooked.close()
         await self.hooks.session_end(reason)
         self.close()
 

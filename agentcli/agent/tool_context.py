@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +50,7 @@ class SessionToolContext:
         self.answer_page: AnswerPage | None = answer_page
         self.open_skill: OpenSkill | None = open_skill
         self.servers = servers
+        self.variables: Mapping[str, str] = {}
         self.seen: dict[Path, str] = {}
         self.printed: asyncio.Queue[Event] = asyncio.Queue()
         self._journal = journal

@@ -154,7 +154,7 @@ class ToolRunner:
         harmless = permit.event is not None and permit.event.rule == "read-only"
         sandbox = self._sandbox(permit, harmless) if tool.traits.effect == "run" else NO_SANDBOX
         ctx = self.ctx.for_call(permit.path, sandbox)
-        ctx.line_numbers = self._model().line_numbers
+        ctx.line_numbers, ctx.variables = self._model().line_numbers, self.hooks.variables
         if self.checkpointer is None:
             output = await self._setup.run(tool, ctx, call_id, given)
         else:

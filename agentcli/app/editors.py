@@ -79,7 +79,9 @@ class EditorProject:
     def fork(self, session_id: str) -> AgentSession:
         """A copy of a session, in this folder."""
         program = self._program
-        return self._started(program.sessions.open(program.store.fork(self._found(session_id), directory=program.cwd)))
+        return self._started(
+            program.sessions.open(program.store.fork(self._found(session_id), directory=program.cwd), "fork")
+        )
 
     def models(self) -> Sequence[str]:
         """The models that have a key."""

@@ -31,7 +31,7 @@ class TerminalHost:
 
     def new(self) -> AgentSession:
         """A fresh session in the current folder."""
-        return self._program.sessions.new()
+        return self._program.sessions.new("clear")
 
     def open(self, selector: str) -> AgentSession:
         """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
@@ -41,7 +41,7 @@ class TerminalHost:
     def fork(self, session: AgentSession) -> AgentSession:
         """A copy of a session that goes its own way from here."""
         program = self._program
-        return program.sessions.open(program.store.fork(program.store.find(session.journal.id)))
+        return program.sessions.open(program.store.fork(program.store.find(session.journal.id)), "fork")
 
     def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
         """A new session that goes on from another with this hand-over."""
@@ -148,6 +148,7 @@ class TerminalHost:
         if not isinstance(journal, Session):
             raise InputError(otherwise)
         reopened = self._program.sessions.session_for(journal)
+        reopened.go_on_from(session)
         self._program.servers.start()
         return reopened
 

@@ -89,7 +89,7 @@ async def _handed_over(
         Noticed(f"Session {fresh.journal.id} goes on from {session.journal.id}:\n{session.compactor.handover.text}")
     )
     front.session_id = fresh.journal.id
-    session.close()
+    await session.end("clear")
     return fresh
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.agent.extensions.turn import keeps_model
+from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.report import lifetime
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
@@ -110,9 +111,9 @@ class SessionOpener:
         self._models = models
         self._setup = setup
 
-    def new(self) -> AgentSession:
+    def new(self, source: Source = "startup") -> AgentSession:
         """A fresh session in the current folder."""
-        return self.session_for(self._fresh())
+        return self.session_for(self._fresh(), source=source)
 
     def begin(self) -> AgentSession:
         """The session that the command line asks for."""
@@ -137,15 +138,15 @@ class SessionOpener:
     def resume(self, info: SessionInfo) -> AgentSession:
         """Go on with a session, or with a copy of it."""
         copied = self._options.fork and not self._options.no_session
-        return self.open(self._project.store.fork(info) if copied else info)
+        return self.open(self._project.store.fork(info), "fork") if copied else self.open(info)
 
-    def open(self, info: SessionInfo) -> AgentSession:
+    def open(self, info: SessionInfo, source: Source = "resume") -> AgentSession:
         """A session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy when it is open elsewhere."""
         aloof = self._options.no_session
         session = self._project.store.open(info.project_id, info.id, read_only=aloof)
-        return self.session_for(MemorySession(session) if aloof else session, self._from_elsewhere(info))
+        return self.session_for(MemorySession(session) if aloof else session, self._from_elsewhere(info), source)
 
-    def session_for(self, journal: Journal, notes: Sequence[str] = ()) -> AgentSession:
+    def session_for(self, journal: Journal, notes: Sequence[str] = (), source: Source | None = None) -> AgentSession:
         """An open session, ready to work: with the model and mode it had, unless this run asks for others.
 
         `notes` are said to the person before anything else, with those about the settings.
@@ -158,7 +159,7 @@ class SessionOpener:
         if history.model and (spec.name, mode) != (history.model, history.mode):
             journal.append(Settings(spec.name, mode, why=why))
         setup = self._setup([*notes, *filter(None, (why, lifetime(spec, date.today().isoformat())))])
-        return AgentSession(journal, setup, models.connect(spec.name), mode)
+        return AgentSession(journal, setup, models.connect(spec.name), mode, source)
 
     def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
         """A new session that goes on from another with this hand-over; `session` stays as it is."""
@@ -166,11 +167,11 @@ class SessionOpener:
         if not isinstance(journal, Session) or self._options.no_session:
             fresh = MemorySession(predecessor=Predecessor(journal, made.until))
             fresh.append(made.beginning)
-            return self.session_for(fresh)
+            return self.session_for(fresh, source="clear")
         origin = Parent(journal.id, made.until, "handoff")
         stored = self._project.store.create(self._project.cwd, parent=origin, version=__version__)
         stored.append(made.beginning)
-        return self.session_for(stored)
+        return self.session_for(stored, source="clear")
 
     def past(self, selector: str) -> Session:
         """A session to look at, which nothing is written to."""

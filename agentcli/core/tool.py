@@ -238,6 +238,8 @@ class ToolContext(Protocol):
     open_skill: OpenSkill | None
     servers: Servers | None
     """The servers of the run, None where there are none."""
+    variables: Mapping[str, str]
+    """Variables that hooks have set for commands."""
 
     def keep_output(self, call_id: str, text: str) -> str:
         """Save a whole output and return the path that the cut notice names."""

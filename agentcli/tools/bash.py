@@ -152,7 +152,7 @@ def environment(base: Mapping[str, str], allowed: Collection[str] = ()) -> dict[
 
 def _environment(ctx: ToolContext) -> dict[str, str]:
     """The environment, hardened for a command that runs unasked: no file of a repository may choose a program for it."""
-    known = environment({**os.environ, "PATH": search_path()}, ctx.limits.bash_secrets)
+    known = environment({**os.environ, "PATH": search_path()}, ctx.limits.bash_secrets) | dict(ctx.variables)
     return hardened(known, ctx.roots) if ctx.sandbox.hardened else known
 
 

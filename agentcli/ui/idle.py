@@ -1,4 +1,4 @@
-"""Background work while idle: improves the session's title."""
+"""Background work while idle: improves the session's title, and notifies hooks that the user is waited for."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 QUIET = 30.0
 """Seconds of inactivity before it starts: a user who reads an answer is not idle yet."""
+WAITED_FOR = 60.0
+"""Seconds of inactivity after which hooks of Notification run."""
 PATIENCE = 1.0
 """Seconds for a cancelled task to end at exit."""
 
@@ -32,22 +34,29 @@ class Idle:
     ) -> None:
         self.quiet = quiet
         self._working, self._session, self._show = working, session, show
-        self._timer: asyncio.TimerHandle | None = None
+        self._timers: list[asyncio.TimerHandle] = []
         self._work: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
         """Restart the timer after work has ended."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(self.quiet, self._start)
+        self._cancel_timers()
+        later = asyncio.get_running_loop().call_later
+        self._timers = [later(self.quiet, self._start), later(WAITED_FOR, self._notify)]
 
     async def stop(self) -> None:
         """Cancel the timer and the running task."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._cancel_timers()
         if self._work is not None and not self._work.done():
             self._work.cancel()
             await asyncio.wait({self._work}, timeout=PATIENCE)
+
+    def _cancel_timers(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+    def _notify(self) -> None:
+        if not self._working():
+            self._session().hooks.notify("agentcli is waiting for your input", "idle_prompt")
 
     def _start(self) -> None:
         busy = self._work is not None and not self._work.done()

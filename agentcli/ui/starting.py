@@ -23,7 +23,7 @@ async def settle(
     session: AgentSession,
     confirm: Confirm,
     say: Callable[[str], None],
-    move_to: Callable[[AgentSession], None],
+    move_to: Callable[[AgentSession], Awaitable[None]],
 ) -> None:
     """Ask about everything in the folder that nobody has answered about yet, and go on with all that was approved."""
     try:
@@ -32,14 +32,19 @@ async def settle(
                 say(NOT_LOADED)
                 return
             session = host.trust(session)
-            move_to(session)
+            await move_to(session)
         if undecided := host.undecided(session):
             answers = [(one, await _approve(one, confirm)) for one in undecided]
             settled = host.decide(session, answers)
             if settled is not session:
-                move_to(settled)
+                await move_to(settled)
     except AgentError as error:
         say(str(error))
+
+
+def end_reason(following: AgentSession) -> str:
+    """The reason that hooks get for the end of a session, by the one that takes its place."""
+    return following.source if following.source in ("clear", "resume") else "other"
 
 
 async def _approve(definition: Definition, confirm: Confirm) -> bool:

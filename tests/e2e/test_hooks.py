@@ -107,3 +107,32 @@ def test_a_projects_hook_is_approved_by_its_command_line_and_a_blocked_prompt_co
     with program.terminal("-m", "script:echo", columns=140) as t:
         t.settle()
         assert "Let this project" not in "\n".join(t.history())
+
+
+def test_a_session_begins_when_it_opens_and_ends_when_another_takes_its_place(program: Program, own: Path) -> None:
+    said = r"""sed 's/.*"source": "\([a-z]*\)".*/{"systemMessage": "begun: \1"}/'"""
+    hooks(own, ("SessionStart", f"tee -a seen.jsonl | {said}; echo >> seen.jsonl"), ("SessionEnd", "cat >> seen.jsonl"))
+    with program.terminal("-m", "script:echo", columns=140) as t:
+        t.until("begun: startup")
+        t.send("/new\r")
+        t.until("begun: clear")
+        t.send("hello\r")
+        t.until("hello")
+        t.settle()
+        t.send("/fork\r")
+        t.until("begun: fork")
+        t.send("/quit\r")
+        assert t.wait() == 0
+    decoder, text, found = json.JSONDecoder(), (program.work / "seen.jsonl").read_text().replace("\n", ""), []
+    while text:
+        one, end = decoder.raw_decode(text)
+        found.append((one["hook_event_name"], one.get("source") or one["reason"]))
+        text = text[end:]
+    assert found == [
+        ("SessionStart", "startup"),
+        ("SessionEnd", "clear"),
+        ("SessionStart", "clear"),
+        ("SessionEnd", "other"),
+        ("SessionStart", "fork"),
+        ("SessionEnd", "prompt_input_exit"),
+    ]

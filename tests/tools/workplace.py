@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class Bench:
     leave_plan: LeavePlan | None = None
     answer_page: AnswerPage | None = None
     open_skill: None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
     servers: None = None
     shown: list[str] = field(default_factory=list)
     items: tuple[TodoItem, ...] = ()

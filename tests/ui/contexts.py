@@ -68,7 +68,7 @@ class ScriptedContext:
     async def compose(self, text: str, ending: str = ".md") -> str:
         return text + " as edited"
 
-    def move_to(self, session: Any) -> None:
+    async def move_to(self, session: Any) -> None:
         self.session = session
         self.output.append(f"moved to {session.journal.id}")
 

@@ -394,7 +394,11 @@ class ScriptedSession:
     def automatic_actions(self) -> Sequence[str]:
         return ["2026-01-01 10:00 Pruned 3 old outputs."]
 
+    source = "clear"
+
     def close(self) -> None: ...
+
+    def begin(self, show: Any) -> None: ...
 
     async def end(self, reason: str) -> None: ...
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from agentcli.integrations.hookfiles import Hook
 
 Answer = Literal["", "allow", "ask", "deny"]
+Source = Literal["startup", "resume", "clear", "compact", "fork"]
+"""The ways in which a session begins, for hooks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class Subagent:
     kind: str
     session: str = ""
     transcript: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Variables of its commands that hooks of the parent have set."""
 
 
 class NoHooks:
@@ -87,6 +91,8 @@ class NoHooks:
     hooks: Sequence[Hook] = ()
     last: Mapping[Hook, Ran] = {}
     """The newest run of each hook."""
+    variables: Mapping[str, str] = {}
+    """Variables that hooks have set for the commands of the session (CLAUDE_ENV_FILE)."""
 
     def has(self, *names: str) -> bool:
         """True if a hook is defined for any of these events."""
@@ -101,9 +107,12 @@ class NoHooks:
         """The identity of a subagent of this session; None where no hook would learn it."""
         return None
 
-    async def session_start(self, source: str, interrupt: asyncio.Event) -> Outcome:
+    async def session_start(self, source: Source, interrupt: asyncio.Event) -> Outcome:
         """SessionStart, or SubagentStart for a subagent."""
         return NOTHING
+
+    def go_on_from(self, former: NoHooks) -> None:
+        """Take over what hooks have set in the same session, as it was open before."""
 
     async def session_end(self, reason: str) -> Outcome:
         """SessionEnd; all its hooks together get a few seconds."""

@@ -94,7 +94,7 @@ class Hooks:
         return [ran.warning for ran in await self.run(event, interrupt) if ran.warning]
 
     async def _run(self, hook: Hook, event: HookEvent, interrupt: asyncio.Event) -> Ran:
-        output, errors = _Beginning(self.output), _Beginning(self.output)
+        output, errors = Beginning(self.output), Beginning(self.output)
         argv = ["/bin/sh", "-c", hook.command] if hook.args is None else [hook.command, *hook.args]
         root = str(hook.folder or self.env.get("CLAUDE_PROJECT_DIR") or self.cwd or Path.cwd())
         env = {**os.environ, **self.env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}
@@ -122,7 +122,7 @@ class Hooks:
             why = f"failed ({found.failed})"
         return self._failure(hook, event, why, ended.seconds)
 
-    async def _ended(self, hook: Hook, command: Command, output: _Beginning, interrupt: asyncio.Event) -> Ended | None:
+    async def _ended(self, hook: Hook, command: Command, output: Beginning, interrupt: asyncio.Event) -> Ended | None:
         """The end of a hook's command; None for one that goes on while nobody waits for it."""
         running = asyncio.create_task(run_until(interrupt, command, output, hook.timeout))
         if hook.aside:
@@ -157,7 +157,7 @@ class Hooks:
         return Ran(hook, Verdict(failed=why), safe_line(text), seconds)
 
 
-class _Beginning:
+class Beginning:
     """The first bytes that come; the rest is read and thrown away, so that the writer is not held up."""
 
     def __init__(self, most: int) -> None:

@@ -8,11 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.hooks.configured import PRE_COMPRESS
+from agentcli.agent.hooks.environment_file import VARIABLE, environment_file
 from agentcli.agent.hooks.names import own_input
-from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Ran, Subagent, Verdict
+from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Ran, Source, Subagent, Verdict
 from agentcli.agent.hooks.payloads import Circumstances, as_dialect, event, tool_event, tool_response
 from agentcli.agent.hooks.runner import HookEvent, Hooks, before_compression
 from agentcli.agent.hooks.transcript import Transcript
@@ -36,6 +38,7 @@ _POWERLESS = frozenset({"SessionStart", "SessionEnd", "SubagentStart", "Notifica
 """Events at which nothing can be blocked: the reason is told to the person."""
 TEXT = 10_000
 """Characters of a hook's text that the model sees at most; the rest stays in a file."""
+_NO_MORE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class SessionHooks(NoHooks):
         self._transcript = Transcript(place.journal, place.cwd)
         self._aside: set[asyncio.Task[Any]] = set()
         self._calls: dict[str, ToolCall] = {}
+        self.variables = place.subagent.variables if place.subagent is not None else {}
 
     def has(self, *names: str) -> bool:
         """True if a hook is defined for any of these events."""
@@ -78,13 +82,25 @@ class SessionHooks(NoHooks):
         """The identity of a subagent of this session; None where no hook would learn it."""
         if not self.hooks:
             return None
-        return Subagent(child.id, kind, self._place.journal.id, self._transcript.update())
+        return Subagent(child.id, kind, self._place.journal.id, self._transcript.update(), self.variables)
 
-    async def session_start(self, source: str, interrupt: asyncio.Event) -> Outcome:
+    async def session_start(self, source: Source, interrupt: asyncio.Event) -> Outcome:
         """SessionStart, or SubagentStart for a subagent."""
         if (of := self._place.subagent) is not None:
             return await self._fire("SubagentStart", of.kind, interrupt)
-        return await self._fire("SessionStart", source, interrupt, source=source, model=self._place.model())
+        if not self.has("SessionStart"):
+            return NOTHING
+        found = event(self._facts(), "SessionStart", source, source=source, model=self._place.model())
+        with environment_file() as file:
+            ran = await self._ran(found, interrupt, {VARIABLE: str(file.path)})
+            fresh, trouble = await file.variables(self._place.cwd)
+        self.variables = {**self.variables, **fresh}
+        outcome = self._outcome("SessionStart", ran)
+        return replace(outcome, events=(*outcome.events, Warned(trouble))) if trouble else outcome
+
+    def go_on_from(self, former: NoHooks) -> None:
+        """Take over what hooks have set in the same session, as it was open before."""
+        self.variables = former.variables
 
     async def session_end(self, reason: str) -> Outcome:
         """SessionEnd; all its hooks together get a few seconds."""
@@ -196,7 +212,9 @@ class SessionHooks(NoHooks):
             return NOTHING
         return self._outcome(name, await self._ran(event(self._facts(), name, subject, **fields), interrupt))
 
-    async def _ran(self, found: HookEvent, interrupt: asyncio.Event) -> Sequence[Ran]:
+    async def _ran(
+        self, found: HookEvent, interrupt: asyncio.Event, env: Mapping[str, str] = _NO_MORE
+    ) -> Sequence[Ran]:
         place = self._place
         call = self._calls.get(str(found.payload.get("tool_use_id", "")))
         root = str(next(iter(folders(place.cwd))))
@@ -205,7 +223,7 @@ class SessionHooks(NoHooks):
             cwd=place.cwd,
             accepts=lambda hook, _: not hook.condition or call is None or self._fulfils(hook.condition, call),
             input=lambda hook, event: as_dialect(event, call, hook.dialect, place.cwd),
-            env={"CLAUDE_PROJECT_DIR": root},
+            env={"CLAUDE_PROJECT_DIR": root, **env},
             aside=self._aside,
         )
         ran = await runner.run(found, interrupt)

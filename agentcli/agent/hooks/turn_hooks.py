@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Verdict
+from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Source, Verdict
 from agentcli.agent.ports import Prompt
+from agentcli.agent.streams import until_interrupted
 from agentcli.agent.tool_runner import ToolRunner
 from agentcli.core.errors import AgentError, HookBlocked
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
@@ -23,7 +24,12 @@ class TurnHooks:
 
     def __init__(self, journal: Journal, runner: ToolRunner, add: Callable[[Part], None]) -> None:
         self._journal, self._runner, self._add = journal, runner, add
-        self._started = False
+        self.source: Source = "resume" if journal.history.turn else "startup"
+        self._opening: asyncio.Task[Outcome] | None = None
+        self._close_opening = asyncio.Event()
+        self._opened: list[Outcome] = []
+        """The outcome of the session's beginning, until a prompt has taken it."""
+        self._shown = False
         self._stops = 0
         self._text = ""
         self._compaction = _newest_compaction(journal)
@@ -32,20 +38,37 @@ class TurnHooks:
     def _hooks(self) -> NoHooks:
         return self._runner.hooks
 
+    def open(self, show: Callable[[Sequence[Event]], None]) -> None:
+        """Run the hooks of a session's beginning now, before there is a prompt; `show` gets what they say. The first prompt waits for them."""
+        if self._opening is None and self._hooks.has("SessionStart"):
+
+            def ended(task: asyncio.Task[Outcome]) -> None:
+                if not task.cancelled() and task.exception() is None and (events := self._unshown([task.result()])):
+                    show(events)
+
+            self._start().add_done_callback(ended)
+
+    def go_on_from(self, former: TurnHooks) -> None:
+        """Take over the beginning of the same session, as it was open before."""
+        self.source, self._opening, self._close_opening = former.source, former._opening, former._close_opening
+        self._opened, self._shown = former._opened, former._shown
+
+    async def close(self) -> None:
+        """End the hooks of the beginning where they still run."""
+        if self._opening is not None and not self._opening.done():
+            self._close_opening.set()
+            await asyncio.wait({self._opening})
+
     def begin(self) -> None:
         """A turn begins: stops are counted anew."""
         self._stops, self._text = 0, ""
 
     async def admit(self, text: str, interrupt: asyncio.Event) -> Sequence[Event]:
         """Run the hooks of a prompt, with the first one those of the session. The last event is a TurnEnded where it is blocked."""
-        hooks = self._hooks
-        outcomes: list[Outcome] = []
-        if not self._started:
-            self._started = True
-            source = "resume" if self._journal.history.turn else "startup"
-            outcomes.append(await hooks.session_start(source, interrupt))
-        outcomes.append(asked := await hooks.prompt(text, interrupt))
-        events = [event for outcome in outcomes for event in outcome.events]
+        beginning = await self._begun(interrupt)
+        asked = await self._hooks.prompt(text, interrupt)
+        outcomes = [*beginning, asked]
+        events = [*self._unshown(beginning), *asked.events]
         if asked.verdict.blocks or any(outcome.verdict.ends for outcome in outcomes):
             said = next((o.verdict.stop_reason for o in outcomes if o.verdict.ends and o.verdict.stop_reason), "")
             why = said or asked.verdict.reason or "a hook ended the turn"
@@ -54,6 +77,32 @@ class TurnHooks:
         for outcome in outcomes:
             self._add_context(outcome)
         return events
+
+    def _start(self) -> asyncio.Task[Outcome]:
+        async def start() -> Outcome:
+            outcome = await self._hooks.session_start(self.source, self._close_opening)
+            self._opened.append(outcome)
+            return outcome
+
+        self._opening = asyncio.ensure_future(start())
+        return self._opening
+
+    async def _begun(self, interrupt: asyncio.Event) -> Sequence[Outcome]:
+        """Wait for the hooks of the session's beginning, which an interrupt ends; their outcome, for the first prompt only."""
+        if self._opening is None and not self._hooks.has("SessionStart", "SubagentStart"):
+            return ()
+        opening = self._opening or self._start()
+        if not opening.done():
+            await until_interrupted(interrupt, asyncio.wait({opening}))
+            await self.close()
+        opening.result()
+        taken, self._opened = self._opened, []
+        return taken
+
+    def _unshown(self, outcomes: Sequence[Outcome]) -> Sequence[Event]:
+        """The events of a beginning, once."""
+        shown, self._shown = self._shown, True
+        return [] if shown else [event for outcome in outcomes for event in outcome.events]
 
     async def steering(self, prompts: Sequence[Prompt], interrupt: asyncio.Event) -> tuple[list[Prompt], list[Event]]:
         """Run the hooks of prompts that were added to a running turn; those that are to be sent, without the blocked ones."""

@@ -71,8 +71,8 @@ class CommandContext(Protocol):
         """Open the text in the user's editor; returns the edited text."""
         ...
 
-    def move_to(self, session: AgentSession) -> None:
-        """Switch to another session and close the open one."""
+    async def move_to(self, session: AgentSession) -> None:
+        """Switch to another session and end the open one."""
         ...
 
     def draft(self, text: str) -> None:

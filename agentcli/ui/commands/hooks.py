@@ -29,4 +29,4 @@ async def hooks(context: CommandContext, argument: str) -> None:
     answers = [(one, await context.confirm(f"Let this project start {one}?", [safe_line(one.starts)])) for one in found]
     settled = context.host.decide(context.session, answers)
     if settled is not context.session:
-        context.move_to(settled)
+        await context.move_to(settled)

@@ -36,7 +36,7 @@ async def resume(context: CommandContext, selector: str) -> None:
         selector = str(others[chosen]["id"])
     if selector == context.session.journal.id:
         raise UsageError("This session is already open.")
-    context.move_to(context.host.open(selector))
+    await context.move_to(context.host.open(selector))
 
 
 @command(at_once=True)
@@ -66,13 +66,13 @@ async def rename(context: CommandContext, name: str) -> None:
 @command()
 async def new(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /new"""
-    context.move_to(context.host.new())
+    await context.move_to(context.host.new())
 
 
 @command()
 async def clear(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /clear"""
-    context.move_to(context.host.new())
+    await context.move_to(context.host.new())
 
 
 @command()
@@ -92,7 +92,7 @@ async def handoff(context: CommandContext, following: str) -> None:
             continue
         if choice == 0:
             lasting = session.compactor.passing_rules
-            context.move_to(context.host.hand_over(session, made))
+            await context.move_to(context.host.hand_over(session, made))
             if lasting:
                 context.say(
                     "These rules apply only to this session; /memory add TEXT keeps one for every session:", *lasting
@@ -108,7 +108,7 @@ async def fork(context: CommandContext, _: str) -> None:
     """Continue in a copy of this session: /fork"""
     if not context.session.history.turn:
         raise UsageError("This session has no messages yet, so there is nothing to copy.")
-    context.move_to(context.host.fork(context.session))
+    await context.move_to(context.host.fork(context.session))
 
 
 @command(at_once=True, aliases=("exit",))

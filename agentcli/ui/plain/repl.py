@@ -27,7 +27,7 @@ from agentcli.ui.plain.lines import Lines
 from agentcli.ui.plain.questions import PlainAsking
 from agentcli.ui.render.state import State, update
 from agentcli.ui.settings import UiSettings
-from agentcli.ui.starting import settle
+from agentcli.ui.starting import end_reason, settle
 from agentcli.ui.style import MUTE, Look
 from agentcli.ui.turns import given_back
 
@@ -136,6 +136,7 @@ class PlainTerminal:
             *session.notes,
         )
         await settle(self.host, session, self.confirm, self.say, self.move_to)
+        self.session.begin(self.show_events)
         while not self._left:
             text = self._next.pop(0) if self._next else await self._ask("> ")
             if text is None:
@@ -206,14 +207,15 @@ class PlainTerminal:
         """Ask for a new text: a line-based terminal has no editor."""
         return await self._ask("Text: ") or text
 
-    def move_to(self, session: AgentSession) -> None:
-        """Switch to another session and close the open one."""
+    async def move_to(self, session: AgentSession) -> None:
+        """Switch to another session and end the open one."""
         if session.journal is self.session.journal:
             self.session = session
             return
-        self.session.close()
+        await self.session.end(end_reason(session))
         self.session = session
         self.say(f"This is session {session.journal.id}.", *session.notes)
+        session.begin(self.show_events)
 
     def draft(self, text: str) -> None:
         """Print a prompt for the user to type again."""

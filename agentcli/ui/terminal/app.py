@@ -206,6 +206,7 @@ class Terminal:
             return await console.confirm(title, [console.look.theme.paint("warn", row) for row in rows])
 
         await settle(console.host, console.session, confirm, console.say, console.move_to)
+        console.session.begin(console.show_events)
         for prompt in prompts:
             self.submit(prompt)
 

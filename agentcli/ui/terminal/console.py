@@ -30,6 +30,7 @@ from agentcli.ui.render.past_messages import newest
 from agentcli.ui.render.pieces import Note, Printed, UserMessage
 from agentcli.ui.render.state import State
 from agentcli.ui.render.status_line import StatusLine
+from agentcli.ui.starting import end_reason
 from agentcli.ui.style import Look
 from agentcli.ui.terminal.screen import Screen
 
@@ -173,14 +174,15 @@ class Console:
         self.warn(f"{command} {why}, so nothing was changed. Set VISUAL or EDITOR to an editor that works.")
         return text
 
-    def move_to(self, session: AgentSession) -> None:
-        """Switch to another session and close the open one; the same session reopened is not closed."""
+    async def move_to(self, session: AgentSession) -> None:
+        """Switch to another session and end the open one; the same session reopened is not ended."""
         if session.journal is self.session.journal:
             self.show_session(session, self._replay, self.status_line.facts)
             return
-        self.session.close()
+        await self.session.end(end_reason(session))
         self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
         self.show_session(session, self._replay, self.status_line.facts)
+        session.begin(self.show_events)
 
     def show_session(self, session: AgentSession, replay: int, facts: str = "") -> None:
         """Attach to a session and show its last `replay` messages and results.

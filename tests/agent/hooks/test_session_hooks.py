@@ -379,3 +379,93 @@ def test_a_compaction_may_be_called_off_where_nothing_forces_it(tmp_path: Path) 
 def test_without_hooks_nothing_is_written(tmp_path: Path) -> None:
     running(tmp_path, "echo x")
     assert [path.name for path in tmp_path.iterdir()] == []
+
+
+def begun(session: AgentSession, *texts: str) -> list[Event]:
+    """The events of a session that begins before there is a prompt, and then those of its turns."""
+    events: list[Event] = []
+
+    async def play() -> None:
+        session.begin(events.extend)
+        for text in texts:
+            events.extend([event async for event in session.turn(Prompt(text), asyncio.Event())])
+        await session.end("prompt_input_exit")
+
+    asyncio.run(play())
+    return events
+
+
+def test_a_session_begins_before_its_first_prompt_and_only_once(tmp_path: Path) -> None:
+    start = hook("SessionStart", f"{KEEP}; echo remember the milk")
+    session = open_session(tmp_path, [say("done")], hooks=[start, hook("SessionEnd", KEEP)])
+    begun(session, "one", "two")
+    assert [(one["hook_event_name"], one.get("source"), one.get("reason")) for one in seen(tmp_path)] == [
+        ("SessionStart", "startup", None),
+        ("SessionEnd", None, "prompt_input_exit"),
+    ]
+    first, second = (message for message in messages(session) if message.role == "user")
+    assert "remember the milk" in str(first.parts)
+    assert "remember the milk" not in str(second.parts)
+
+
+def test_a_session_that_is_left_at_once_ends_the_hooks_of_its_beginning(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("done")], hooks=[hook("SessionStart", "sleep 600")])
+    assert begun(session) == []
+
+
+def test_what_begins_names_its_source(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("done")], hooks=[hook("SessionStart", KEEP)])
+    say_to(session, "one")
+    say_to(open_session(tmp_path, [say("done")], hooks=[hook("SessionStart", KEEP)], journal=session.journal), "two")
+    assert [one["source"] for one in seen(tmp_path)] == ["startup", "resume"]
+
+
+def test_the_same_session_opened_anew_does_not_begin_again(tmp_path: Path) -> None:
+    start = hook("SessionStart", f'{KEEP}; echo context; echo "export SEEN=yes" >> "$CLAUDE_ENV_FILE"')
+    script = replying(say("", call("bash", command='echo "<$SEEN>"')), say("done"))
+    session = open_session(tmp_path, script, mode="yolo", hooks=[start])
+
+    async def play() -> AgentSession:
+        session.begin(lambda _: None)
+        await session.conversation.hooked.admit("dropped", asyncio.Event())
+        again = open_session(tmp_path, script, mode="yolo", hooks=[start], journal=session.journal)
+        again.go_on_from(session)
+        again.begin(lambda _: None)
+        _ = [event async for event in again.turn(Prompt("go"), asyncio.Event())]
+        return again
+
+    again = asyncio.run(play())
+    assert len(seen(tmp_path)) == 1
+    assert "context" in str(messages(again)[0].parts)
+    assert "<yes>" in results(again)[0].output
+
+
+def test_hooks_of_a_beginning_set_variables_for_commands(tmp_path: Path) -> None:
+    lines = """
+        echo 'export GREETING="hello there"' >> "$CLAUDE_ENV_FILE"
+        echo 'PLAIN=one' >> "$CLAUDE_ENV_FILE"
+        echo 'export PATH="$PATH:/opt/tools"' >> "$CLAUDE_ENV_FILE"
+        echo "$CLAUDE_ENV_FILE" > env-file
+    """
+    session, events = running(
+        tmp_path,
+        'echo "$GREETING/$PLAIN"; echo "${PATH##*:}"',
+        hook("SessionStart", lines),
+        hook("Stop", "env > later"),
+    )
+    assert results(session)[0].output.splitlines()[:2] == ["hello there/one", "/opt/tools"]
+    assert not [event for event in events if isinstance(event, Warned)]
+    assert not Path((tmp_path / "env-file").read_text().strip()).exists()
+    assert "CLAUDE_ENV_FILE" not in (tmp_path / "later").read_text()
+
+
+def test_a_line_for_the_environment_that_fails_is_named(tmp_path: Path) -> None:
+    session, events = running(
+        tmp_path,
+        'echo "$A"',
+        hook("SessionStart", "echo 'export A=1' >> $CLAUDE_ENV_FILE; echo 'if' >> $CLAUDE_ENV_FILE"),
+    )
+    assert status(session) == "success"
+    (warning,) = [event.message for event in events if isinstance(event, Warned)]
+    assert "CLAUDE_ENV_FILE" in warning
+    assert "syntax error" in warning
