@@ -31,6 +31,21 @@ CURES: Mapping[Cause, str] = {
 """A sentence for the end of a message, or nothing where the user can do nothing."""
 
 
+BY_STATUS: Mapping[int, Cause] = {
+    401: "auth",
+    402: "billing",
+    403: "auth",
+    404: "not_found",
+    405: "not_found",
+    408: "network",
+    409: "server",
+    413: "too_large",
+    429: "rate_limit",
+    503: "overloaded",
+    529: "overloaded",
+}
+"""Causes by the statuses that all vendors use alike; some add their own."""
+
 LONGEST_ANSWER = 4_000
 """Characters of a provider's answer that are looked at."""
 
@@ -141,6 +156,17 @@ def bad_request_cause(text: str) -> Cause:
         if re.search(wording, lowered, re.DOTALL):
             return cause
     return "bad_request"
+
+
+def error_name(status: int | None, kind: str) -> str:
+    """The name of an error for people: its status and the vendor's word for it, as far as that is a word."""
+    return " ".join(filter(None, (str(status or ""), re.sub(r"[^A-Za-z_]", "", kind)[:40])))
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The wait in seconds that headers ask for, the more precise one first; None where they ask for none."""
+    precise = seconds(headers.get("retry-after-ms"))
+    return seconds(headers.get("retry-after")) if precise is None else precise / 1000
 
 
 def seconds(header: str | None) -> float | None:

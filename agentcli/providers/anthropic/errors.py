@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.errors import bad_request_cause, refusal, seconds
+from agentcli.providers.errors import BY_STATUS, bad_request_cause, error_name, refusal, retry_after
 
 _BY_TYPE: Mapping[str, Cause] = {
     "authentication_error": "auth",
@@ -21,19 +20,6 @@ _BY_TYPE: Mapping[str, Cause] = {
     "api_error": "server",
     "conflict_error": "server",
 }
-_BY_STATUS: Mapping[int, Cause] = {
-    401: "auth",
-    402: "billing",
-    403: "auth",
-    404: "not_found",
-    405: "not_found",
-    408: "network",
-    409: "server",
-    413: "too_large",
-    429: "rate_limit",
-    503: "overloaded",
-    529: "overloaded",
-}
 _SPENT = ("contract_spend_limit_reached", "enforced_spend_limit_reached")
 
 
@@ -44,12 +30,12 @@ def from_status(error: Any, key: str | None, vendor: str = "The provider") -> Mo
     cause = _cause(status, error.type or "", error.error_code or "", text)
     headers = error.response.headers
     return refusal(
-        _name(status, str(error.type or "")),
+        error_name(status, str(error.type or "")),
         text,
         cause,
         key,
         headers=headers,
-        retry_after=_retry_after(headers),
+        retry_after=retry_after(headers),
         status=status,
         vendor=vendor,
         body="" if text or error.body is None else str(error.body),
@@ -64,7 +50,7 @@ def from_event(event: Mapping[str, Any], key: str | None, vendor: str = "The pro
     details = body.get("details")
     code = details.get("error_code") if isinstance(details, Mapping) else ""
     cause = _cause(500, kind, str(code or ""), text)
-    return refusal(_name(None, kind) or "an error", text, cause, key, vendor=vendor)
+    return refusal(error_name(None, kind) or "an error", text, cause, key, vendor=vendor)
 
 
 def _cause(status: int, kind: str, code: str, text: str) -> Cause:
@@ -73,20 +59,11 @@ def _cause(status: int, kind: str, code: str, text: str) -> Cause:
     if code in _SPENT:
         return "billing"
     if status in (408, 409):
-        return _BY_STATUS[status]
+        return BY_STATUS[status]
     if kind == "api_error" and 400 <= status < 500:
         kind = ""  # servers that know no other type say so of everything: the status tells more
     if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):
         return "too_large" if status == 413 else bad_request_cause(text)
     if kind in _BY_TYPE:
         return _BY_TYPE[kind]
-    return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
-
-
-def _name(status: int | None, kind: str) -> str:
-    return " ".join(filter(None, (str(status or ""), re.sub(r"[^a-z_]", "", kind)[:40])))
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    precise = seconds(headers.get("retry-after-ms"))
-    return seconds(headers.get("retry-after")) if precise is None else precise / 1000
+    return BY_STATUS.get(status, "server" if status >= 500 else "bad_request")

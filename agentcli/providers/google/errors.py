@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.errors import bad_request_cause, refusal, seconds, vendor_name
+from agentcli.providers.errors import BY_STATUS, bad_request_cause, error_name, refusal, seconds, vendor_name
 from agentcli.providers.settings import ProviderSettings
 
 _BY_STATUS: Mapping[str, Cause] = {
@@ -22,20 +22,7 @@ _BY_STATUS: Mapping[str, Cause] = {
     "CANCELLED": "network",
     "ABORTED": "server",
 }
-_BY_CODE: Mapping[int, Cause] = {
-    401: "auth",
-    402: "billing",
-    403: "auth",
-    404: "not_found",
-    405: "not_found",
-    408: "network",
-    409: "server",
-    413: "too_large",
-    429: "rate_limit",
-    499: "network",
-    503: "overloaded",
-    529: "overloaded",
-}
+_BY_CODE: Mapping[int, Cause] = {**BY_STATUS, 499: "network"}
 
 
 def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> ModelError:
@@ -48,14 +35,13 @@ def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> M
     text = error.message if isinstance(error.message, str) else ""
     details = [*_details(error.details)]
     cause = _cause(code, status, text, details)
-    name = " ".join(filter(None, (str(code or ""), re.sub(r"[^A-Z_]", "", status)[:40])))
     answer = "" if text.lstrip().startswith("<") else text
     headers = getattr(error.response, "headers", None)
     wait = _retry_after(details, headers)
     no_path = cause == "not_found" and code in (404, 405) and not settings.platform
     hint = _other_version(settings.name, settings.version) if no_path else ""
     return refusal(
-        name or "an error",
+        error_name(code, status) or "an error",
         answer,
         cause,
         key,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.errors import bad_request_cause, refusal, seconds, vendor_name
+from agentcli.providers.errors import BY_STATUS, bad_request_cause, error_name, refusal, retry_after, vendor_name
 from agentcli.providers.settings import ProviderSettings
 
 _BY_CODE: Mapping[str, Cause] = {
@@ -39,21 +39,7 @@ _BY_CODE: Mapping[str, Cause] = {
     "api_error": "server",
     "timeout": "server",
 }
-_BY_STATUS: Mapping[int, Cause] = {
-    401: "auth",
-    402: "billing",
-    403: "auth",
-    404: "not_found",
-    405: "not_found",
-    408: "network",
-    409: "server",
-    413: "too_large",
-    429: "rate_limit",
-    498: "overloaded",
-    499: "network",
-    503: "overloaded",
-    529: "overloaded",
-}
+_BY_STATUS: Mapping[int, Cause] = {**BY_STATUS, 498: "overloaded", 499: "network"}
 _WORDINGS: tuple[tuple[Cause, str], ...] = (
     ("bad_request", r"no endpoints found that support"),
     ("pairing", r"tool_calls?\W.*must be followed by tool messages|role\W{1,3}tool\W.*must be a response to"),
@@ -80,7 +66,7 @@ def from_status(error: Any, key: str | None, settings: ProviderSettings) -> Mode
     if not text and isinstance(body, Mapping):
         text = next((body[name] for name in ("error", "detail", "message") if isinstance(body.get(name), str)), "")
     return refusal(
-        _name(status, code or kind),
+        error_name(status, code or kind),
         text,
         _cause(status, kind, code, text),
         key,
@@ -101,7 +87,7 @@ def from_event(raw: Any, key: str | None, vendor: str = "The provider") -> Model
     status = int(code) if re.fullmatch(r"[45]\d\d", code) else 500
     cause = _cause(status, kind, code, text)
     wait = _retry_after({}, text)
-    return refusal(_name(None, code or kind) or "an error", text, cause, key, retry_after=wait, vendor=vendor)
+    return refusal(error_name(None, code or kind) or "an error", text, cause, key, retry_after=wait, vendor=vendor)
 
 
 def _fields(error: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -129,16 +115,9 @@ def _cause(status: int, kind: str, code: str, text: str) -> Cause:
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 
-def _name(status: int | None, kind: str) -> str:
-    return " ".join(filter(None, (str(status or ""), re.sub(r"[^a-z_]", "", kind)[:40])))
-
-
 def _retry_after(headers: Mapping[str, str], text: str) -> float | None:
     """The wait that is asked for: in the usual headers, by the limit that is used up, or in the message."""
-    precise = seconds(headers.get("retry-after-ms"))
-    if precise is not None:
-        return precise / 1000
-    usual = seconds(headers.get("retry-after"))
+    usual = retry_after(headers)
     if usual is not None:
         return usual
     for limit in ("requests", "tokens"):
