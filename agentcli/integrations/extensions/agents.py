@@ -8,7 +8,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations import frontmatter
-from agentcli.integrations.extensions.places import Place, Unusable, files, read_text, shown
+from agentcli.integrations.extensions.places import Found, Place, Unusable, files, first_of_each_name, read_text, shown
 from agentcli.integrations.frontmatter import FrontMatter
 
 AGENTS = 200
@@ -53,25 +53,13 @@ BUILT_IN: Mapping[str, AgentKind] = {
 
 def find_agents(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, AgentKind], list[AgentKind]]:
     """The definitions by name, in the order of their names, and those that another one of their name shadows."""
-    found: dict[str, AgentKind] = {}
-    shadowed: list[AgentKind] = []
-    for place in places:
-        for path, _ in files(place, ".md", DEPTH, notes):
-            if len(found) >= AGENTS:
-                notes.append(f"There are more than {AGENTS} agents: the others are left out.")
-                return dict(sorted(found.items())), shadowed
-            kind = load(path, place, notes)
-            if kind is None:
-                continue
-            if kind.name in found:
-                shadowed.append(kind)
-            else:
-                found[kind.name] = kind
-    return dict(sorted(found.items())), shadowed
+    found = (file for place in places for file in files(place, ".md", DEPTH, notes))
+    return first_of_each_name(found, load, "agents", AGENTS, notes)
 
 
-def load(path: Path, place: Place, notes: list[str]) -> AgentKind | None:
+def load(found: Found, notes: list[str]) -> AgentKind | None:
     """The definition in a file; None, and a note, for one that cannot be used."""
+    path, place = found.path, found.place
     try:
         head = frontmatter.read(read_text(path, place.within))
     except Unusable as why:

@@ -8,7 +8,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations import frontmatter
-from agentcli.integrations.extensions.places import Place, Unusable, files, read_text, shown
+from agentcli.integrations.extensions.places import Found, Place, Unusable, files, first_of_each_name, read_text, shown
 from agentcli.integrations.extensions.template import Part, Syntax, parse
 
 COMMANDS = 1_000
@@ -43,27 +43,14 @@ class Template:
 
 def find_commands(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, Template], list[Template]]:
     """The commands by name, in the order of their names, and those that another one of their name shadows."""
-    found: dict[str, Template] = {}
-    shadowed: list[Template] = []
-    for place in places:
-        ending = ".toml" if _syntax(place) == "gemini" else ".md"
-        for path, inner in files(place, ending, DEPTH, notes):
-            if len(found) >= COMMANDS:
-                notes.append(f"There are more than {COMMANDS:,} commands: the others are left out.")
-                return dict(sorted(found.items())), shadowed
-            command = load(path, inner.removesuffix(ending), place, notes)
-            if command is None:
-                continue
-            if command.name in found:
-                shadowed.append(command)
-            else:
-                found[command.name] = command
-    return dict(sorted(found.items())), shadowed
+    found = (file for place in places for file in files(place, _suffix(place), DEPTH, notes))
+    return first_of_each_name(found, load, "commands", COMMANDS, notes)
 
 
-def load(path: Path, inner: str, place: Place, notes: list[str]) -> Template | None:
+def load(found: Found, notes: list[str]) -> Template | None:
     """The command that a file defines; None, and a note, for one that cannot be used."""
-    name = inner.replace("/", ":")
+    path, place = found.path, found.place
+    name = found.inner.removesuffix(_suffix(place)).replace("/", ":")
     if not all(letter.isalnum() or letter in "-_.:" for letter in name):
         notes.append(f"{shown(path)}: a command cannot be called {safe_line(name)}: left out.")
         return None
@@ -111,6 +98,10 @@ def ending(command: Template, arguments: str) -> str:
             return f"\n\n{arguments}"
         case "claude":
             return f"\n\nARGUMENTS: {arguments}"
+
+
+def _suffix(place: Place) -> str:
+    return ".toml" if _syntax(place) == "gemini" else ".md"
 
 
 def _syntax(place: Place) -> Syntax:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
@@ -49,6 +49,27 @@ class Place:
     def label(self) -> str:
         """Its name for people."""
         return f"plugin {self.plugin}" if self.plugin else str(self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file beneath a place, and its path from there."""
+
+    place: Place
+    path: Path
+    inner: str
+
+
+class Named(Protocol):
+    """A skill, command or agent."""
+
+    @property
+    def name(self) -> str:
+        """The name by which it is called."""
+        ...
+
+
+T = TypeVar("T", bound=Named)
 
 
 def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place]:
@@ -96,8 +117,30 @@ def read_text(path: Path, within: Path | None = None) -> str:
     return data.decode("utf-8", errors="replace")
 
 
-def files(place: Place, ending: str, depth: int, notes: list[str]) -> Iterator[tuple[Path, str]]:
-    """The files beneath a place whose names end so, in order, each with its path from there; each folder is entered once."""
+def first_of_each_name(
+    found: Iterable[Found], load: Callable[[Found, list[str]], T | None], kind: Kind, most: int, notes: list[str]
+) -> tuple[dict[str, T], list[T]]:
+    """What the files define, by name and in the order of names, and all that an earlier one of its name shadows.
+
+    Files after the first `most` names are left out, which is noted.
+    """
+    first: dict[str, T] = {}
+    shadowed: list[T] = []
+    for file in found:
+        if len(first) >= most:
+            where = f"those of {shown(file.place.folder)} from {file.inner} on"
+            notes.append(f"There are more than {most:,} {kind}: {where} are left out.")
+            break
+        one = load(file, notes)
+        if one is None:
+            continue
+        if first.setdefault(one.name, one) is not one:
+            shadowed.append(one)
+    return dict(sorted(first.items())), shadowed
+
+
+def files(place: Place, ending: str, depth: int, notes: list[str]) -> Iterator[Found]:
+    """The files beneath a place whose names end so, in order; each folder is entered once."""
     if not os.path.isdir(place.folder):
         return
     if place.within is not None and not Path(os.path.realpath(place.folder)).is_relative_to(place.within):
@@ -125,13 +168,13 @@ def _below(
     left: list[int],
     seen: set[tuple[int, int]],
     notes: list[str],
-) -> Iterator[tuple[Path, str]]:
+) -> Iterator[Found]:
     for entry in _entries(folder, left, seen, notes):
         path, inner = folder / entry.name, f"{prefix}{entry.name}"
         if not _inside(path, place, notes):
             continue
         if entry.name.endswith(ending) and not _is_folder(entry):
-            yield path, inner
+            yield Found(place, path, inner)
         elif depth > 1 and _is_folder(entry):
             yield from _below(place, path, f"{inner}/", ending, depth - 1, left, seen, notes)
 

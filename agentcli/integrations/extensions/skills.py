@@ -10,7 +10,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations import frontmatter
-from agentcli.integrations.extensions.places import Place, Unusable, files, read_text, shown
+from agentcli.integrations.extensions.places import Found, Place, Unusable, files, first_of_each_name, read_text, shown
 from agentcli.integrations.extensions.template import Part, parse
 from agentcli.integrations.frontmatter import FrontMatter
 
@@ -59,33 +59,23 @@ class Skill:
 
 def find_skills(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, Skill], list[Skill]]:
     """The skills by name, in the order of their names, and those that another one of their name shadows."""
-    found: dict[str, Skill] = {}
-    shadowed: list[Skill] = []
+    return first_of_each_name(_files(places, notes), load, "skills", SKILLS, notes)
+
+
+def _files(places: Iterable[Place], notes: list[str]) -> Iterator[Found]:
+    """The files of skills, each once though several links may lead to it."""
     seen: set[Path] = set()
     for place in places:
-        for path, inner in files(place, FILE, DEPTH, notes):
-            real = Path(os.path.realpath(path))
-            if inner.count("/") == 0 or real in seen:
-                continue
-            seen.add(real)
-            if len(found) >= SKILLS:
-                notes.append(
-                    f"There are more than {SKILLS} skills: those of {shown(place.folder)} from {inner} on are left out."
-                )
-                return dict(sorted(found.items())), shadowed
-            skill = load(path, place, notes)
-            if skill is None:
-                continue
-            if skill.name in found:
-                shadowed.append(skill)
-            else:
-                found[skill.name] = skill
-    return dict(sorted(found.items())), shadowed
+        for file in files(place, FILE, DEPTH, notes):
+            real = Path(os.path.realpath(file.path))
+            if "/" in file.inner and real not in seen:
+                seen.add(real)
+                yield file
 
 
-def load(path: Path, place: Place, notes: list[str]) -> Skill | None:
+def load(found: Found, notes: list[str]) -> Skill | None:
     """The skill that a file describes; None, and a note, for one that cannot be used."""
-    folder = path.parent
+    path, place, folder = found.path, found.place, found.path.parent
     try:
         head = frontmatter.read(read_text(path, place.within))
     except Unusable as why:
@@ -128,7 +118,7 @@ def body_of(skill: Skill) -> tuple[Part, ...]:
 def files_of(skill: Skill) -> Sequence[str]:
     """The paths of the skill's other files, seen from its folder."""
     place = Place(skill.folder, skill.place.scope, skill.place.program, skill.place.within)
-    found = (inner for _, inner in files(place, "", 4, []) if inner != FILE)
+    found = (file.inner for file in files(place, "", 4, []) if file.inner != FILE)
     return [safe_line(inner) for inner, _ in zip(found, range(LISTED_FILES), strict=False)]
 
 

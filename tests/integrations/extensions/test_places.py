@@ -9,7 +9,7 @@ import pytest
 
 from agentcli.integrations.extensions.discover import catalogue, changes_since, discover
 from agentcli.integrations.extensions.lookup import named
-from agentcli.integrations.extensions.places import FILE_BYTES
+from agentcli.integrations.extensions.places import FILE_BYTES, Place, files, first_of_each_name, shown
 from agentcli.integrations.extensions.skills import Skill
 
 HOME, CONFIG = Path("home"), Path("config")
@@ -153,3 +153,13 @@ def test_a_skill_beats_a_command_of_its_place_and_a_prefix_names_the_shadowed_on
     assert other is not None
     assert other.place.scope == "user"
     assert named(here, "x") is None
+
+
+def test_files_after_the_most_names_are_left_out_and_the_first_of_them_is_named(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.md").touch()
+    notes: list[str] = []
+    beneath = files(Place(tmp_path, "user", ".agentcli"), ".md", 1, notes)
+    found, shadowed = first_of_each_name(beneath, lambda file, _: file.path, "agents", 2, notes)
+    assert ([*found], shadowed) == (["a.md", "b.md"], [])
+    assert notes == [f"There are more than 2 agents: those of {shown(tmp_path)} from c.md on are left out."]
