@@ -1,7 +1,8 @@
-"""The folders of agentcli's files: the XDG variables on every platform, platformdirs where they are not set."""
+"""The folders of agentcli's files (the XDG variables on every platform, platformdirs where they are not set), and their replacement."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,6 +50,25 @@ def folder(path: Path) -> Path:
             folder(path.parent)
         path.mkdir(mode=0o700, exist_ok=True)
     return path
+
+
+def replace_file(path: Path, text: str, *, mode: int = 0o666) -> None:
+    """Write a file anew in one step: whoever reads it sees the old text or the new one, also where two write at once.
+
+    Its folder is made. Raises OSError; the old file then stands as it was. Nothing here outlasts a power cut: the session
+    store has its own way of writing (`sessions/storage/disk.py`).
+    """
+    folder(path.parent)
+    aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        with open(os.open(aside, flags, mode), "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.replace(aside, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+        raise
 
 
 def _place(kind: str, env: Mapping[str, str]) -> Path:

@@ -20,7 +20,7 @@ from agentcli.batch.money import fits, limit_of
 from agentcli.batch.plan import WAITS, Plan, Start, as_json, counted, next_start
 from agentcli.batch.tasks import Task
 from agentcli.core.errors import InputError, StoreError
-from agentcli.paths import AppDirs
+from agentcli.paths import AppDirs, replace_file
 
 POLL = 0.5
 """Seconds between two looks for a wish to stop."""
@@ -120,10 +120,7 @@ class Driver:
                 plain = self.plan.isolation in ("copy", "none")
                 base = "" if plain else trees.base_commit(task.repo, task.base)
                 entries[task.id] = {"digest": task.digest, "repo": task.repo, "base": base}
-        text = json.dumps(as_json(self.plan, entries), indent=1) + "\n"
-        beside = path.with_suffix(".new")
-        beside.write_text(text)
-        beside.replace(path)
+        replace_file(path, json.dumps(as_json(self.plan, entries), indent=1) + "\n")
         return {id: entry["base"] for id, entry in entries.items()}
 
     def _start_more(self) -> None:

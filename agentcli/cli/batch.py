@@ -16,7 +16,7 @@ import typer
 from agentcli.cli.flags import Allow, Deny, Format, MaxCost, MaxTime, MaxTurns, Model, Set, Trust
 from agentcli.cli.output import say, say_json
 from agentcli.core.errors import InputError, UsageError
-from agentcli.paths import app_dirs
+from agentcli.paths import app_dirs, replace_file
 
 if TYPE_CHECKING:
     from agentcli.batch.plan import Plan
@@ -232,9 +232,7 @@ def stop(out: Out, ids: Ids = None) -> None:
     from agentcli.batch.results import load
 
     load(out)
-    beside = out / f".{STOP}"
-    beside.write_text("\n".join(ids or ()))
-    beside.replace(out / STOP)
+    replace_file(out / STOP, "\n".join(ids or ()))
     say("Asked to stop: agents get ten seconds to end.")
 
 

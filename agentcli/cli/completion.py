@@ -6,6 +6,7 @@ takes the parser, and kept in the cache folder: a Tab has no time for that.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 from agentcli import __version__
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import harmful
-from agentcli.paths import app_dirs, folder
+from agentcli.paths import app_dirs, replace_file
 
 SHELLS = ("bash", "zsh", "fish")
 WORDS = "--words"
@@ -169,13 +170,8 @@ def _table(env: Mapping[str, str] = os.environ) -> Any:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     table = {"stamp": stamp, **_built()}
-    try:
-        folder(cached.parent)
-        aside = cached.with_suffix(f".{os.getpid()}")
-        aside.write_text(json.dumps(table))
-        aside.replace(cached)
-    except OSError:
-        pass  # it is made anew at every Tab then, which is only slow
+    with contextlib.suppress(OSError):  # it is made anew at every Tab then, which is only slow
+        replace_file(cached, json.dumps(table))
     return table
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
@@ -15,6 +14,7 @@ from agentcli import __version__
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange
+from agentcli.paths import replace_file
 
 FILE = "models.json"
 LARGEST = 64_000_000
@@ -100,11 +100,8 @@ def _loaded(path: Path, _changed: int) -> Figures:
 
 def keep(path: Path, figures: Figures) -> None:
     """Write the figures in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     kept = {"source": figures.source, "day": figures.day, "models": dict(figures.models)}
-    beside.write_text(json.dumps(kept, separators=(",", ":")), encoding="utf-8")
-    beside.replace(path)
+    replace_file(path, json.dumps(kept, separators=(",", ":")))
 
 
 def _fields(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
@@ -13,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
+from agentcli.paths import replace_file
 
 FILE = "endpoints.json"
 DAY = 86_400.0
@@ -83,7 +83,8 @@ class EndpointMemory:
         if self._path is not None:
             # A folder that cannot be written costs a question a run, no more.
             with contextlib.suppress(OSError):
-                _replace(self._path, {name: _to_json(one) for name, one in self._own.items()})
+                values = {name: _to_json(one) for name, one in self._own.items()}
+                replace_file(self._path, json.dumps(values, indent=1, sort_keys=True), mode=0o600)
 
     def _read(self) -> dict[str, Learnt]:
         try:
@@ -101,12 +102,3 @@ def _to_json(learnt: Learnt) -> dict[str, Any]:
 def _from_json(value: Mapping[str, Any]) -> Learnt:
     since = {str(name): float(at) for name, at in value["lacking"].items()}
     return Learnt(str(value["url"]), since, int(value.get("window", 0)), float(value.get("window_since", 0.0)))
-
-
-def _replace(path: Path, values: Mapping[str, Any]) -> None:
-    """Write the file anew in one step, for this user alone."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(values, file, indent=1, sort_keys=True)
-    beside.replace(path)
