@@ -47,7 +47,9 @@ def head(asked: Asked, *, deferred: bool = True) -> str:
     """The beginning of a request as JSON; without the tools that are loaded later, if so wanted."""
     body = json.loads(asked.body)
     tools = [tool for tool in body.get("tools", ()) if deferred or not tool.get("defer_loading")]
-    return json.dumps([tools, *(body.get(name) for name in ("system", "systemInstruction", "system_instruction"))])
+    system = [body.get(name) for name in ("system", "systemInstruction", "system_instruction", "instructions")]
+    system += [message for message in body.get("messages", ())[:1] if message["role"] == "system"]
+    return json.dumps([tools, *system])
 
 
 async def closing(session: AgentSession, work: Coroutine[Any, Any, None]) -> None:
