@@ -183,7 +183,6 @@ def _stamp() -> float:
 
 
 def _built() -> dict[str, Any]:
-    from typing import get_args
 
     from agentcli import manual
     from agentcli.cli.flags import Format
@@ -193,7 +192,7 @@ def _built() -> dict[str, Any]:
     from agentcli.core.record import MODES
     from agentcli.providers import catalog
     from agentcli.providers.registry import SERVERS
-    from agentcli.sessions.exporting import ExportFormat
+    from agentcli.sessions.exporting import FORMATS
     from agentcli.sessions.importing.discover import PROGRAMS
 
     commands: dict[str, Any] = {}
@@ -209,7 +208,7 @@ def _built() -> dict[str, Any]:
         "MODEL": [*catalog.ALIASES, *(model.name for model in catalog.models())],
         "MODE": list(MODES),
         "output_format": [each.value for each in Format],
-        "format": list(get_args(ExportFormat)),
+        "format": list(FORMATS),
         "SHELL": list(SHELLS),
     }
     return {"commands": commands, "values": values, "settings": choices(_TOGGLES)}

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast, get_args
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext, folder_named
 from agentcli.cli.checking import check
+from agentcli.cli.exporting import export
 from agentcli.cli.importing import import_sessions
 from agentcli.cli.output import counted, page, say, say_json
 from agentcli.cli.progress import Progress
@@ -24,7 +25,6 @@ from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
-from agentcli.core.text.secrets import known_secrets
 from agentcli.sessions.info import SessionInfo, info_to_json
 from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.session import Session
@@ -192,47 +192,7 @@ def sweep(dry_run: Annotated[bool, typer.Option("--dry-run", help="only list the
         say(f"Removed an unfinished copy: {path.parent.name}/{path.name}.")
 
 
-@app.command()
-def export(
-    selector: Selector,
-    format: Annotated[str, typer.Option("-f", "--format", metavar="FORMAT", help="json, md or html")] = "md",
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="write to this file (default: stdout)")
-    ] = "",
-    keep_secrets: Annotated[
-        bool, typer.Option("--keep-secrets", help="do not redact secrets; include file contents")
-    ] = False,
-    cwd: Cwd = "",
-) -> None:
-    """Write a session as JSON, Markdown or HTML.
-
-    `agentcli sessions import` reads the JSON.
-    """
-    from agentcli.app.keys import KeyStore
-    from agentcli.sessions.exporting import ExportFormat, collect
-    from agentcli.sessions.exporting import export as write
-
-    if format not in get_args(ExportFormat):
-        raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(get_args(ExportFormat))}.")
-    context = ProjectContext(Options(cwd=cwd))
-    config = context.config
-    contents = config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
-    session = _read(selector, cwd)
-    with Progress("Reading records") as progress:
-        source = collect(session, contents, lambda records: progress.through(records, session.info.records))
-    form = cast(ExportFormat, format)
-    secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
-    text = write(source, form, redacted=not keep_secrets, secrets=secrets, say=_aside, settings=config.sessions)
-    if output:
-        try:
-            Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            raise InputError(f"Can't write {output}: {error.strerror}. Name another file with -o.") from error
-        say(f"Written to {output}.")
-    else:
-        print(safe(text) if sys.stdout.isatty() else text)
-
-
+app.command()(export)
 app.command("import")(import_sessions)
 app.command()(check)
 app.command()(view)

@@ -27,12 +27,28 @@ def repository(name: str, folder: Path) -> Path:
     return target
 
 
-def python_package(name: str, folder: Path) -> Path:
-    """The `bin` folder of a virtual environment with a package from PyPI."""
+def python_package(*names: str, folder: Path, python: str = sys.executable) -> Path:
+    """The `bin` folder of a virtual environment with packages from PyPI."""
     bin_ = folder / "venv" / "bin"
+    name = " ".join(names)
     try:
-        subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True, capture_output=True)
-        subprocess.run([bin_ / "pip", "install", "-q", name], check=True, capture_output=True, timeout=SECONDS)
+        subprocess.run([python, "-m", "venv", str(folder / "venv")], check=True, capture_output=True)
+        subprocess.run([bin_ / "pip", "install", "-q", *names], check=True, capture_output=True, timeout=SECONDS)
     except (OSError, subprocess.SubprocessError) as error:
         pytest.skip(f"{name} is not to be had: {error}")
     return bin_
+
+
+def python_at_least(minor: int) -> str:
+    """A Python 3 of this minor version or newer, on PATH or under pyenv."""
+    names = [f"python3.{each}" for each in range(minor, minor + 6)]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [sys.executable, *names, *(str(path) for name in names for path in pyenv.glob(f"*/bin/{name}"))]
+    question = f"import sys; sys.exit(sys.version_info < (3, {minor}))"
+    for candidate in candidates:
+        try:
+            if subprocess.run([candidate, "-c", question], capture_output=True, timeout=30).returncode == 0:
+                return candidate
+        except OSError:
+            continue
+    pytest.skip(f"Python 3.{minor} or newer is not installed")

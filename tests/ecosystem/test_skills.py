@@ -85,7 +85,7 @@ def mutated(folder: Path, target: Path, number: int) -> Path:
 
 
 def test_the_check_agrees_with_the_reference_on_all_skills_and_on_their_mutations(skills: Path, tmp_path: Path) -> None:
-    python = python_package("skills-ref", tmp_path) / "python"
+    python = python_package("skills-ref", folder=tmp_path) / "python"
     folders = [folder for folder in sorted(skills.iterdir()) if folder.is_dir()]
     folders += [mutated(folders[n % len(folders)], tmp_path / "mutated", n) for n in range(MUTATIONS)]
     asked = json.dumps([str(folder) for folder in folders])

@@ -1,9 +1,9 @@
-"""A session as a file for others: JSON without loss, Markdown, or one HTML page."""
+"""A session as a file for others: JSON without loss, Markdown, one HTML page, or ATIF, which benchmarks read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 from agentcli.core.record import Checkpoint
 from agentcli.core.text.secrets import redact
@@ -12,9 +12,30 @@ from agentcli.sessions.exporting.source import Source, collect
 from agentcli.sessions.settings import SessionSettings
 
 ExportFormat = Literal["json", "md", "html"]
+FORMATS: tuple[str, ...] = (*get_args(ExportFormat), "atif")
+"""All formats; `to_atif` writes the last one, piece by piece."""
 SETTINGS = SessionSettings()
 
-__all__ = ["ExportFormat", "Source", "collect", "export"]
+__all__ = ["FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export"]
+
+
+class Redactor:
+    """A filter that takes secrets out of texts, the `known` ones among them, and counts the texts that it `changed`."""
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._known = tuple(known)
+        self.changed = 0
+
+    def __call__(self, text: str) -> str:
+        clean = redact(text, self._known)
+        self.changed += clean != text
+        return clean
+
+    def notes(self) -> list[str]:
+        """A line for people about what was taken out, if anything was."""
+        if not self.changed:
+            return []
+        return [f"Secrets were taken out of {self.changed:,} texts; --keep-secrets leaves them in."]
 
 
 def export(
@@ -30,18 +51,11 @@ def export(
 
     `say` is called with a line for people about everything that the file lacks.
     """
-    changed, known = 0, tuple(secrets)
-
-    def cleaned(text: str) -> str:
-        nonlocal changed
-        clean = redact(text, known)
-        changed += clean != text
-        return clean
-
-    clean = cleaned if redacted else str
+    redactor = Redactor(secrets)
+    clean = redactor if redacted else str
     match form:
         case "json":
-            text = to_json(source, cleaned if redacted else None)
+            text = to_json(source, redactor if redacted else None)
         case "md":
             from agentcli.sessions.exporting.markdown import to_markdown
 
@@ -50,15 +64,13 @@ def export(
             from agentcli.sessions.exporting.html import to_html
 
             text = to_html(source, clean, highlight_limit=settings.highlight)
-    for note in _lacks(source, form, redacted, changed):
+    for note in (*redactor.notes(), *_lacks(source, form, redacted)):
         say(note)
     return text
 
 
-def _lacks(source: Source, form: ExportFormat, redacted: bool, changed: int) -> list[str]:
+def _lacks(source: Source, form: ExportFormat, redacted: bool) -> list[str]:
     notes = []
-    if changed:
-        notes.append(f"Secrets were taken out of {changed:,} texts; --keep-secrets leaves them in.")
     if form == "json" and redacted and any(isinstance(record.body, Checkpoint) for record, _ in source.records):
         notes.append(
             "The states of files, which /undo and /rewind need, are left out since they may hold secrets; "

@@ -1,0 +1,104 @@
+"""`agentcli sessions export`: a session as a file for others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from agentcli.app.options import Options
+from agentcli.app.project import ProjectContext
+from agentcli.cli.output import say
+from agentcli.cli.progress import Progress
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.sanitise import safe
+from agentcli.core.text.secrets import known_secrets
+
+if TYPE_CHECKING:
+    from agentcli.sessions.exporting import Redactor
+    from agentcli.sessions.session import Session
+
+
+def export(
+    selector: Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")],
+    format: Annotated[str, typer.Option("-f", "--format", metavar="FORMAT", help="json, md, html or atif")] = "md",
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="write to this file (default: stdout)")
+    ] = "",
+    keep_secrets: Annotated[
+        bool, typer.Option("--keep-secrets", help="do not redact secrets; include file contents")
+    ] = False,
+    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")] = "",
+) -> None:
+    """Write a session as JSON, Markdown, HTML or ATIF.
+
+    `agentcli sessions import` reads the JSON. ATIF v1.8 is the trajectory format of Harbor; it includes the sessions of subagents.
+    """
+    from agentcli.app.keys import KeyStore
+    from agentcli.sessions.exporting import FORMATS, Redactor
+
+    if format not in FORMATS:
+        raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(FORMATS)}.")
+    context = ProjectContext(Options(cwd=cwd))
+    info = context.store.find(selector, context.project)
+    session = context.store.open(info.project_id, info.id, read_only=True)
+    for note in session.notes:
+        _aside(note)
+    secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
+    if format == "atif":
+        _write(_trajectory(context, session, None if keep_secrets else Redactor(secrets), output), output)
+    else:
+        _write(_whole(context, session, format, keep_secrets, secrets), output)
+
+
+def _whole(
+    context: ProjectContext, session: Session, format: str, keep_secrets: bool, secrets: Iterable[str]
+) -> Iterator[str]:
+    from agentcli.sessions.exporting import ExportFormat, collect
+    from agentcli.sessions.exporting import export as write
+
+    config = context.config
+    contents = config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
+    with Progress("Reading records") as progress:
+        source = collect(session, contents, lambda records: progress.through(records, session.info.records))
+    form = cast(ExportFormat, format)
+    yield write(source, form, redacted=not keep_secrets, secrets=secrets, say=_aside, settings=config.sessions)
+
+
+def _trajectory(context: ProjectContext, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
+    """The trajectory in pieces; its images are files beside the one that it is written to."""
+    from agentcli.sessions.exporting.atif import ImageFolder, subagents_in, to_atif
+    from agentcli.sessions.exporting.atif_steps import data_url
+
+    subagents = subagents_in(context.store, session.info)
+    file = Path(output)
+    is_file = output and (file.is_file() or not file.exists())
+    place = ImageFolder(file.with_suffix(".images")) if is_file else data_url
+    with Progress("Exporting records") as progress:
+        through = partial(progress.through, total=session.info.records)
+        yield from to_atif(session, subagents, redactor or str, place, through)
+    for note in redactor.notes() if redactor else ():
+        _aside(note)
+
+
+def _write(pieces: Iterable[str], output: str) -> None:
+    """Write the pieces to the file, or to stdout if none is named. Raises InputError for a file that cannot be written."""
+    if not output:
+        on_terminal = sys.stdout.isatty()
+        for piece in pieces:
+            sys.stdout.write(safe(piece) if on_terminal else piece)
+        return
+    try:
+        with open(output, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        raise InputError(f"Can't write {output}: {error.strerror}. Name another file with -o.") from error
+    say(f"Written to {output}.")
+
+
+def _aside(note: str) -> None:
+    print(f"note: {safe(note)}", file=sys.stderr)
