@@ -10,6 +10,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.cli.flags import AllProjects, InFolder, Json, Set, Trust
 from agentcli.cli.models import list_models
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from agentcli.app.live import Answer
     from agentcli.app.stats import Stats
 
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
-Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set this for this run; repeatable")]
 Key = Annotated[str, typer.Argument(metavar="KEY", help="such as context.policy")]
 
 config = typer.Typer(help="Show and change settings.", no_args_is_help=True, rich_markup_mode=None)
@@ -69,7 +66,7 @@ def show(
     json: Json = False,
     settings_given: Set = None,
     trust: Trust = False,
-    cwd: Cwd = "",
+    cwd: InFolder = "",
 ) -> None:
     """List all settings with their values, as TOML."""
     settings = Program(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
@@ -102,7 +99,7 @@ def say_toml(lines: Iterable[str]) -> None:
 
 
 @config.command("get")
-def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: Cwd = "") -> None:
+def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: InFolder = "") -> None:
     """Print one setting."""
     asked = Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))
     value = _plain(Program(asked).config.get(key))
@@ -139,7 +136,7 @@ def doctor(
         bool, typer.Option("--live", help="ask each endpoint, and send one small paid request each if you agree")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="with --live: send the requests without asking")] = False,
-    cwd: Cwd = "",
+    cwd: InFolder = "",
 ) -> None:
     """Check keys, endpoints, folders, tools and sessions."""
     from agentcli.app.doctor import diagnose
@@ -216,9 +213,7 @@ def _live_json(answer: Answer) -> dict[str, Any]:
     }
 
 
-def stats(
-    json: Json = False, all: Annotated[bool, typer.Option("--all", help="include all projects")] = False, cwd: Cwd = ""
-) -> None:
+def stats(json: Json = False, all: AllProjects = False, cwd: InFolder = "") -> None:
     """Show tokens and cost per model and per day."""
     from agentcli.app.stats import collect, lines
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.cli.flags import Allow, Deny, Format, MaxCost, MaxTime, MaxTurns, Model, Set, Trust
+from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Model, Set, Trust
 from agentcli.cli.output import say, say_json
 from agentcli.core.errors import InputError, UsageError
 from agentcli.paths import app_dirs, replace_file
@@ -168,7 +168,7 @@ def _examined(plan: Plan, tasks: tuple[Task, ...]) -> list[str]:
 
 
 @app.command("status")
-def status(out: Out, json_: Annotated[bool, typer.Option("--json", help="print JSON")] = False) -> None:
+def status(out: Out, json_: Json = False) -> None:
     """Show how far a batch is; also while it runs."""
     from agentcli.batch.results import load, result_lines, summary
 

@@ -10,6 +10,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
+from agentcli.cli.flags import InProject, Json
 from agentcli.cli.output import counted, say, say_json
 from agentcli.cli.progress import Progress
 from agentcli.sessions.copying import abandoned
@@ -25,8 +26,8 @@ def check(
     repair: Annotated[
         bool, typer.Option("--repair", help="repair what can be repaired; damaged files are set aside")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
-    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")] = "",
+    json: Json = False,
+    cwd: InProject = "",
 ) -> None:
     """Check sessions for damage; --repair fixes them."""
     from agentcli.sessions.integrity import check as examine

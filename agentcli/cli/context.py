@@ -15,6 +15,7 @@ import typer
 
 from agentcli.app.options import LAST, Options
 from agentcli.app.program import Program
+from agentcli.cli.flags import InProject, Json, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
 from agentcli.context.cache_health import explain_miss, health_of
@@ -45,7 +46,6 @@ app = typer.Typer(
     help="Inspect and compare the use of the context window.", no_args_is_help=True, rich_markup_mode=None
 )
 
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Session = Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name (default: the newest)")]
 Sessions = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]
 Model = Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="use this model's window and prices")]
@@ -53,12 +53,12 @@ Policy = Annotated[
     str, typer.Option("-p", "--policy", metavar="POLICY", help="auto, gemini, opencode, regions or sliding")
 ]
 Policies = Annotated[str, typer.Option("--policies", metavar="NAMES", help="policies, separated by commas")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set this for this run; repeatable")]
 
 
 @app.command()
-def show(session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: Cwd = "") -> None:
+def show(
+    session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: InProject = ""
+) -> None:
     """Show what fills the context window of a session."""
     program = _program(cwd, model, settings)
     past = program.sessions.past(session or LAST)
@@ -86,7 +86,7 @@ def plan(
     json: Json = False,
     model: Model = "",
     settings: Set = None,
-    cwd: Cwd = "",
+    cwd: InProject = "",
 ) -> None:
     """Show what compaction would do now; calls no model."""
     program = _program(cwd, model, settings)
@@ -117,7 +117,7 @@ def compare(
     ] = "",
     model: Model = "",
     settings: Set = None,
-    cwd: Cwd = "",
+    cwd: InProject = "",
 ) -> None:
     """Replay sessions under several policies; needs no key.
 

@@ -12,6 +12,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
+from agentcli.cli.flags import InProject
 from agentcli.cli.output import say
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError, UsageError
@@ -32,7 +33,7 @@ def export(
     keep_secrets: Annotated[
         bool, typer.Option("--keep-secrets", help="do not redact secrets; include file contents")
     ] = False,
-    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")] = "",
+    cwd: InProject = "",
 ) -> None:
     """Write a session as JSON, Markdown, HTML or ATIF.
 

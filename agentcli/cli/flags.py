@@ -1,4 +1,4 @@
-"""Flags of sessions and runs, as typer sees them."""
+"""Flags of sessions and runs, and those that several commands share, as typer sees them."""
 
 from __future__ import annotations
 
@@ -64,3 +64,8 @@ PromptText = Annotated[
     str | None,
     typer.Option("-p", "--prompt", metavar="PROMPT", help="answer one prompt and exit; - reads it from stdin"),
 ]
+
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+InFolder = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
+InProject = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")]
+AllProjects = Annotated[bool, typer.Option("--all", help="include all projects")]

@@ -14,6 +14,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
+from agentcli.cli.flags import InProject, Json
 from agentcli.cli.output import counted, say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.cli.progress import Progress
@@ -41,8 +42,8 @@ def import_sessions(
         str, typer.Option("--session", metavar="SESSION", help="import only this one of a database, by id or title")
     ] = "",
     name: Annotated[str, typer.Option(metavar="NAME", help="name the imported session")] = "",
-    json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
-    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")] = "",
+    json: Json = False,
+    cwd: InProject = "",
 ) -> None:
     """Import sessions of agentcli and other agents.
 

@@ -10,6 +10,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.cli.flags import Json
 from agentcli.cli.output import counted, say, say_json
 from agentcli.cli.printing import Column, print_table
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 OFF = "off"
 """The word instead of a file that returns to the built-in table."""
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Local = Annotated[bool, typer.Option("--local", help="list the models of servers on this machine")]
 Refresh = Annotated[
     str,

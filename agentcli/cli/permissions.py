@@ -9,6 +9,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import UsageError
@@ -25,7 +26,7 @@ Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="add this r
 
 
 @app.command()
-def show(json: Annotated[bool, typer.Option("--json", help="print JSON")] = False) -> None:
+def show(json: Json = False) -> None:
     """List the mode and the rules."""
     program = Program(Options())
     rules = program.workspace_policy.rules()
@@ -51,9 +52,7 @@ def explain(
     mode: Mode = "",
     allow: Allow = None,
     deny: Deny = None,
-    cwd: Annotated[
-        str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")
-    ] = "",
+    cwd: InFolder = "",
 ) -> None:
     """Explain whether a command may run.
 

@@ -15,6 +15,7 @@ from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext, folder_named
 from agentcli.cli.checking import check
 from agentcli.cli.exporting import export
+from agentcli.cli.flags import AllProjects, InProject, Json
 from agentcli.cli.importing import import_sessions
 from agentcli.cli.output import counted, page, say, say_json
 from agentcli.cli.progress import Progress
@@ -32,22 +33,19 @@ from agentcli.sessions.session import Session
 T = TypeVar("T")
 app = typer.Typer(help="List, search, fork, export and import sessions.", no_args_is_help=True, rich_markup_mode=None)
 
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Selector = Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")]
 Selectors = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]
-All = Annotated[bool, typer.Option("--all", help="include all projects")]
 
 
 @app.command("list")
 def list_sessions(
-    all: All = False,
+    all: AllProjects = False,
     json: Json = False,
     limit: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="list at most N; 0: all (default: all, 200 on a terminal)")
     ] = None,
     trash: Annotated[bool, typer.Option("--trash", help="list deleted sessions")] = False,
-    cwd: Cwd = "",
+    cwd: InProject = "",
 ) -> None:
     """List sessions, newest first, with their forks."""
     print_list(all, json, limit, cwd, trash)
@@ -59,7 +57,7 @@ def show(
     json: Json = False,
     offset: Annotated[int, typer.Option(metavar="N", help="skip the first N records")] = 0,
     limit: Annotated[int, typer.Option(metavar="N", help="print at most N records")] = 0,
-    cwd: Cwd = "",
+    cwd: InProject = "",
 ) -> None:
     """Print a session, on a terminal through your pager."""
     session = _read(selector, cwd)
@@ -74,11 +72,11 @@ def show(
 @app.command()
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORDS", help="all must occur, in any order and case")],
-    all: All = False,
+    all: AllProjects = False,
     json: Json = False,
     limit: Annotated[int, typer.Option(metavar="N", help="show at most N sessions")] = FOUND,
     hits: Annotated[int, typer.Option(metavar="N", help="show at most N matches of each session")] = HITS,
-    cwd: Cwd = "",
+    cwd: InProject = "",
 ) -> None:
     """Find sessions that contain all of these words.
 
@@ -91,7 +89,7 @@ def search(
 def fork(
     selector: Selector,
     at: Annotated[int, typer.Option(metavar="N", help="copy only up to this record")] = 0,
-    cwd: Cwd = "",
+    cwd: InProject = "",
 ) -> None:
     """Copy a session, whole or up to a record."""
     context = ProjectContext(Options(cwd=cwd))
@@ -99,7 +97,7 @@ def fork(
 
 
 @app.command()
-def rename(selector: Selector, name: Annotated[str, typer.Argument(metavar="NAME")], cwd: Cwd = "") -> None:
+def rename(selector: Selector, name: Annotated[str, typer.Argument(metavar="NAME")], cwd: InProject = "") -> None:
     """Name a session, for use with `resume`."""
     context = ProjectContext(Options(cwd=cwd))
     info = context.store.rename(context.store.find(selector, context.project), name, context.project)
@@ -111,7 +109,7 @@ def delete(
     selectors: Selectors,
     undo: Annotated[bool, typer.Option("--undo", help="restore them")] = False,
     force: Annotated[bool, typer.Option("--force", "--yes", help="delete pinned ones too, without asking")] = False,
-    cwd: Cwd = "",
+    cwd: InProject = "",
 ) -> None:
     """Move sessions to the trash; --undo restores them."""
     context = ProjectContext(Options(cwd=cwd))
@@ -135,7 +133,7 @@ def move(
     selectors: Annotated[list[str] | None, typer.Argument(metavar="SESSION", help="default: all of --from")] = None,
     source: Annotated[str, typer.Option("--from", metavar="DIR", help="their old folder; it need not exist")] = "",
     to: Annotated[str, typer.Option("--to", metavar="DIR", help="their new folder; default: this one")] = "",
-    cwd: Cwd = "",
+    cwd: InProject = "",
 ) -> None:
     """Assign sessions to another folder.
 
@@ -159,7 +157,7 @@ def move(
 def pin(
     selector: Selector,
     undo: Annotated[bool, typer.Option("--undo", help="unpin it")] = False,
-    cwd: Cwd = "",
+    cwd: InProject = "",
 ) -> None:
     """Protect a session from retention; --undo unpins it."""
     context = ProjectContext(Options(cwd=cwd))
@@ -169,7 +167,9 @@ def pin(
 
 
 @app.command()
-def sweep(dry_run: Annotated[bool, typer.Option("--dry-run", help="only list them")] = False, cwd: Cwd = "") -> None:
+def sweep(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only list them")] = False, cwd: InProject = ""
+) -> None:
     """Move sessions past your [retention] limits to the trash.
 
     It covers all projects. Pinned and open sessions stay.

@@ -8,6 +8,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
+from agentcli.cli.flags import InProject
 from agentcli.cli.output import say
 from agentcli.core.errors import InputError
 
@@ -16,7 +17,7 @@ def view(
     selector: Annotated[
         str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name (default: the newest)")
     ] = "",
-    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")] = "",
+    cwd: InProject = "",
 ) -> None:
     """Open a session's page in your browser.
 

@@ -17,6 +17,7 @@ from agentcli.app.extensions.hook_report import listed, result
 from agentcli.app.extensions.hooks import loaded
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.core.aliases import known_as
@@ -28,13 +29,11 @@ from agentcli.sessions.memory import MemorySession
 from agentcli.tools.registry import TRAITS
 
 app = typer.Typer(help="List hooks, and test them with an event.", no_args_is_help=True, rich_markup_mode=None)
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and approve its hooks, for this run")]
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
 @app.command("list")
-def list_hooks(cwd: Cwd = "", trust: Trust = False, json: Json = False) -> None:
+def list_hooks(cwd: InFolder = "", trust: Trust = False, json: Json = False) -> None:
     """List the hooks with their files."""
     hooks, notes = listed(Program(Options(cwd=cwd, trust=trust)))
     rows = [[one.hook.event, one.hook.matcher or "*", one.hook.line, one.hook.source, one.state] for one in hooks]
@@ -64,7 +63,7 @@ def try_hooks(
     matched: Annotated[
         str, typer.Option("--subject", metavar="TEXT", help="what matchers are compared with, without a tool")
     ] = "",
-    cwd: Cwd = "",
+    cwd: InFolder = "",
     trust: Trust = False,
     json: Json = False,
 ) -> None:

@@ -14,6 +14,7 @@ import typer
 from agentcli.app.extensions.server_files import FileScope, add_server, remove_server, server_file
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import InputError, UsageError
@@ -41,14 +42,12 @@ class Transport(StrEnum):
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="name of the server")]
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
 Trust = Annotated[bool, typer.Option("--trust", help="trust the folder and all its servers for this run")]
 InScope = Annotated[Scope, typer.Option("--scope", help="your own servers, or the project's .mcp.json")]
 
 
 @app.command("list")
-def list_servers(json: Json = False, cwd: Cwd = "", trust: Trust = False) -> None:
+def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
     """List the configured servers, and whether each would be started; nothing is.
 
     `agentcli mcp test NAME` connects one.
@@ -74,7 +73,7 @@ def list_servers(json: Json = False, cwd: Cwd = "", trust: Trust = False) -> Non
 
 
 @app.command("get")
-def get_server(name: Name, cwd: Cwd = "") -> None:
+def get_server(name: Name, cwd: InFolder = "") -> None:
     """Print a server's definition and the file that holds it."""
     program = _program(cwd, trust=True)
     server = _chosen(program, name)
@@ -95,7 +94,7 @@ def add(
     header: Annotated[
         list[str] | None, typer.Option("-H", "--header", metavar="'KEY: VALUE'", help="a header; repeatable")
     ] = None,
-    cwd: Cwd = "",
+    cwd: InFolder = "",
 ) -> None:
     """Add a server, in place of one of that name.
 
@@ -120,7 +119,7 @@ def add_json(
     name: Name,
     text: Annotated[str, typer.Argument(metavar="JSON", help="the definition, as under mcpServers")],
     scope: InScope = Scope.user,
-    cwd: Cwd = "",
+    cwd: InFolder = "",
 ) -> None:
     """Add a server by its JSON definition, in place of one of that name."""
     try:
@@ -132,7 +131,9 @@ def add_json(
 
 @app.command("remove")
 def remove(
-    name: Name, scope: Annotated[Scope | None, typer.Option("--scope", help="from there alone")] = None, cwd: Cwd = ""
+    name: Name,
+    scope: Annotated[Scope | None, typer.Option("--scope", help="from there alone")] = None,
+    cwd: InFolder = "",
 ) -> None:
     """Remove a server that `add` has written."""
     program = _program(cwd, trust=True)
@@ -146,7 +147,7 @@ def remove(
 
 
 @app.command("test")
-def try_server(name: Name, json: Json = False, cwd: Cwd = "", trust: Trust = False) -> int:
+def try_server(name: Name, json: Json = False, cwd: InFolder = "", trust: Trust = False) -> int:
     """Connect a server, list its tools, and end it. Exit code 1 if it fails."""
     program = _program(cwd, trust)
     server = _chosen(program, name)
@@ -171,7 +172,7 @@ def try_server(name: Name, json: Json = False, cwd: Cwd = "", trust: Trust = Fal
 
 
 @app.command("login")
-def log_in_to(name: Name, cwd: Cwd = "", trust: Trust = False) -> None:
+def log_in_to(name: Name, cwd: InFolder = "", trust: Trust = False) -> None:
     """Log in to a server in your browser; the login is kept for later runs.
 
     Over ssh, paste the address that the browser ends at.
@@ -191,7 +192,7 @@ def log_in_to(name: Name, cwd: Cwd = "", trust: Trust = False) -> None:
 
 
 @app.command("logout")
-def log_out_of(name: Name, cwd: Cwd = "") -> None:
+def log_out_of(name: Name, cwd: InFolder = "") -> None:
     """Forget the login of a server."""
     from agentcli.app.extensions.server_login import log_out
 

@@ -9,6 +9,7 @@ import typer
 from agentcli.app.extensions.plugins import Plugins
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
+from agentcli.cli.flags import Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.sanitise import safe_line
@@ -45,7 +46,7 @@ def add(
 
 
 @app.command("list")
-def list_plugins(json: Annotated[bool, typer.Option("--json", help="print JSON")] = False) -> None:
+def list_plugins(json: Json = False) -> None:
     """List the plugins that were added."""
     every = _plugins().installed()
     if json:

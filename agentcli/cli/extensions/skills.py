@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,34 +13,23 @@ import typer
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
 from agentcli.app.trust import repository, what_it_would_load
+from agentcli.cli.flags import InFolder, Json, Trust
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import Extensions
-from agentcli.integrations.extensions.places import shown
-from agentcli.integrations.extensions.skills import check
+from agentcli.integrations.extensions.places import Place, shown
+from agentcli.integrations.extensions.skills import Skill, check
 
 skills = typer.Typer(help="List and check skills.", no_args_is_help=True, rich_markup_mode=None)
 agents = typer.Typer(help="List the agents that files define.", no_args_is_help=True, rich_markup_mode=None)
 
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
-Trust = Annotated[bool, typer.Option("--trust", help="trust the folder for this run")]
-
 
 @skills.command("list")
-def list_skills(json: Json = False, cwd: Cwd = "", trust: Trust = False) -> None:
+def list_skills(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
     """List the skills that a session here would have."""
-    found = _found(cwd, trust)
-    if json:
-        say_json(
-            [
-                {"name": one.name, "description": one.description, "path": str(one.folder), "scope": one.place.scope}
-                for one in found.skills.values()
-            ]
-        )
-        return
-    _print([[one.name, one.place.scope, one.description, shown(one.folder)] for one in found.skills.values()])
+    _list([(one, one.place, one.folder) for one in _found(cwd, trust).skills.values()], json)
 
 
 @skills.command("check")
@@ -57,24 +47,10 @@ def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the f
 
 
 @agents.command("list")
-def list_agents(json: Json = False, cwd: Cwd = "", trust: Trust = False) -> None:
+def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
     """List the agents that a session here would have."""
-    found = _found(cwd, trust)
-    if json:
-        say_json(
-            [
-                {"name": one.name, "description": one.description, "path": str(one.file), "scope": one.place.scope}
-                for one in found.agents.values()
-                if one.place is not None
-            ]
-        )
-        return
-    rows = [
-        [one.name, one.place.scope if one.place else "", one.description, shown(one.file)]
-        for one in found.agents.values()
-        if one.file
-    ]
-    _print(rows)
+    found = _found(cwd, trust).agents.values()
+    _list([(one, one.place, one.file) for one in found if one.place and one.file], json)
 
 
 def _found(cwd: str, trust: bool) -> Extensions:
@@ -99,9 +75,15 @@ def _not_read(project: ProjectContext) -> list[str]:
     )
 
 
-def _print(rows: list[list[str]]) -> None:
-    if not rows:
+def _list(found: Sequence[tuple[Skill | AgentKind, Place, Path]], json: bool) -> None:
+    """Print each with the place that it comes from and its own path."""
+    if json:
+        keys = ("name", "description", "path", "scope")
+        values = ((one.name, one.description, str(path), place.scope) for one, place, path in found)
+        say_json([dict(zip(keys, each, strict=True)) for each in values])
+    elif not found:
         print_styled([("There are none here.", "")])
-        return
-    columns = (Column("name", style="bold"), Column("from"), Column("description", wraps=True), Column("path"))
-    print_table(columns, [[safe_line(" ".join(cell.split()))[:200] for cell in row] for row in rows])
+    else:
+        columns = (Column("name", style="bold"), Column("from"), Column("description", wraps=True), Column("path"))
+        rows = [(one.name, place.scope, one.description, shown(path)) for one, place, path in found]
+        print_table(columns, [[safe_line(" ".join(cell.split()))[:200] for cell in row] for row in rows])
