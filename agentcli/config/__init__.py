@@ -235,6 +235,8 @@ def _file_layer(path: Path | None) -> Iterator[Layer]:
 
 
 def _project_layer(path: Path | None, warnings: list[str]) -> Iterator[Layer]:
+    if path is not None and path.exists() and not path.is_file():  # a pipe in somebody's repository would block
+        raise ConfigError(f"{path} is no regular file. Replace or remove it.")
     for layer in _file_layer(path):
         refused = [key for key in layer.values if _belongs(key)]
         warnings.extend(

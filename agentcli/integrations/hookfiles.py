@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.regular_file import Missing, Unusable, read_regular
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.definition import Definition
@@ -154,15 +155,11 @@ def read_hooks(
     """The hooks of a file, in the order in which they stand there; `source` is its name in messages. No file has none."""
     source = safe_line(source)
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            return _broken(source, f"it is larger than {MAX_BYTES:,} bytes")
-        raw = json.loads(data.decode("utf-8-sig"))
-    except FileNotFoundError:
+        raw = json.loads(read_regular(path, MAX_BYTES).decode("utf-8-sig"))
+    except Missing:
         return HookFile()
-    except OSError as error:
-        return _broken(source, str(error.strerror))
+    except Unusable as why:
+        return _broken(source, str(why))
     except UnicodeDecodeError:
         return _broken(source, "it is not UTF-8 text")
     except json.JSONDecodeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -46,6 +47,12 @@ def test_a_wrong_value_names_file_and_cure(tmp_path: Path, text: str) -> None:
     path = written(tmp_path / "c.toml", text)
     with pytest.raises(ConfigError, match=str(path)):
         load(path, env={})
+
+
+def test_a_pipe_in_a_project_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    with pytest.raises(ConfigError, match=r"config\.toml is no regular file\. Replace or remove it\."):
+        load(None, tmp_path / "config.toml", {})
 
 
 @pytest.mark.parametrize(

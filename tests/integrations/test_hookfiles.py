@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,14 @@ def test_the_definition_changes_with_everything_that_decides_what_runs(tmp_path:
     ]
     assert len({plain.digest, *(other.hooks[0].definition.digest for other in others)}) == 8
     assert others[3].hooks[0].definition.starts == "'python3 guard.py' -x"
+
+
+def test_a_pipe_is_not_waited_for_and_a_file_too_large_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    assert read_hooks(tmp_path / "pipe.json", "pipe.json").notes == (
+        "pipe.json: it is no regular file — none of its hooks run.",
+    )
+    (tmp_path / "large.json").write_bytes(b" " * 10_000_000)
+    assert read_hooks(tmp_path / "large.json", "large.json").notes == (
+        "large.json: it is larger than 1,000,000 bytes — none of its hooks run.",
+    )

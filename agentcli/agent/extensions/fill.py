@@ -12,7 +12,8 @@ from agentcli.context.inject import wrap
 from agentcli.core.errors import InputError
 from agentcli.core.event import ToolProgress
 from agentcli.core.message import File, Part, Text, ToolCall
-from agentcli.integrations.extensions.places import Unusable, read_text
+from agentcli.core.regular_file import Unusable
+from agentcli.integrations.extensions.places import read_text
 from agentcli.integrations.extensions.template import Argument, Arguments, FileName, Shell, Variable, takes_arguments
 from agentcli.integrations.extensions.template import Part as TemplatePart
 from agentcli.permissions.rules import exact

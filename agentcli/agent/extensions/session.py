@@ -18,13 +18,13 @@ from agentcli.context.inject import wrap
 from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall
+from agentcli.core.regular_file import Unusable
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import UNKNOWN, Delegation, Spawn, ToolOutput
 from agentcli.integrations.extensions import commands, skills
 from agentcli.integrations.extensions.commands import Template
 from agentcli.integrations.extensions.discover import Extensions, changes_since, with_nested
 from agentcli.integrations.extensions.lookup import named
-from agentcli.integrations.extensions.places import Unusable
 from agentcli.integrations.extensions.skills import Skill
 from agentcli.integrations.extensions.template import arguments
 from agentcli.permissions.rules import Rules, parse_rules

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.regular_file import Unusable
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations import frontmatter
-from agentcli.integrations.extensions.places import Found, Place, Unusable, files, first_of_each_name, read_text, shown
+from agentcli.integrations.extensions.places import Found, Place, files, first_of_each_name, read_text, shown
 from agentcli.integrations.extensions.template import Part, Syntax, parse
 
 COMMANDS = 1_000

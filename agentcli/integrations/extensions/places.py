@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.regular_file import Unusable, read_regular
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.instructions import folders
 
@@ -26,10 +27,6 @@ _PROGRAMS: dict[Kind, tuple[str, ...]] = {
     "agents": (".agentcli", ".claude", ".gemini", ".opencode"),
 }
 """The folders of the programs that have each kind, the first one of a name wins."""
-
-
-class Unusable(Exception):
-    """A file that cannot be used; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +95,8 @@ def programs(kind: Kind) -> Sequence[str]:
 
 
 def read_text(path: Path, within: Path | None = None) -> str:
-    """The text of a regular file. Raises Unusable for any other, one that is too large, and one that lies outside `within`."""
-    try:
-        real = Path(os.path.realpath(path, strict=True))
-        if within is not None and not real.is_relative_to(within):
-            raise Unusable("a link leads out of the repository")
-        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise Unusable("it is no regular file")
-            data = file.read(FILE_BYTES + 1)
-    except OSError as error:
-        raise Unusable(f"it cannot be read ({error.strerror or error})") from error
-    if len(data) > FILE_BYTES:
-        raise Unusable(f"it is larger than {FILE_BYTES:,} bytes")
+    """The text of a file. Raises Unusable for one that is no text, or that `read_regular` refuses."""
+    data = read_regular(path, FILE_BYTES, within)
     if b"\0" in data:
         raise Unusable("it is no text")
     return data.decode("utf-8", errors="replace")

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.regular_file import Unusable
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.extensions.agents import find_agents
 from agentcli.integrations.extensions.commands import Template, find_commands
-from agentcli.integrations.extensions.places import Kind, Place, Unusable, read_text
+from agentcli.integrations.extensions.places import Kind, Place, read_text
 from agentcli.integrations.extensions.skills import Skill, find_skills
 from agentcli.integrations.hookfiles import HookFile, read_hooks
 from agentcli.integrations.instructions import Instructions

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass
+from agentcli.core.regular_file import Unusable, read_regular
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, holds_secret, mask
 
@@ -70,10 +71,8 @@ class Found:
 def read_text(path: Path) -> str | None:
     """The text of a file; None where there is none or it cannot be used."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        return data.decode("utf-8-sig") if len(data) <= MAX_BYTES else None
-    except (OSError, UnicodeDecodeError):
+        return read_regular(path, MAX_BYTES).decode("utf-8-sig")
+    except (Unusable, UnicodeDecodeError):
         return None
 
 

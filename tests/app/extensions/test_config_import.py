@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -236,6 +237,14 @@ def test_broken_files_of_others_are_listed_and_nothing_else(home: Path, text: st
     plan = taken(home, "claude", "gemini", "codex", "opencode")
     assert plan.steps == ()
     assert not (home / ".config/agentcli").exists()
+
+
+def test_a_pipe_of_another_program_is_not_waited_for(home: Path) -> None:
+    (home / ".claude").mkdir()
+    os.mkfifo(home / ".claude/settings.json")
+    plan = taken(home, "claude")
+    assert plan.steps == ()
+    assert any("settings.json: the file: it cannot be used" in line for line in plan.skipped)
 
 
 def test_a_broken_file_of_ours_stops_everything_before_it_is_touched(home: Path) -> None:

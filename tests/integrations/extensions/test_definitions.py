@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.regular_file import Unusable
 from agentcli.integrations.extensions.agents import AgentKind, find_agents
 from agentcli.integrations.extensions.commands import body_of, ending, find_commands
-from agentcli.integrations.extensions.places import Place, Unusable
+from agentcli.integrations.extensions.places import Place
 from agentcli.integrations.extensions.skills import check
 
 

@@ -1,0 +1,39 @@
+"""Reading of files that somebody else wrote: regular files alone, of limited size, and none outside a folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+class Unusable(Exception):
+    """A file that cannot be used; the text is the reason."""
+
+
+class Missing(Unusable):
+    """A file that is not there."""
+
+
+def read_regular(path: Path, most: int, within: Path | None = None) -> bytes:
+    """The bytes of a regular file, which a pipe or a device is not: to open one could block for ever.
+
+    Raises Unusable for any other, for one of more than `most` bytes, and for one that lies outside `within` (a real path).
+    """
+    try:
+        real = Path(os.path.realpath(path, strict=True))
+        if within is not None and not real.is_relative_to(within):
+            raise Unusable("a link leads out of the repository")
+        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise Unusable("it is no regular file")
+        with open(descriptor, "rb") as file:
+            data = file.read(most + 1)
+    except FileNotFoundError as error:
+        raise Missing(f"it cannot be read ({error.strerror})") from error
+    except OSError as error:
+        raise Unusable(f"it cannot be read ({error.strerror or error})") from error
+    if len(data) > most:
+        raise Unusable(f"it is larger than {most:,} bytes")
+    return data
