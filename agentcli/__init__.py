@@ -1,3 +1,37 @@
 """agentcli, a coding agent for the terminal whose context engine never forgets what matters."""
 
 __version__ = "0.1.0"
+
+_NAMES = {
+    **dict.fromkeys(("query", "run"), "api.query"),
+    "Session": "api.session",
+    **dict.fromkeys(("tool", "FunctionTool"), "api.tools"),
+    **dict.fromkeys(("run_batch", "BatchResult", "BatchTask", "BatchOptions"), "api.batch"),
+    **dict.fromkeys(("Approval", "Deny"), "api.asking"),
+    **dict.fromkeys(("Question", "Choice"), "core.tool"),
+    "RunOptions": "api.options",
+    "AgentError": "core.errors",
+    "Usage": "core.message",
+    **dict.fromkeys(
+        (
+            *("Result", "Denial", "ServerStatus", "InitEvent", "MessageEvent", "ThinkingEvent", "ToolCallEvent"),
+            *("ToolResultEvent", "PermissionEvent", "UsageEvent", "PruneEvent", "CompactionEvent", "RetryEvent"),
+            *("WarningEvent", "AnyEvent"),
+        ),
+        "ui.run_events",
+    ),
+}
+"""The names of the Python API, each with the module that it is imported from when it is first asked for."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_NAMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES})

@@ -44,6 +44,13 @@ def test_the_version_needs_nothing(tmp_path: Path) -> None:
     assert {module for module in modules if module.startswith("agentcli")} == {"agentcli", "agentcli.__main__"}
 
 
+def test_the_package_is_imported_without_its_python_api_until_a_name_of_it_is_asked_for(tmp_path: Path) -> None:
+    modules = loaded("import agentcli", tmp_path)
+    assert not modules & {*HEAVY, "asyncio", "json", "dataclasses", "typing"}
+    assert {module for module in modules if module.startswith("agentcli")} == {"agentcli"}
+    assert not loaded("from agentcli import Session, query, run, run_batch, tool", tmp_path) & set(HEAVY)
+
+
 def test_the_composition_root_loads_no_sdk_and_no_terminal_library(tmp_path: Path) -> None:
     assert not loaded("import agentcli.app.program", tmp_path) & set(HEAVY)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.checkpointing import Checkpointer, Makes
 from agentcli.agent.hooks.outcome import Subagent
@@ -131,6 +131,8 @@ class SessionSetup:
     """True for a model that shall load the tools of servers that a search finds."""
     servers: Servers | None = None
     """The servers of the run, None where none is configured."""
+    brought: Sequence[Tool] = ()
+    """Those of the tools that come from a program around this one: a session that is resumed gets them as they are now."""
 
     def unattended(self, text: Callable[..., str], mode: Mode) -> str:
         """The text about what this run denies because nobody is there to allow it; empty where somebody is."""
@@ -168,7 +170,15 @@ def changed_beginning(setup: SessionSetup, journal: Journal, model: ModelSpec, m
         return []
     asked = setup.policy if setup.policy != history.policy else ""
     system = _restated(setup, history.system, model, mode)
-    return [Settings(policy=asked, system=system)] if asked or system else []
+    tools = _with_brought(setup.brought, history.tools)
+    return [Settings(policy=asked, system=system, tools=tools)] if asked or system or tools else []
+
+
+def _with_brought(brought: Sequence[Tool], recorded: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    """The recorded tools with those that are brought now; none where they are the same."""
+    names = {tool.name for tool in brought}
+    now = (*(raw for raw in recorded if raw["name"] not in names), *(tool.schema.raw for tool in brought))
+    return () if now == tuple(recorded) or not brought else now
 
 
 def _restated(setup: SessionSetup, recorded: tuple[str, ...], model: ModelSpec, mode: Mode) -> tuple[str, ...]:

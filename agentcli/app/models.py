@@ -34,6 +34,8 @@ class Models:
     """The variables of `env` that hold stored keys."""
     gates: Path | None = None
     """The folder of the rate gates that all processes share; None where nothing is shared."""
+    connected: list[Model] = field(default_factory=list)
+    """The models that were connected, to be closed one day."""
 
     @property
     def providers(self) -> Mapping[str, ProviderSettings]:
@@ -66,6 +68,11 @@ class Models:
 
         Raises CredentialsError where a key is missing.
         """
+        model = self._made(name, brief)
+        self.connected.append(model)
+        return model
+
+    def _made(self, name: str, brief: bool) -> Model:
         from agentcli.app.demo.script import model as demo_model
 
         spec = self.spec(name)
@@ -93,7 +100,7 @@ class Models:
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
         """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""
         try:
-            self.connect(name)
+            self._made(name, False)
         except (InputError, CredentialsError) as error:
             return error
         return None
@@ -120,6 +127,13 @@ class Models:
         return {
             name: {**read.get(name, {}), **self.config.models.get(name, {})} for name in {*read, *self.config.models}
         }
+
+
+async def close_model(model: Model) -> None:
+    """Give back the connections of a model, where it holds any."""
+    close = getattr(model, "close", None)
+    if close is not None:
+        await close()
 
 
 def no_key() -> str:

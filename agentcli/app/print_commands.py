@@ -13,6 +13,8 @@ from agentcli.app.project import ProjectContext
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Noticed, Pruned, TurnEnded
+from agentcli.ui.input.attachments import with_attachments
+from agentcli.ui.input.missing_files import with_warnings
 
 Act = Callable[[AgentSession], Sequence[Event]]
 
@@ -35,6 +37,17 @@ class PrintCommand:
         for event in events:
             yield event
         yield TurnEnded("done", _result(session, events))
+
+
+async def events_of(
+    project: ProjectContext, session: AgentSession, text: str, interrupt: asyncio.Event
+) -> AsyncIterator[Event]:
+    """Say a prompt, or carry out the slash command that it is. Ends with a TurnEnded."""
+    command = print_command(text, project)
+    prompt = with_attachments(text, session.cwd)
+    turn = with_warnings(session.turn(prompt, interrupt), text, session.cwd)
+    async for event in command.events(session, interrupt) if command else turn:
+        yield event
 
 
 _ACTS: Mapping[tuple[str, str], Act] = MappingProxyType(

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.options import Options
-from agentcli.app.print_commands import print_command
+from agentcli.app.print_commands import events_of, print_command
 from agentcli.app.program import Program
-from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, LimitReached
+from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.ui.headless import Headless
-from agentcli.ui.input.attachments import with_attachments
-from agentcli.ui.input.missing_files import with_warnings
+from agentcli.ui.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
+from agentcli.ui.run_results import conclusion
 
 STDIN_WAIT = 3.0
 """Seconds to wait for the first byte of piped input when a prompt was given as well."""
@@ -52,21 +52,13 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
         with program.preparing():
             session = program.sessions.begin()
         await session.prepare(interrupt)
-        front.begin(
-            session_id=session.journal.id,
-            model=session.model.name,
-            cwd=str(session.cwd),
-            mode=session.mode,
-            tools=[str(tool["name"]) for tool in session.history.tools],
-            mcp_servers=[{"name": state.name, "status": state.status} for state in session.servers],
-            sandbox=session.sandbox,
-        )
+        front.begin(init_event(session))
         for note in session.notes:
             front.warn(note)
         if options.handoff is not None:
             session = await _handed_over(program, session, options.handoff, interrupt, front)
         try:
-            late = _at_time_limit(session, interrupt)
+            late = at_time_limit(session, interrupt)
             ended = await _say(program, session, (text, *options.then), interrupt, front)
             if late is not None:
                 late.cancel()
@@ -74,6 +66,20 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
         finally:
             await session.end("other")
             program.servers.close()
+
+
+def init_event(session: AgentSession) -> InitEvent:
+    """The first event of a run with this session."""
+    return InitEvent(
+        schema_version=SCHEMA_VERSION,
+        session_id=session.journal.id,
+        model=session.model.name,
+        cwd=str(session.cwd),
+        mode=session.mode,
+        tools=tuple(str(tool["name"]) for tool in session.history.tools),
+        mcp_servers=tuple(ServerStatus(state.name, state.status) for state in session.servers),
+        sandbox=session.sandbox,
+    )
 
 
 async def _handed_over(
@@ -88,7 +94,7 @@ async def _handed_over(
     front.show(
         Noticed(f"Session {fresh.journal.id} goes on from {session.journal.id}:\n{session.compactor.handover.text}")
     )
-    front.session_id = fresh.journal.id
+    front.goes_on_as(fresh.journal.id)
     await session.end("clear")
     return fresh
 
@@ -99,10 +105,7 @@ async def _say(
     """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
     for text in texts:
-        command = print_command(text, program)
-        prompt = with_attachments(text, session.cwd)
-        turn = with_warnings(session.turn(prompt, interrupt), text, session.cwd)
-        async for event in command.events(session, interrupt) if command else turn:
+        async for event in events_of(program, session, text, interrupt):
             front.show(event)
             if isinstance(event, TurnEnded):
                 ended = event
@@ -112,25 +115,12 @@ async def _say(
 
 
 def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: list[int]) -> int:
-    match ended.ending:
-        case "done":
-            return front.finish()
-        case "interrupted" if not caught:
-            seconds = session.conversation.run_limits.seconds or 0.0
-            return front.finish(error=LimitReached(f"The limit of {seconds:g} s (--max-time) is reached."))
-        case "interrupted":
-            return front.finish(
-                exit_code=caught[0], subtype="interrupted" if caught[0] == INTERRUPTED else "terminated"
-            )
-        case "refused":
-            return front.finish(error=ended.error, subtype="refused")
-        case "blocked":
-            return front.finish(error=ended.error, subtype="hook_blocked")
-        case _:
-            return front.finish(error=ended.error)
+    how = conclusion(ended, session.conversation.run_limits.seconds, caught[0] if caught else 0)
+    return front.finish(error=how.error, subtype=how.subtype, exit_code=how.exit_code)
 
 
-def _at_time_limit(session: AgentSession, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
+def at_time_limit(session: AgentSession, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
+    """Have the time limit of the run interrupt it; None where it has none."""
     left = session.conversation.run_limits.left()
     return None if left is None else asyncio.get_running_loop().call_later(left, interrupt.set)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from agentcli.agent.spending import RunLimits
 from agentcli.app.extensions.hooks import loaded
 from agentcli.app.extensions.servers import RunServers
 from agentcli.app.keys import KeyStore, with_keys
-from agentcli.app.models import Models
+from agentcli.app.models import Models, close_model
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
 from agentcli.app.sessions import Selection, SessionOpener, mode_named
@@ -28,9 +29,9 @@ from agentcli.context.tokens.estimators import Estimator, estimator
 from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
-from agentcli.core.model import ModelSpec, ToolSchema
+from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode
-from agentcli.core.tool import Question, Tool
+from agentcli.core.tool import Question, Tool, Traits
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, InstructionSet, instruction_set
@@ -72,10 +73,13 @@ class Program(ProjectContext):
         self.reload()
         self.approve: Approve = nobody
         self.ask: AskUser = no_answer
+        self.own_tools: Sequence[Tool] = ()
+        """Tools of the program around this one, besides the built-in ones."""
+        self._connected: list[Model] = []
         self.servers = RunServers(
             self, lambda: self.given_env, lambda asked: self.ask(asked), lambda: self.workspace_policy.roots
         )
-        self.workspace_policy = WorkspacePolicy(self, lambda ask: self.approve(ask))
+        self.workspace_policy = WorkspacePolicy(self, lambda ask: self.approve(ask), lambda: self.traits)
         self.selection = Selection(self, lambda: self.models, lambda: self.agent)
         self.sessions = SessionOpener(self, self.selection, lambda: self.models, self._setup)
 
@@ -95,7 +99,19 @@ class Program(ProjectContext):
         seen = figures.load(self.dirs.state / figures.FILE)
         stored = frozenset(dict(self.env.items() - self.given_env.items()))
         gates = None if self.options.no_session else self.dirs.state / gate.FOLDER
-        return Models(self.config, self.env, self.memory, seen, stored, gates)
+        return Models(self.config, self.env, self.memory, seen, stored, gates, self._connected)
+
+    @property
+    def traits(self) -> Mapping[str, Traits]:
+        """The traits of all tools that there are."""
+        return {**TRAITS, **{tool.name: tool.traits for tool in self.own_tools}} if self.own_tools else TRAITS
+
+    async def close(self) -> None:
+        """Give back what the sessions of this run hold open: connections of models, and servers."""
+        connected, self._connected[:] = [*self._connected], []
+        for model in connected:
+            await close_model(model)
+        await asyncio.to_thread(self.servers.close)
 
     def counts_for(self, history: History, policy: str = "") -> TokenCounter:
         """Counts as a policy makes them, by default the session's own, that know what this session's replies have taught."""
@@ -149,7 +165,8 @@ class Program(ProjectContext):
             summariser=self.models.summariser,
             estimator=self._estimator,
             tools=self.tools_with(servers is not None),
-            traits=TRAITS,
+            traits=self.traits,
+            brought=self.own_tools,
             run=run,
             system=lambda model, mode: self.system_prompt(files, model, mode),
             context=config.context,
@@ -195,6 +212,7 @@ class Program(ProjectContext):
         lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
         offered = [tool for tool in tools() if tool.name not in lacking and (servers or not tool.traits.gate)]
         offered = [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
+        offered = [*offered, *self.own_tools]
         return tools_for(self.agent, offered, depth=0) if self.agent else offered
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.core.programs import leave_out, search_path, trusted_path
 from agentcli.core.record import Mode
-from agentcli.core.tool import CommandSandbox, ToolLimits
+from agentcli.core.tool import CommandSandbox, ToolLimits, Traits
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, check_tools, parse_rules
 from agentcli.sandbox import Sandbox, box_for, choose, protected_since
@@ -26,8 +26,11 @@ from agentcli.tools.registry import TRAITS
 class WorkspacePolicy:
     """Workspace folders, permission rules and sandbox of a run; `approve` is asked before a command leaves the sandbox."""
 
-    def __init__(self, context: ProjectContext, approve: Approve) -> None:
-        self._context, self._approve = context, approve
+    def __init__(
+        self, context: ProjectContext, approve: Approve, traits: Callable[[], Mapping[str, Traits]] = lambda: TRAITS
+    ) -> None:
+        """`traits` are those of all tools that rules may be about."""
+        self._context, self._approve, self._traits = context, approve, traits
 
     @cached_property
     def roots(self) -> tuple[Path, ...]:
@@ -71,7 +74,7 @@ class WorkspacePolicy:
         given, options = self._context.config.permissions, self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
         rules = configured + parse_rules(options.allow, (), options.deny, "flag")
-        check_tools(rules, TRAITS)
+        check_tools(rules, self._traits())
         denied = (own_rule(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded)
         return rules + parse_rules((), (), filter(None, denied), "config")
 

@@ -1,0 +1,33 @@
+from agentcli.api.asking import Approval as Approval
+from agentcli.api.asking import Deny as Deny
+from agentcli.api.batch import BatchOptions as BatchOptions
+from agentcli.api.batch import BatchResult as BatchResult
+from agentcli.api.batch import BatchTask as BatchTask
+from agentcli.api.batch import run_batch as run_batch
+from agentcli.api.options import RunOptions as RunOptions
+from agentcli.api.query import query as query
+from agentcli.api.query import run as run
+from agentcli.api.session import Session as Session
+from agentcli.api.tools import FunctionTool as FunctionTool
+from agentcli.api.tools import tool as tool
+from agentcli.core.errors import AgentError as AgentError
+from agentcli.core.message import Usage as Usage
+from agentcli.core.tool import Choice as Choice
+from agentcli.core.tool import Question as Question
+from agentcli.ui.run_events import AnyEvent as AnyEvent
+from agentcli.ui.run_events import CompactionEvent as CompactionEvent
+from agentcli.ui.run_events import Denial as Denial
+from agentcli.ui.run_events import InitEvent as InitEvent
+from agentcli.ui.run_events import MessageEvent as MessageEvent
+from agentcli.ui.run_events import PermissionEvent as PermissionEvent
+from agentcli.ui.run_events import PruneEvent as PruneEvent
+from agentcli.ui.run_events import Result as Result
+from agentcli.ui.run_events import RetryEvent as RetryEvent
+from agentcli.ui.run_events import ServerStatus as ServerStatus
+from agentcli.ui.run_events import ThinkingEvent as ThinkingEvent
+from agentcli.ui.run_events import ToolCallEvent as ToolCallEvent
+from agentcli.ui.run_events import ToolResultEvent as ToolResultEvent
+from agentcli.ui.run_events import UsageEvent as UsageEvent
+from agentcli.ui.run_events import WarningEvent as WarningEvent
+
+__version__: str

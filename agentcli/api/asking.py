@@ -1,0 +1,99 @@
+"""Approvals and questions of the agent, answered by a function of the program around it."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ToolError
+from agentcli.core.tool import Question
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A call that is not allowed unasked: `name` and `input` of the tool, a line about it, and the reason for asking.
+
+    `preview` is the whole command, the unified diff of an edit, a plan, or the input as JSON.
+    """
+
+    name: str
+    input: Mapping[str, Any]
+    title: str
+    why: str
+    preview: str
+    kind: Literal["command", "diff", "input", "plan"] = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """A no with its reason, which the model is told."""
+
+    reason: str = ""
+
+
+Answer = bool | str | Sequence[str] | Deny | None
+"""To an Approval: True, False, `session` (also the like for the rest of the session), `always` (saved as a rule), or Deny with a
+reason. To a Question: the answer, several where several may be chosen, or None."""
+OnAsk = Callable[[Approval | Question], Answer | Awaitable[Answer]]
+"""Answers an approval or a question; a plain function or an async one."""
+
+
+def approving(on_ask: OnAsk) -> Approve:
+    """The approver that asks a function."""
+
+    async def approve(request: ApprovalRequest) -> ApprovalResponse | None:
+        call = request.call
+        asked = Approval(call.name, dict(call.input), request.title, request.why, request.preview, request.kind)
+        match await _answer(on_ask, asked):
+            case True:
+                return ApprovalResponse("once")
+            case False | None:
+                return ApprovalResponse("no")
+            case "session":
+                return ApprovalResponse("session")
+            case "always":
+                return ApprovalResponse("always")
+            case Deny(reason):
+                return ApprovalResponse("no", reason)
+            case other:
+                raise ToolError(
+                    f"on_ask answered {other!r}. An approval takes True, False, 'session', 'always' or Deny."
+                )
+
+    return approve
+
+
+def answering(on_ask: OnAsk) -> AskUser:
+    """The port of `ask_user` that puts each question to a function. The first that is not answered ends it."""
+
+    async def ask(questions: Sequence[Question]) -> Sequence[str] | None:
+        answers = []
+        for question in questions:
+            match await _answer(on_ask, question):
+                case str() as text:
+                    answers.append(text)
+                case list() | tuple() as several if all(isinstance(each, str) for each in several):
+                    answers.append(", ".join(several))
+                case None | False | Deny():
+                    return ()
+                case other:
+                    raise ToolError(f"on_ask answered {other!r}. A question takes a text, several, or None.")
+        return answers
+
+    return ask
+
+
+async def _answer(on_ask: OnAsk, asked: Approval | Question) -> Any:
+    """The answer of the function. Raises ToolError where it fails: the model is told, and the session goes on."""
+    try:
+        answer = on_ask(asked)
+        return await answer if inspect.isawaitable(answer) else answer
+    except (Exception, SystemExit) as error:
+        _log.warning("on_ask failed", exc_info=True)
+        raise ToolError(f"on_ask failed: {type(error).__name__}: {error}") from error

@@ -1,0 +1,41 @@
+"""One prompt and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from agentcli.api.session import Session
+from agentcli.core.errors import AgentError
+from agentcli.ui.run_events import AnyEvent, Result
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from agentcli.api.options import RunOptions
+
+
+def query(prompt: str, **options: Unpack[RunOptions]) -> AsyncGenerator[AnyEvent, None]:
+    """One prompt: the events of its run, the result last. Raises UsageError at once for options that make no sense.
+
+    Reading the first event raises AgentError for all that keeps a session from being opened.
+    """
+    return _events(Session(**options), prompt)
+
+
+async def run(prompt: str, **options: Unpack[RunOptions]) -> Result:
+    """One prompt: its result, also of a run that failed. Raises AgentError where no session can be opened."""
+    result = None
+    async with aclosing(query(prompt, **options)) as events:
+        async for event in events:
+            result = event if isinstance(event, Result) else result
+    if result is None:
+        raise AgentError("The run has ended without a result.")
+    return result
+
+
+async def _events(session: Session, prompt: str) -> AsyncGenerator[AnyEvent, None]:
+    async with session, aclosing(session.say(prompt)) as events:
+        async for event in events:
+            yield event

@@ -1,0 +1,168 @@
+"""A session of the agent in the program around it: several turns, interruption, forks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+from agentcli.api.options import Given, RunOptions, checked
+from agentcli.api.turn import Turn, settled
+from agentcli.core.errors import InputError, UsageError
+from agentcli.ui.run_events import AnyEvent, InitEvent, WarningEvent
+from agentcli.ui.run_results import record_events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Unpack
+
+    from agentcli.agent.session import AgentSession
+    from agentcli.app.program import Program
+    from agentcli.core.message import Usage
+
+
+class Session:
+    """A session: `async with Session(cwd=…) as s`, then `s.say(text)` for each turn. Limits hold for each turn.
+
+    Raises UsageError at once for options that make no sense. Opening it raises AgentError where there is no key or model, where
+    configuration is wrong, or where the session to resume does not exist or is open elsewhere.
+    """
+
+    def __init__(self, **options: Unpack[RunOptions]) -> None:
+        self._given = checked(options)
+        self._opened: tuple[Program, AgentSession] | None = None
+        self._closed = False
+        self._first: tuple[InitEvent | WarningEvent, ...] = ()
+        self._turn: Turn | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Open the session, which `async with` does by itself."""
+        if self._opened is not None or self._closed:
+            raise UsageError("This session was opened already. Make another one, with resume to continue it.")
+        from agentcli.app.print_mode import init_event
+        from agentcli.providers.connect import warm
+
+        program = self._given.program()
+        with program.preparing():
+            agent = program.sessions.begin()
+        self._opened = program, agent
+        try:
+            await asyncio.to_thread(warm, agent.model.kind)
+            await agent.prepare(asyncio.Event())
+        except BaseException:
+            await self.close()
+            raise
+        self._first = (init_event(agent), *map(WarningEvent, agent.notes))
+
+    async def close(self) -> None:
+        """Interrupt the turn that runs, end jobs and servers, and let others open the session. It stays stored."""
+        self._closed = True
+        if self._turn is not None:
+            await self._turn.leave()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            closing = asyncio.create_task(_close(*opened))
+            await settled(closing)
+            closing.result()
+
+    async def say(self, text: str) -> AsyncGenerator[AnyEvent, None]:
+        """One turn: its events, the result last. Whoever stops reading, or is cancelled, interrupts it; the session goes on from there.
+
+        `@path` attaches a file, and `/compress` and its like work, as they do for `agentcli -p`. Raises UsageError while another
+        turn runs, and for a session that is not open.
+        """
+        program, agent = self._open()
+        if self._turn is not None:
+            raise UsageError("A turn is running. Wait for its result, or interrupt it.")
+        first, self._first = self._first, ()
+        self._turn = turn = Turn(program, agent, text, first)
+        try:
+            async for event in turn.events():
+                yield event
+        finally:
+            try:
+                await turn.leave()
+            finally:
+                self._turn = None
+
+    def interrupt(self) -> None:
+        """Interrupt the turn that runs, from any thread; its result comes as soon as it has ended in good order."""
+        if self._turn is not None:
+            self._turn.interrupt()
+
+    def fork(self) -> Session:
+        """A copy of the session as it is now, to be opened by itself. Raises InputError for one that is not stored."""
+        from agentcli.sessions.session import Session as StoredSession
+
+        program, agent = self._open()
+        if not isinstance(agent.journal, StoredSession) or not agent.history.last_seq:
+            raise InputError("Only a session that is stored, and has begun, can be forked.")
+        copy = program.store.fork(agent.journal.info)
+        options = replace(self._given.options, session=copy.id, session_id="", fork=False)
+        return _session(replace(self._given, options=options))
+
+    @property
+    def id(self) -> str:
+        """The id by which the session is resumed."""
+        return self._open()[1].journal.id
+
+    @property
+    def model(self) -> str:
+        """The model in use."""
+        return self._open()[1].model.name
+
+    @property
+    def mode(self) -> str:
+        """The permission mode."""
+        return self._open()[1].mode
+
+    @property
+    def cwd(self) -> Path:
+        """The folder that the session works in."""
+        return self._open()[1].cwd
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the whole session."""
+        return self._open()[1].history.usage
+
+    @property
+    def cost(self) -> float | None:
+        """Cost of the whole session in USD; None where prices are unknown."""
+        return self._open()[1].history.cost
+
+    @property
+    def history(self) -> tuple[AnyEvent, ...]:
+        """The messages, calls and results of the whole session as events, without what was undone."""
+        from agentcli.core.history import in_force
+
+        journal = self._open()[1].journal
+        return tuple(
+            event for record in in_force(list(journal.records())) for event in record_events(record, record.time)
+        )
+
+    def _open(self) -> tuple[Program, AgentSession]:
+        if self._opened is None:
+            raise UsageError("This session is not open. Use `async with Session(…) as s`.")
+        return self._opened
+
+
+def _session(given: Given) -> Session:
+    """A session with options that were checked before."""
+    session = Session()
+    session._given = given
+    return session
+
+
+async def _close(program: Program, agent: AgentSession) -> None:
+    await agent.jobs.close()
+    await agent.end("other")
+    await program.close()
