@@ -18,7 +18,7 @@ from agentcli.context.invariants import check, ensure, mended
 from agentcli.context.large_input import is_oversize, reference, size_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import view
+from agentcli.context.view import grown, view
 from agentcli.context.window import Window, window_of
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
@@ -75,7 +75,7 @@ class RequestBuilder:
         """The context window as it stands."""
         history = self.journal.history
         if self._seen[0] is not history:
-            self._seen = history, view(history)
+            self._seen = history, grown(history, *self._seen)
         return window_of(self._seen[1], self.model.spec, self.counter, self.settings, self.traits)
 
     def request(self) -> Request:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.inject import injections_first, wrap
 from agentcli.core.dataclass import dataclass
-from agentcli.core.history import History, evolve
+from agentcli.core.history import History, added, evolve
 from agentcli.core.message import File, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune, Record
 
@@ -117,8 +117,38 @@ def view(history: History) -> View:
     acknowledgement, the kept messages, and all later ones. A compaction in the middle of work is followed by a message that
     tells the model to go on.
     """
-    lens = _Lens(history)
-    return View(tuple(_joined(lens.messages())), history.compaction, history.prunes, history.pins, history.undone)
+    return _of(history, tuple(_joined(_Lens(history).messages())))
+
+
+def grown(history: History, former: History, seen: View) -> View:
+    """The current view, made from that of a former history where only records were added to it since: the same, for less work."""
+    new = added(history, former)
+    if new is None or not former.entries or not _edited_as(history, former):
+        return view(history)
+    if not new:
+        return seen
+    # The user's message that was the last goes on with what was added; it is joined anew, behind the same reply.
+    open_at = len(seen.messages) - 1 if seen.messages and seen.messages[-1].role == "user" else len(seen.messages)
+    settled, last = seen.messages[:open_at], seen.messages[open_at:]
+    return _of(history, (*settled, *_joined((*last, *map(_Lens(history).message, new)), settled[-1] if settled else None)))
+
+
+def _of(history: History, messages: tuple[ViewMessage, ...]) -> View:
+    return View(messages, history.compaction, history.prunes, history.pins, history.undone)
+
+
+def _edited_as(history: History, former: History) -> bool:
+    """True if every record of a former history is shown as it was then."""
+    edit = history.compaction
+    return (
+        edit is former.compaction
+        and (edit is None or edit.seq < former.entries[-1].seq)
+        and history.prunes is former.prunes
+        and history.pins is former.pins
+        and history.undone is former.undone
+        and history.cleared is former.cleared
+        and history.cleared_inputs is former.cleared_inputs
+    )
 
 
 def after(history: History, body: Compaction | Prune) -> View:
@@ -240,9 +270,8 @@ class _Lens:
         return block
 
 
-def _joined(messages: Iterable[ViewMessage]) -> Iterator[ViewMessage]:
-    """Neighbouring messages of the user as one, without empty ones."""
-    reply: ViewMessage | None = None
+def _joined(messages: Iterable[ViewMessage], reply: ViewMessage | None = None) -> Iterator[ViewMessage]:
+    """Neighbouring messages of the user as one, without empty ones; `reply` is the one before them."""
     group: list[ViewMessage] = []
     for message in messages:
         if not message.blocks:

@@ -99,6 +99,15 @@ class History:
         )
 
 
+def added(history: History, former: History) -> tuple[Record, ...] | None:
+    """The entries behind those of a former history of the session; None where it does not begin with the same ones, as after an undo."""
+    known = len(former.entries)
+    # Seqs only rise: with the same record in the same place, all before it are the same too.
+    if known and (len(history.entries) < known or history.entries[known - 1] is not former.entries[-1]):
+        return None
+    return history.entries[known:]
+
+
 def evolve(history: History, record: Record) -> History:
     """The history after one more record. Raises NeedsReplay on an undo, which reaches back further than a history can."""
     history = replace(history, last_seq=max(history.last_seq, record.seq))

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentcli.context.view import View, ViewMessage
 from agentcli.core.dataclass import dataclass
-from agentcli.core.history import History
+from agentcli.core.history import History, added
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune
 
@@ -73,25 +73,46 @@ def from_json(raw: Mapping[str, Any]) -> Calibration:
     return Calibration(rates)
 
 
-def calibrate(history: History, size: Size) -> Calibration:
-    """The calibration learned from the replies of a history: a pure fold, the same live and after a resume."""
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The calibration learned from a history, and what was added to the prompt since the newest reply in it.
+
+    `last` is the seq of that reply and the tokens reported for all up to it.
+    """
+
+    history: History
+    calibration: Calibration
+    last: tuple[int, int] | None = None
+    size: float = 0.0
+    blocks: int = 0
+
+
+def calibrate(history: History, size: Size, former: Learned | None = None) -> Learned:
+    """The calibration learned from the replies of a history: a pure fold, the same live and after a resume.
+
+    Goes on from what was learned from a `former` history where only records were added since.
+    """
     carried, since = _carried(history)
+    learned, entries = Learned(history, carried), history.entries
+    if former and former.history.compaction is history.compaction and former.history.prunes is history.prunes:
+        new = added(history, former.history)
+        learned, entries = (learned, entries) if new is None else (former, new)
     edits = [record.seq for record in history.prunes]
-    calibration, last, added, blocks = carried, None, 0.0, 0
-    for record in history.entries:
+    calibration, last, grown, blocks = learned.calibration, learned.last, learned.size, learned.blocks
+    for record in entries:
         if record.seq < since:
             continue
         body = record.body
         if isinstance(body, Message) and body.role == "assistant" and body.usage and body.usage.prompt:
             if last and _same_prefix(last[0], record.seq, edits):
-                calibration = calibration.learn(body.model, body.usage.prompt - last[1], added, blocks)
-            elif last is None and not since and added:
-                calibration = _with_head(calibration, body.model, body.usage, added, blocks)
-            last, added, blocks = _base(record.seq, body, size)
+                calibration = calibration.learn(body.model, body.usage.prompt - last[1], grown, blocks)
+            elif last is None and not since and grown:
+                calibration = _with_head(calibration, body.model, body.usage, grown, blocks)
+            last, grown, blocks = _base(record.seq, body, size)
         elif isinstance(body, Message | ToolResult):
             more, count = size(body)
-            added, blocks = added + more, blocks + count
-    return calibration
+            grown, blocks = grown + more, blocks + count
+    return Learned(history, calibration, last, grown, blocks)
 
 
 def is_whole(message: Message) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agentcli.context.tokens.calibration import Calibration, calibrate, from_json, measured
+from agentcli.context.tokens.calibration import Calibration, Learned, calibrate, from_json, measured
 from agentcli.context.tokens.estimators import Calibrated, Estimator
 from agentcli.context.tokens.image_tokens import image_tokens
 from agentcli.context.view import Block, View, ViewMessage
@@ -37,6 +37,7 @@ class TokenCounter:
         self._newest: tuple[tuple[object, ...], int] = ((), 0)
         self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
         self._compaction: Record | None = None
+        self._learned: Learned | None = None
 
     def description(self) -> str:
         """The estimator in use, as a line for people."""
@@ -45,7 +46,7 @@ class TokenCounter:
     def use(self, rule: Estimator) -> None:
         """From now on count by this estimator."""
         self.rule = rule
-        self._known = None
+        self._known = self._learned = None
         self._sizes.clear()
         self._use_rate()
 
@@ -63,7 +64,8 @@ class TokenCounter:
             self._sizes.clear()
             self._newest = ((), 0)
         if isinstance(self.rule, Calibrated):
-            self.calibration = calibrate(history, self._added)
+            self._learned = calibrate(history, self._added, self._learned)
+            self.calibration = self._learned.calibration
             self._use_rate()
 
     def text(self, text: str) -> int:

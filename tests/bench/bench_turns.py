@@ -1,0 +1,88 @@
+"""Processor time of a tool turn, early and late in a long prompt, on each wire.
+
+    python -m tests.bench.bench_turns [TURNS] [WIRE ...]
+
+The loopback server reads the processor clock of the program (all threads, user and system) whenever a request arrives, so that
+neither its own work nor that of other programs is counted. Run it where bytecode may be written (PYTHONDONTWRITEBYTECODE unset).
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from agentcli.providers.scripted.model import call, say
+from tests.e2e.program import Program
+from tests.loopback import Loopback
+
+MODELS = {
+    "anthropic": "anthropic/claude-sonnet-5",
+    "google": "google/gemini-3.5-flash",
+    "openai": "openai/gpt-5.5",
+}
+TURNS = 200
+STRETCHES = ((1, 40), (41, 200), (201, 300), (501, 600), (901, 1000))
+"""Turns, first and last, over which a mean is printed."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the processor time of a turn in each stretch, for each wire."""
+    turns = next((int(word) for word in arguments if word.isdigit()), TURNS)
+    for wire in [word for word in arguments if word in MODELS] or ["anthropic", "google"]:
+        seconds, memory = measured(MODELS[wire], turns)
+        figures = [
+            f"{first}-{last}: {statistics.mean(seconds[first - 1 : last]) * 1000:.1f} ms"
+            for first, last in STRETCHES
+            if last <= turns
+        ]
+        print(f"{wire:10} {'   '.join(figures)}   peak {memory / 1e6:.0f} MB", flush=True)
+
+
+def measured(model: str, turns: int) -> tuple[list[float], int]:
+    """Seconds of processor time between each request and the next, and the peak of resident memory in bytes."""
+    clock: list[float] = []
+
+    with tempfile.TemporaryDirectory() as name:
+        program = Program(Path(name))
+        for n in range(40):
+            (program.work / f"f{n}.txt").write_text("".join(f"{n} line {line}\n" for line in range(60)))
+
+        def plan(_: Any) -> Any:
+            clock.append(_spent(process.pid))
+            peak[0] = max(peak[0], _peak(process.pid))
+            done = len(clock) - 1
+            return say(f"Step {done}.", call("read", file_path=f"f{done % 40}.txt")) if done < turns else say("Done.")
+
+        peak = [0]
+        with Loopback(plan, strict=False) as server:
+            program.more = server.env
+            sinks = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            more = ("--set", f"agent.max_steps={turns + 10}", "--set", "context.policy=sliding", "--max-turns", str(turns + 10))
+            process = program.start("-p", "go", "-m", model, *more[2:], **sinks)
+            process.wait()
+    assert len(clock) == turns + 1, f"{len(clock)} requests for {turns} turns"
+    return [after - before for before, after in pairwise(clock)], peak[0]
+
+
+def _spent(pid: int) -> float:
+    """Seconds of processor time that a process has used so far, of all its threads."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def _peak(pid: int) -> int:
+    """The peak of a process's resident memory in bytes."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
