@@ -130,7 +130,9 @@ def grown(history: History, former: History, seen: View) -> View:
     # The user's message that was the last goes on with what was added; it is joined anew, behind the same reply.
     open_at = len(seen.messages) - 1 if seen.messages and seen.messages[-1].role == "user" else len(seen.messages)
     settled, last = seen.messages[:open_at], seen.messages[open_at:]
-    return _of(history, (*settled, *_joined((*last, *map(_Lens(history).message, new)), settled[-1] if settled else None)))
+    return _of(
+        history, (*settled, *_joined((*last, *map(_Lens(history).message, new)), settled[-1] if settled else None))
+    )
 
 
 def _of(history: History, messages: tuple[ViewMessage, ...]) -> View:

@@ -64,7 +64,14 @@ def measured(model: str, turns: int) -> tuple[list[float], int]:
         with Loopback(plan, strict=False) as server:
             program.more = server.env
             sinks = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            more = ("--set", f"agent.max_steps={turns + 10}", "--set", "context.policy=sliding", "--max-turns", str(turns + 10))
+            more = (
+                "--set",
+                f"agent.max_steps={turns + 10}",
+                "--set",
+                "context.policy=sliding",
+                "--max-turns",
+                str(turns + 10),
+            )
             process = program.start("-p", "go", "-m", model, *more[2:], **sinks)
             process.wait()
     assert len(clock) == turns + 1, f"{len(clock)} requests for {turns} turns"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.servers import LOADED
@@ -22,22 +23,21 @@ _INTERLEAVED = "interleaved-thinking-2025-05-14"
 _UNCACHEABLE = ("thinking", "redacted_thinking")
 
 
-def to_wire(request: Request, settings: ProviderSettings) -> Json:
-    """The body of `POST /v1/messages` without `stream`.
+def to_wire(request: Request, settings: ProviderSettings, former: Former | None = None) -> Json:
+    """The body of `POST /v1/messages` without `stream`. Messages that stand in `former` too are the same objects as there.
 
     `request.options` may hold `thinking` (bool, default true; models of style "budget" think only where it is asked for),
     `effort` (low … max), `thinking_budget` (tokens, for models of that style; else by `effort`) and `thinking_display`. A `temperature` is not sent: Claude takes none.
     """
     system = [{"type": "text", "text": text} for text in request.system if text.strip()]
     tools = [_tool(tool) for tool in request.tools]
-    operator = request.model.system_messages and settings.name == KIND
-    messages, places = _messages(
-        request, frozenset(tool.name for tool in _deferred(request, settings)), operator=operator
-    )
+    deferred, operator = _deferred(request, settings), request.model.system_messages and settings.name == KIND
+    rules = Rules(request.model, frozenset(tool.name for tool in deferred), operator)
+    messages, places = _messages((former or Former()).turns(request, rules))
     if settings.caching and request.model.cache_explicit:
-        _mark(request.breakpoints, system or tools, places)
+        _mark(request.breakpoints, system or tools, messages, places)
     # Behind the mark: they count for no cache, and may bear none.
-    tools += [{**_tool(tool), "defer_loading": True} for tool in _deferred(request, settings)]
+    tools += [{**_tool(tool), "defer_loading": True} for tool in deferred]
     wire: Json = {"model": request.model.id, "max_tokens": min(request.max_output, request.model.max_output)}
     if system:
         wire["system"] = system
@@ -65,40 +65,101 @@ def _tool(tool: ToolSchema) -> Json:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
-Places = dict[tuple[int, int], Json]
-"""The block that each part of each turn became; a part that is not sent has none."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a request in the wire's form: `content` goes as `message`, `reminders` behind it.
+
+    `parts` are the indexes of the parts that the blocks of `content` were made of.
+    """
+
+    source: RequestMessage
+    message: Json
+    reminders: list[Json]
+    parts: list[int]
+
+    @property
+    def content(self) -> list[Json]:
+        """The blocks of the message."""
+        blocks: list[Json] = self.message["content"]
+        return blocks
 
 
-def _messages(request: Request, deferred: Set[str], *, operator: bool) -> tuple[list[Json], Places]:
-    """The messages. With `operator`, reminders of agentcli's own travel as system messages right behind the user's turn: the
-    model then takes them for what they are, and they never come between a call and its result."""
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules by which messages are put into the wire's form: for this model, with references to the `deferred` tools.
+
+    With `operator`, reminders of agentcli's own travel as system messages right behind the user's turn: the model then takes them for
+    what they are, and they never come between a call and its result.
+    """
+
+    model: ModelSpec
+    deferred: frozenset[str]
+    operator: bool
+
+
+class Former:
+    """The messages of the newest request in the wire's form, so that those which stand in the next one too need not be made again."""
+
+    def __init__(self) -> None:
+        self._rules: Rules | None = None
+        self._turns: dict[int, Turn] = {}
+
+    def turns(self, request: Request, rules: Rules) -> list[Turn]:
+        """The messages of a request, one each."""
+        known = self._turns if rules == self._rules else {}
+        turns = []
+        for source in request.messages:
+            turn = known.get(id(source))
+            turns.append(turn if turn and turn.source is source else _turn(source, rules))
+        # Each source is held by its turn: no other object can come to have its id.
+        self._rules, self._turns = rules, {id(turn.source): turn for turn in turns}
+        return turns
+
+
+Places = dict[int, tuple[int, int, Turn]]
+"""For each message of a request: which message it became on the wire, and behind how many blocks of it."""
+
+
+def _messages(turns: Sequence[Turn]) -> tuple[list[Json], Places]:
+    """The messages of the body, and where each message of the request is among them."""
     messages: list[Json] = []
     places: Places = {}
-    for number, turn in enumerate(request.messages):
-        content: list[Json] = []
-        reminders: list[Json] = []
-        apart = operator and turn.role == "user" and not all(map(_is_reminder, turn.parts))
-        for index, part in enumerate(turn.parts):
-            block = _block(part, turn, request.model, deferred)
-            if block is not None and apart and _is_reminder(part):
-                reminders.append(block)
-            elif block is not None:
-                places[number, index] = block
-                content.append(block)
-        if content and messages and messages[-1]["role"] == turn.role:
-            messages[-1]["content"] += content
-        elif content:
-            messages.append({"role": turn.role, "content": content})
-        if content and reminders:
-            messages.append({"role": "system", "content": reminders})
+    for number, turn in enumerate(turns):
+        if not turn.content:
+            continue
+        if messages and messages[-1]["role"] == turn.message["role"]:
+            before = messages[-1]["content"]
+            places[number] = len(messages) - 1, len(before), turn
+            messages[-1] = {**turn.message, "content": [*before, *turn.content]}
+        else:
+            places[number] = len(messages), 0, turn
+            messages.append(turn.message)
+        if turn.reminders:
+            messages.append({"role": "system", "content": turn.reminders})
     return messages, places
+
+
+def _turn(source: RequestMessage, rules: Rules) -> Turn:
+    content: list[Json] = []
+    reminders: list[Json] = []
+    parts: list[int] = []
+    apart = rules.operator and source.role == "user" and not all(map(_is_reminder, source.parts))
+    for index, part in enumerate(source.parts):
+        block = _block(part, source, rules)
+        if block is not None and apart and _is_reminder(part):
+            reminders.append(block)
+        elif block is not None:
+            parts.append(index)
+            content.append(block)
+    return Turn(source, {"role": source.role, "content": content}, reminders, parts)
 
 
 def _is_reminder(part: Part | ToolResult) -> bool:
     return isinstance(part, Text) and part.synthetic and part.source == "reminder"
 
 
-def _block(part: Part | ToolResult, turn: RequestMessage, model: ModelSpec, deferred: Set[str]) -> Json | None:
+def _block(part: Part | ToolResult, turn: RequestMessage, rules: Rules) -> Json | None:
+    model = rules.model
     match part:
         case Text(text, _, _, meta):
             raw = _own(meta, turn, model)
@@ -120,7 +181,7 @@ def _block(part: Part | ToolResult, turn: RequestMessage, model: ModelSpec, defe
             }
             return {**block, **(_own(meta, turn, model) or {})}
         case ToolResult():
-            return _result(part, deferred)
+            return _result(part, rules.deferred)
 
 
 def _own(meta: Mapping[str, Any] | None, turn: RequestMessage, model: ModelSpec) -> Mapping[str, Any] | None:
@@ -154,27 +215,31 @@ def _result(result: ToolResult, deferred: Set[str]) -> Json:
     return block | ({"is_error": True} if result.failed else {})
 
 
-def _mark(breakpoints: Sequence[Breakpoint], head: list[Json], places: Places) -> None:
+def _mark(breakpoints: Sequence[Breakpoint], head: list[Json], messages: list[Json], places: Places) -> None:
     """Set cache marks, the newest first where there are too many; one that falls on nothing sent moves back in its turn."""
     ordered = sorted(breakpoints, key=lambda point: (point.message, point.part if point.part >= 0 else 1 << 30))
     if len(ordered) > MOST_BREAKPOINTS:
         ordered = [*ordered[:1], *ordered[1 - MOST_BREAKPOINTS :]]
     for point in ordered:
-        block = (head[-1] if head else None) if point.message < 0 else _last_cacheable(point, places)
-        if block is not None:
-            block["cache_control"] = dict(_CACHED)
+        if point.message < 0 and head:
+            head[-1] = {**head[-1], "cache_control": dict(_CACHED)}
+        elif point.message in places:
+            number, offset, turn = places[point.message]
+            last = _last_cacheable(point, turn)
+            if last is not None:
+                content = list(messages[number]["content"])
+                content[offset + last] = {**content[offset + last], "cache_control": dict(_CACHED)}
+                messages[number] = {**messages[number], "content": content}
 
 
-def _last_cacheable(point: Breakpoint, places: Places) -> Json | None:
+def _last_cacheable(point: Breakpoint, turn: Turn) -> int | None:
+    """Index of the block of a turn that bears this mark."""
     candidates = (
-        index
-        for turn, index in places
-        if turn == point.message
-        and (point.part < 0 or index <= point.part)
-        and places[turn, index]["type"] not in _UNCACHEABLE
+        number
+        for number, part in enumerate(turn.parts)
+        if (point.part < 0 or part <= point.part) and turn.content[number]["type"] not in _UNCACHEABLE
     )
-    last = max(candidates, default=None)
-    return None if last is None else places[point.message, last]
+    return max(candidates, default=None)
 
 
 def _thinking(request: Request, messages: Sequence[Json], max_tokens: int, settings: ProviderSettings) -> Json:
