@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from agentcli.context.repair import repair
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, RequestMessage
+from agentcli.providers.anthropic.request import Former, to_body, to_wire
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import say
+from agentcli.providers.settings import BUILT_IN
 from tests.loopback import Loopback
 from tests.providers.hearing import connected, hear, request
 
@@ -92,3 +95,18 @@ def _accepted(name: str, examples: int) -> None:
 
         check()
         runner.run(connection.close())  # type: ignore[attr-defined]
+
+
+@settings(max_examples=150, deadline=None)
+@given(TURNS, st.sets(st.integers(0, 8), max_size=3), st.sampled_from(["opus", "claude-haiku-4-5", "sonnet"]))
+def test_a_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
+    turns: list[RequestMessage], marked: set[int], name: str
+) -> None:
+    model, former = spec(name), Former()
+    for count in range(len(turns) + 1):
+        marks = tuple(Breakpoint(number - 1) for number in sorted(marked) if number <= count)
+        asked = request(model, *turns[:count], breakpoints=marks)
+        body, headers = to_body(asked, BUILT_IN["anthropic"], former)
+        whole = to_wire(asked, BUILT_IN["anthropic"])
+        assert headers == whole.pop("extra_headers", {})
+        assert json.loads(body) == {**whole, "stream": True}

@@ -15,7 +15,7 @@ from agentcli.providers.anthropic.errors import from_event, from_status
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.anthropic.platform import on_platform, platform_errors, refused_by_platform
 from agentcli.providers.anthropic.reply import Reply
-from agentcli.providers.anthropic.request import to_wire
+from agentcli.providers.anthropic.request import Former, to_body, to_wire
 from agentcli.providers.errors import vendor_name
 from agentcli.providers.http import connection_error, http_client, quiet_sdk
 from agentcli.providers.platforms import PLATFORMS
@@ -35,6 +35,7 @@ class AnthropicModel:
         # The SDK adds /v1 itself, and people copy addresses that have it already. A platform has addresses by region.
         bare = base_url if settings.platform else base_url.rstrip("/").removesuffix("/v1")
         self._base_url = bare or ("" if settings.platform else PROVIDERS[KIND].url)
+        self._former = Former()
 
     @property
     def spec(self) -> ModelSpec:
@@ -44,10 +45,9 @@ class AnthropicModel:
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """See `Model.stream`."""
         await warmed(KIND)
-        wire = to_wire(request, self._settings)
         reply = Reply(used(request))
         with self._translated(reply):
-            async for data in self._events(wire):
+            async for data in self._events(request):
                 for step in self._read(reply, data):
                     yield step
         for step in reply.end():
@@ -73,20 +73,42 @@ class AnthropicModel:
         if "_client" in self.__dict__:
             await self._client.close()
 
-    async def _events(self, wire: dict[str, Any]) -> AsyncIterator[str]:
+    async def _events(self, request: Request) -> AsyncIterator[str]:
         """The JSON of each event of a reply."""
         if self._settings.platform == "bedrock":
             # Framed by Amazon's own rules, which the SDK alone reads.
-            async with await self._client.messages.create(**wire, stream=True) as events:
+            async with await self._client.messages.create(**to_wire(request, self._settings), stream=True) as events:
                 async for event in events:
                     yield event.to_json(indent=None)
-            return
-        async with self._client.messages.with_streaming_response.create(**wire, stream=True) as response:
-            await self._refuse_json(response.http_response)
-            # The raw events cost a third of the SDK's typed ones and hide neither unknown kinds nor the true bytes of a block.
-            async for sse in self._sdk.AsyncStream.raw_events(response.http_response):
+        elif self._settings.platform:
+            # The SDK moves fields of the body.
+            create = self._client.messages.with_streaming_response.create
+            async with create(**to_wire(request, self._settings), stream=True) as response:
+                async for data in self._data(response.http_response):
+                    yield data
+        else:
+            async for data in self._data(await self._post(request)):
+                yield data
+
+    async def _post(self, request: Request) -> Any:
+        """The response to a body of our own making: the SDK copies, checks and encodes the whole history anew for each request."""
+        import httpx2
+
+        body, headers = to_body(request, self._settings, self._former)
+        options = {"headers": headers}
+        return await self._client.post(
+            "/v1/messages", cast_to=httpx2.Response, content=body, options=options, stream=True
+        )
+
+    async def _data(self, response: Any) -> AsyncIterator[str]:
+        """The data of each event. The raw events cost a third of the SDK's typed ones and hide neither unknown kinds nor the true bytes of a block."""
+        try:
+            await self._refuse_json(response)
+            async for sse in self._sdk.AsyncStream.raw_events(response):
                 if sse.data:
                     yield sse.data
+        finally:
+            await response.aclose()
 
     async def _refuse_json(self, response: Any) -> None:
         """Raise ModelError for an answer whose content type is no event stream, such as an error with status 200."""

@@ -10,6 +10,7 @@ from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, T
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.servers import LOADED
 from agentcli.providers.anthropic.models import KIND
+from agentcli.providers.body import BodyWriter
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.settings import ProviderSettings, is_vendor
 from agentcli.providers.thinking import budget_within
@@ -23,17 +24,30 @@ _INTERLEAVED = "interleaved-thinking-2025-05-14"
 _UNCACHEABLE = ("thinking", "redacted_thinking")
 
 
-def to_wire(request: Request, settings: ProviderSettings, former: Former | None = None) -> Json:
-    """The body of `POST /v1/messages` without `stream`. Messages that stand in `former` too are the same objects as there.
+def to_wire(request: Request, settings: ProviderSettings) -> Json:
+    """The arguments of the SDK's `messages.create`.
 
     `request.options` may hold `thinking` (bool, default true; models of style "budget" think only where it is asked for),
     `effort` (low … max), `thinking_budget` (tokens, for models of that style; else by `effort`) and `thinking_display`. A `temperature` is not sent: Claude takes none.
     """
+    return fit_to_send(_arguments(request, settings, Former()))
+
+
+def to_body(request: Request, settings: ProviderSettings, former: Former) -> tuple[bytes, Mapping[str, str]]:
+    """The body of `POST /v1/messages` as it is sent for a stream, and its own headers. What stands in `former` too is not written again."""
+    arguments = _arguments(request, settings, former)
+    headers: Mapping[str, str] = arguments.pop("extra_headers", {})
+    extra = arguments.pop("extra_body", {})
+    fields = {**arguments, "stream": True, **extra}
+    return former.writer.write(fields, "messages", fields.pop("messages")), headers
+
+
+def _arguments(request: Request, settings: ProviderSettings, former: Former) -> Json:
     system = [{"type": "text", "text": text} for text in request.system if text.strip()]
     tools = [_tool(tool) for tool in request.tools]
     deferred, operator = _deferred(request, settings), request.model.system_messages and settings.name == KIND
     rules = Rules(request.model, frozenset(tool.name for tool in deferred), operator)
-    messages, places = _messages((former or Former()).turns(request, rules))
+    messages, places = _messages(former.turns(request, rules))
     if settings.caching and request.model.cache_explicit:
         _mark(request.breakpoints, system or tools, messages, places)
     # Behind the mark: they count for no cache, and may bear none.
@@ -47,7 +61,7 @@ def to_wire(request: Request, settings: ProviderSettings, former: Former | None 
     wire |= _thinking(request, messages, wire["max_tokens"], settings)
     if extra := _extra_body(request.model.id, settings):
         wire["extra_body"] = extra
-    return fit_to_send(wire)
+    return wire
 
 
 def _extra_body(model: str, settings: ProviderSettings) -> Json:
@@ -98,9 +112,10 @@ class Rules:
 
 
 class Former:
-    """The messages of the newest request in the wire's form, so that those which stand in the next one too need not be made again."""
+    """The messages of the newest request in the wire's form, and the writer of its body: what stands in the next one too is not made again."""
 
     def __init__(self) -> None:
+        self.writer = BodyWriter()
         self._rules: Rules | None = None
         self._turns: dict[int, Turn] = {}
 
