@@ -36,18 +36,19 @@ def main(arguments: Sequence[str]) -> None:
     """Print the processor time of a turn in each stretch, for each wire."""
     turns = next((int(word) for word in arguments if word.isdigit()), TURNS)
     for wire in [word for word in arguments if word in MODELS] or ["anthropic", "google"]:
-        seconds, memory = measured(MODELS[wire], turns)
-        figures = [
-            f"{first}-{last}: {statistics.mean(seconds[first - 1 : last]) * 1000:.1f} ms"
-            for first, last in STRETCHES
-            if last <= turns
-        ]
+        seconds, loops, memory = measured(MODELS[wire], turns)
+        figures = []
+        for first, last in STRETCHES:
+            if last <= turns:
+                turn, loop = (statistics.mean(each[first - 1 : last]) * 1000 for each in (seconds, loops))
+                figures.append(f"{first}-{last}: {turn:.1f} ms = {turn / loop:.1f} loops")
         print(f"{wire:10} {'   '.join(figures)}   peak {memory / 1e6:.0f} MB", flush=True)
 
 
-def measured(model: str, turns: int) -> tuple[list[float], int]:
-    """Seconds of processor time between each request and the next, and the peak of resident memory in bytes."""
+def measured(model: str, turns: int) -> tuple[list[float], list[float], int]:
+    """Seconds of processor time between each request and the next, those of the fixed loop, and the peak of resident memory in bytes."""
     clock: list[float] = []
+    loops: list[float] = []
 
     with tempfile.TemporaryDirectory() as name:
         program = Program(Path(name))
@@ -56,6 +57,7 @@ def measured(model: str, turns: int) -> tuple[list[float], int]:
 
         def plan(_: Any) -> Any:
             clock.append(_spent(process.pid))
+            loops.append(_loop())
             peak[0] = max(peak[0], _peak(process.pid))
             done = len(clock) - 1
             return say(f"Step {done}.", call("read", file_path=f"f{done % 40}.txt")) if done < turns else say("Done.")
@@ -63,7 +65,7 @@ def measured(model: str, turns: int) -> tuple[list[float], int]:
         peak = [0]
         with Loopback(plan, strict=False) as server:
             program.more = server.env
-            sinks = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            sinks: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             more = (
                 "--set",
                 f"agent.max_steps={turns + 10}",
@@ -75,7 +77,17 @@ def measured(model: str, turns: int) -> tuple[list[float], int]:
             process = program.start("-p", "go", "-m", model, *more[2:], **sinks)
             process.wait()
     assert len(clock) == turns + 1, f"{len(clock)} requests for {turns} turns"
-    return [after - before for before, after in pairwise(clock)], peak[0]
+    return [after - before for before, after in pairwise(clock)], loops, peak[0]
+
+
+def _loop() -> float:
+    """Seconds of processor time of a loop that takes about a millisecond on an idle machine."""
+    began = time.thread_time()
+    words: dict[str, int] = {}
+    for number in range(5_000):
+        word = str(number)
+        words[word] = words.get(word[:2], 0) + 1
+    return time.thread_time() - began
 
 
 def _spent(pid: int) -> float:
