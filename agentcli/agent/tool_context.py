@@ -63,9 +63,9 @@ class SessionToolContext:
         ctx.allowed_path, ctx.sandbox = path, sandbox
         return ctx
 
-    def keep_output(self, call_id: str, text: str) -> str:
-        """Save a whole output and return the path that the cut notice names."""
-        return self._journal.keep_output(call_id, text)
+    def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
+        """Save a whole output, or a file, and return the path that the model is told."""
+        return self._journal.keep_output(call_id, output, ending)
 
     def progress(self, call_id: str, text: str) -> None:
         """Show what a running call prints."""

@@ -45,7 +45,7 @@ async def events_of(
     """Say a prompt, or carry out the slash command that it is. Ends with a TurnEnded."""
     command = print_command(text, project)
     prompt = with_attachments(text, session.cwd)
-    turn = with_warnings(session.turn(prompt, interrupt), text, session.cwd)
+    turn = with_warnings(session.turn(prompt, interrupt), text, session.cwd, session.servers)
     async for event in command.events(session, interrupt) if command else turn:
         yield event
 

@@ -66,8 +66,8 @@ class Journal(Protocol):
         """
         ...
 
-    def keep_output(self, call_id: str, text: str) -> str:
-        """Save a whole tool output and return its path."""
+    def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
+        """Save a whole tool output, or a file that a tool brought, and return its path; empty for a file where nothing is stored."""
         ...
 
     def output(self, path: str) -> str:

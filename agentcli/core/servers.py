@@ -134,6 +134,10 @@ class Servers(Protocol):
         """The prompts of all servers, by server and name."""
         ...
 
+    def resources(self) -> Sequence[ServerResource]:
+        """The resources that the servers list, by server and URI."""
+        ...
+
     def search(self, query: str, limit: int) -> Sequence[ServerTool]:
         """The tools that fit a query best, best first."""
         ...

@@ -241,8 +241,8 @@ class ToolContext(Protocol):
     variables: Mapping[str, str]
     """Variables that hooks have set for commands."""
 
-    def keep_output(self, call_id: str, text: str) -> str:
-        """Save a whole output and return the path that the cut notice names."""
+    def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
+        """Save a whole output, or a file, and return the path that the model is told; empty for a file where nothing is stored."""
         ...
 
     def progress(self, call_id: str, text: str) -> None:

@@ -78,10 +78,12 @@ class MemorySession:
     def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
         """A reply that is still arriving need not survive this process."""
 
-    def keep_output(self, call_id: str, text: str) -> str:
-        """Remember a whole tool output; the path is a name for `output` only."""
+    def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
+        """Remember a whole tool output; the path is a name for `output` only. No file is kept: the path is empty."""
+        if isinstance(output, bytes):
+            return ""
         name = output_name(call_id)
-        self._outputs[name] = text
+        self._outputs[name] = output
         return f"memory/{name}"
 
     def output(self, path: str) -> str:

@@ -128,10 +128,13 @@ class Session:
         if self._writing().exists:
             self._partial.keep(self._info.records, parts)
 
-    def keep_output(self, call_id: str, text: str) -> str:
-        """Save a whole tool output and return its path. When the disk refuses, it stays in memory and `trouble` says so."""
+    def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
+        """Save a whole tool output, or a file that a tool brought, and return its path; an export leaves such files out.
+
+        When the disk refuses, it stays in memory and `trouble` says so.
+        """
         writer = self._writing()
-        path = self._outputs.add(call_id, text)
+        path = self._outputs.add(call_id, output, ending)
         self._changed = True
         writer.save()
         return path

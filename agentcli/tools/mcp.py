@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from agentcli.core.codec.encode import dumps
@@ -26,6 +27,10 @@ DESCRIPTION = 2_048
 """Characters of a tool's description that are shown."""
 SEARCH_SECONDS = 10.0
 """Seconds that a search waits for servers that are being connected."""
+DATA_BYTES = 25_000_000
+"""The largest sound or other file of a server that is kept."""
+KeepFile = Callable[[str, bytes, str], str]
+"""Saves a file under an id, with the ending of its name, and returns its path; empty where nothing is stored."""
 _TITLE = 80
 
 
@@ -112,7 +117,7 @@ def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
         elif content.kind == "text":
             lines.append(content.text)
         else:
-            lines.append(_kept(ctx, f"{call_id}-{number}", content))
+            lines.append(kept_data(ctx.keep_output, f"{call_id}-{number}", content))
     texts = [content.text for content in answer.contents if content.kind == "text"]
     if answer.structured is not None and not any(text.strip() for text in texts):
         lines.append(dumps(answer.structured))
@@ -144,11 +149,25 @@ def _image(content: Content) -> Image | None:
     return Image(mime, content.data) if mime in ENDINGS else None
 
 
-def _kept(ctx: ToolContext, name: str, content: Content) -> str:
+def kept_data(keep: KeepFile, name: str, content: Content) -> str:
     """A line in place of data that no model takes, which names the file that holds it."""
-    file = ctx.keep_output(name, content.data)
-    about = " ".join(filter(None, [content.kind, content.mime, content.uri]))
-    return f"[{about}: {len(content.data) * 3 // 4:,} bytes, as base64 in {file}]"
+    about = safe_line(" ".join(filter(None, [content.kind, content.mime, content.uri])))
+    try:
+        data = base64.b64decode(content.data, validate=True)
+    except (binascii.Error, ValueError):
+        return f"[{about}: left out, since it is no valid base64]"
+    if len(data) > DATA_BYTES:
+        return f"[{about}: left out, since its {len(data):,} bytes are more than the {DATA_BYTES:,} that are kept]"
+    file = keep(name, data, _ending(content.mime))
+    return f"[{about}: {len(data):,} bytes, {f'in {file}' if file else 'not kept: this session is not stored'}]"
 
 
-__all__ = ["CALL", "SEARCH", "call_title", "mcp_call", "mcp_search", "search_title", "server_tool"]
+def _ending(mime: str) -> str:
+    """The ending of the name of a file of this type, by the type alone: names of a server are not trusted."""
+    import mimetypes
+
+    ending = mimetypes.guess_extension(mime.partition(";")[0].strip().lower()) or ""
+    return ending if re.fullmatch(r"\.[a-z0-9]{1,8}", ending) and ending != ".txt" else ".bin"
+
+
+__all__ = ["CALL", "SEARCH", "call_title", "kept_data", "mcp_call", "mcp_search", "search_title", "server_tool"]

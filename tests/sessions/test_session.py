@@ -206,6 +206,14 @@ def test_a_kept_output_comes_back_by_its_path_or_name(session: Session) -> None:
     assert session.output("outputs/other.txt") == ""
 
 
+def test_a_file_that_a_tool_brought_is_kept_byte_for_byte(session: Session) -> None:
+    session.append(user("hello"))
+    first = session.keep_output("call-1", b"\0\xff", ".wav")
+    assert Path(first).read_bytes() == b"\0\xff"
+    assert Path(first).name == "call-1.wav"
+    assert Path(session.keep_output("a/../b", b"x", ".wav")).parent == Path(first).parent
+
+
 def test_no_call_id_leads_out_of_the_outputs(session: Session) -> None:
     session.append(user("hello"))
     hostile = ["../../x", "/etc/passwd", "", ".", "a" * 5000, "a/b", "a_b", "\x00", "\ud800"]

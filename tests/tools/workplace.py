@@ -41,7 +41,8 @@ class Bench:
     def __post_init__(self) -> None:
         self.roots = self.roots or (self.cwd,)
 
-    def keep_output(self, call_id: str, text: str) -> str:
+    def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
+        text = output if isinstance(output, str) else ""
         if self.outputs is None:
             self.kept[call_id] = text
             return f"memory:{call_id}"

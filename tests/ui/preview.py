@@ -76,7 +76,7 @@ class MemoryJournal:
 
     def stream(self, parts: Callable[[], Sequence[object]]) -> None: ...
 
-    def keep_output(self, call_id: str, text: str) -> str:
+    def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
         return ""
 
     def output(self, path: str) -> str:

@@ -12,8 +12,10 @@ from agentcli.core.errors import InputError, ToolError
 from agentcli.core.message import TYPED, File, Image, Part, Text
 from agentcli.core.sanitise import safe_line
 from agentcli.core.servers import PREFIX, Content, ServerPrompt, Servers
+from agentcli.tools.mcp import KeepFile, kept_data
 
-_RESOURCE = re.compile(r"""(?:^|(?<=[\s("']))@([A-Za-z0-9_-]{1,40}):([^\s"')]+)""")
+MENTION = re.compile(r"""(?:^|(?<=[\s("']))@([A-Za-z0-9_-]{1,40}):([^\s"')]+)""")
+"""The mention of a resource of a server: `@server:uri`."""
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
@@ -25,14 +27,14 @@ def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
     return next((one for one in servers.prompts() if name in (one.command, f"{PREFIX}{one.server}__{one.name}")), None)
 
 
-async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt) -> Prompt:
+async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt, keep: KeepFile) -> Prompt:
     """The prompt with the texts that the server makes of it. Raises InputError where an argument is missing, or the server fails."""
     line = prompt.text
     try:
         contents = await servers.prompt(found.server, found.name, _arguments(found, line))
     except ToolError as error:
         raise InputError(str(error)) from error
-    parts = [part for content in contents if (part := _part(content, found.command)) is not None]
+    parts = [_part(content, found.command, keep) for content in contents]
     if not parts:
         raise InputError(f"The prompt {found.command} is empty.")
     first = next((part for part in parts if isinstance(part, Text)), None)
@@ -44,20 +46,20 @@ async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt) -> 
     return replace(prompt, parts=(*before, *marked))
 
 
-async def with_resources(servers: Servers | None, prompt: Prompt) -> Prompt:
+async def with_resources(servers: Servers | None, prompt: Prompt, keep: KeepFile) -> Prompt:
     """The prompt, preceded by every resource that it mentions as `@server:uri`. Raises InputError for one that cannot be read."""
     if servers is None or ":" not in prompt.text:
         return prompt
     names = {state.name for state in servers.states()}
     found: list[Part] = []
-    for server, uri in dict.fromkeys((match[1], match[2].rstrip(".,;!?")) for match in _RESOURCE.finditer(prompt.text)):
+    for server, uri in dict.fromkeys((match[1], match[2].rstrip(".,;!?")) for match in MENTION.finditer(prompt.text)):
         if server not in names:
             continue
         try:
             answer = await servers.read(server, uri)
         except ToolError as error:
             raise InputError(f"@{server}:{safe_line(uri)} cannot be read: {error}") from error
-        found += [part for content in answer.contents if (part := _part(content, f"{server}:{uri}", file=True))]
+        found += [_part(content, f"{server}:{uri}", keep, file=True) for content in answer.contents]
     return replace(prompt, parts=(*found, *(prompt.parts or (Text(prompt.text),)))) if found else prompt
 
 
@@ -78,9 +80,13 @@ def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
     return given
 
 
-def _part(content: Content, name: str, *, file: bool = False) -> Part | None:
+def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) -> Part:
+    """A piece of a server's answer as a part of a prompt; data that no model takes is kept as a file that the text names."""
     if content.mime in _IMAGES and content.data:
         return Image(content.mime, content.data)
     if content.kind == "text":
         return File("text/plain", name, content.text) if file or content.uri else Text(content.text)
-    return Text(f"[{content.kind} {content.mime} {content.uri}]".replace("  ", " "), True) if not file else None
+    if content.kind == "link":
+        return Text(f"[resource {content.name}: {content.uri}]", True)
+    text = kept_data(keep, re.sub(r"[^A-Za-z0-9_-]+", "_", name), content)
+    return File("text/plain", name, text) if file else Text(text, True)

@@ -92,7 +92,8 @@ class SessionExtensions:
 
         Raises InputError where that cannot be read, or wants to run what may not run.
         """
-        prompt = await with_resources(self._setup.servers, prompt)
+        keep = self._runner.ctx.keep_output
+        prompt = await with_resources(self._setup.servers, prompt, keep)
         if prompt.text.startswith("@"):
             return self._for_agent(prompt)
         if not prompt.text.startswith("/"):
@@ -102,7 +103,9 @@ class SessionExtensions:
         before = tuple(part for part in prompt.parts if part != Text(prompt.text))
         if entry is None:
             servers, found = self._setup.servers, prompt_of(self._setup.servers, prompt.text)
-            return await with_prompt(servers, found, prompt) if servers is not None and found is not None else prompt
+            return (
+                await with_prompt(servers, found, prompt, keep) if servers is not None and found is not None else prompt
+            )
         self._uses += 1
         call_id = f"{name}-{self._uses}"
         if isinstance(entry, Skill):

@@ -1,4 +1,4 @@
-"""`outputs/<call-id>.txt`: whole tool outputs that were cut for the model."""
+"""`outputs/<call-id>.txt`: whole tool outputs that were cut for the model, and files that they brought."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from agentcli.sessions.storage.disk import Disk, make_folder, write_file
 
 _NAME_LENGTH = 100
+_ENDING = ".txt"
 
 
 class Outputs:
@@ -19,17 +20,17 @@ class Outputs:
         self._unsaved: dict[str, bytes] = {}
         self._names: dict[str, str] = {}
 
-    def add(self, call_id: str, text: str) -> str:
+    def add(self, call_id: str, output: str | bytes, ending: str = _ENDING) -> str:
         """Remember an output; `save` writes it to the path that this returns. Another call's of the same id stays as it is."""
-        name = self._names.get(call_id) or self._free(output_name(call_id))
+        name = self._names.get(call_id) or self._free(output_name(call_id), ending)
         self._names[call_id] = name
-        self._unsaved[name] = text.encode("utf-8", "backslashreplace")
+        self._unsaved[name] = output if isinstance(output, bytes) else output.encode("utf-8", "backslashreplace")
         return str(self._folder / name)
 
-    def _free(self, name: str) -> str:
+    def _free(self, name: str, ending: str) -> str:
         # Some servers count their calls anew from time to time.
-        stem = name.removesuffix(".txt")
-        numbered = (name if n == 1 else f"{stem}-{n}.txt" for n in range(1, 1_000_000))
+        stem = name.removesuffix(_ENDING)
+        numbered = (f"{stem}{f'-{n}' if n > 1 else ''}{ending}" for n in range(1, 1_000_000))
         return next(each for each in numbered if not (self._folder / each).exists())
 
     def save(self) -> None:
@@ -56,5 +57,5 @@ def output_name(call_id: str) -> str:
     """A file name for a call's output that no call id can lead out of the folder, and no two ids share."""
     safe = re.sub(r"[^A-Za-z0-9_-]", "_", call_id)[:_NAME_LENGTH]
     if safe == call_id and safe:
-        return f"{safe}.txt"
-    return f"{safe}-{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}.txt"
+        return f"{safe}{_ENDING}"
+    return f"{safe}-{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}{_ENDING}"

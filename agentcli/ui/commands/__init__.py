@@ -147,6 +147,11 @@ def from_files(session: AgentSession) -> Sequence[CommandCompletion]:
     return [CommandCompletion(item.label, item.detail) for item in extensions.items(session, COMMANDS)]
 
 
+def resources(session: AgentSession) -> Sequence[Item]:
+    """The resources of servers, as a prompt mentions them."""
+    return servers.resources(session)
+
+
 def acts_at_once(text: str) -> bool:
     """True if the command runs without waiting for the end of the turn; unknown commands are reported at once, too."""
     found = COMMANDS.get(known_as(_parted(text)[0]))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from agentcli.agent.extensions.server_prompts import MENTION
 from agentcli.core.errors import UsageError
+from agentcli.core.sanitise import safe_line
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.render.frame import Item
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
 
 _ACTIONS = {
     "reconnect": "connect it anew",
@@ -56,3 +62,14 @@ async def mcp(context: CommandContext, argument: str) -> None:
             )
         case _:
             context.say(f"Server {name} is {await servers.restart(name)}.")
+
+
+def resources(session: AgentSession) -> Sequence[Item]:
+    """The resources of servers as `@server:uri`, for completion; those that no prompt can name are left out."""
+    pool = session.server_pool
+    found = [(f"@{one.server}:{one.uri}", one) for one in (pool.resources() if pool is not None else ())]
+    return [
+        Item(label, safe_line(one.description or one.name))
+        for label, one in found
+        if MENTION.fullmatch(label) and safe_line(label) == label
+    ]

@@ -1,4 +1,4 @@
-"""Completion: slash commands, their arguments, and files after an @."""
+"""Completion: slash commands, their arguments, and files and resources of servers after an @."""
 
 from __future__ import annotations
 
@@ -72,6 +72,8 @@ class Completion:
     files: Files
     more: Callable[[], Sequence[CommandCompletion]] = tuple
     """Looks for further commands: those that files define."""
+    resources: Callable[[], Sequence[Item]] = tuple
+    """The resources of servers, as `@server:uri`."""
     _lookup: _Lookup | None = None
 
     def __call__(self, before: str) -> Menu:
@@ -79,7 +81,7 @@ class Completion:
         if len(before) >= COMPLETED:
             return Menu()
         if found := _AT.search(before):
-            return self._outside(found[1]) if found[1].startswith(OUTSIDE) else self._file(found[1])
+            return self._outside(found[1]) if found[1].startswith(OUTSIDE) else self._mentioned(found[1])
         if found := _ARGUMENT.fullmatch(before):
             return self._argument(found[1], found[2])
         if found := _SLASH.fullmatch(before):
@@ -120,6 +122,20 @@ class Completion:
             self._lookup.start()
             self._lookup.join(SOON)
         return self._lookup.found, self._lookup.is_alive()
+
+    def _mentioned(self, typed: str) -> Menu:
+        """Files of the project, and once the name of a server stands there, its resources."""
+        server, colon, uri = typed.partition(":")
+        known = self.resources()
+        own = [item for item in known if item.label.startswith(f"@{server}:")] if colon else []
+        if own:
+            items = _holding(uri, [(item.label.removeprefix(f"@{server}:"), item) for item in own])
+            same = any(item.label == f"@{typed}" for item in items)
+            return Menu() if same else Menu(items[:SHOWN], len(typed) + 1, first=True)
+        menu = self._file(typed)
+        names = sorted({f"{item.label.partition(':')[0]}:" for item in known})
+        begun = tuple(Item(name, "resources of a server") for name in names if typed and name.startswith(f"@{typed}"))
+        return replace(menu, items=(*begun, *menu.items)) if begun else menu
 
     def _file(self, typed: str) -> Menu:
         found = self.files.find(typed)

@@ -168,7 +168,7 @@ class Editor:
         """Insert the chosen menu item, or the first."""
         item = self.menu.items[max(self.chosen, 0)]
         self.draft.delete_before_cursor(self.menu.length)
-        ends = "" if item.label.endswith("/") else " "
+        ends = "" if item.label.endswith(("/", ":")) else " "
         self.draft.insert_text(item.label + ends)
 
     def close_menu(self) -> None:

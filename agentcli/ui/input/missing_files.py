@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import aclosing
 from pathlib import Path
 
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Message
+from agentcli.core.servers import ServerState
 from agentcli.ui.input.attachments import candidates, mentions
 
 _LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5})[.,;:!?)]*")
 """Mentions with a slash or a file's suffix; not decorators and people."""
 
 
-async def with_warnings(events: AsyncIterator[Event], text: str, folder: Path) -> AsyncIterator[Event]:
-    """The events of a turn; the warnings about its prompt follow it."""
-    missing = await asyncio.to_thread(missing_files, text, folder)
+async def with_warnings(
+    events: AsyncIterator[Event], text: str, folder: Path, servers: Iterable[ServerState] = ()
+) -> AsyncIterator[Event]:
+    """The events of a turn; the warnings about its prompt follow it. `@server:uri` of one of the `servers` is no file."""
+    names = [state.name for state in servers]
+    missing = await asyncio.to_thread(missing_files, text, folder, names)
     async with aclosing(events) as turn:  # type: ignore[type-var]
         async for event in turn:
             yield event
@@ -28,12 +32,14 @@ async def with_warnings(events: AsyncIterator[Event], text: str, folder: Path) -
                 missing = []
 
 
-def missing_files(text: str, folder: Path) -> list[str]:
-    """A line for each mention that looks like a file and names none."""
+def missing_files(text: str, folder: Path, servers: Collection[str] = ()) -> list[str]:
+    """A line for each mention that looks like a file and names none, nor a resource of a server."""
     return [
         f"@{candidates(name)[-1]}: no such file, sent as text"
         for name in mentions(text)
-        if _LIKE_A_FILE.fullmatch(name) and not any(_exists(folder, each) for each in candidates(name))
+        if _LIKE_A_FILE.fullmatch(name)
+        and name.partition(":")[0] not in servers
+        and not any(_exists(folder, each) for each in candidates(name))
     ]
 
 

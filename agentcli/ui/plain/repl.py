@@ -245,11 +245,11 @@ class PlainTerminal:
             elif text.strip():
                 ahead, self._ahead = tuple(self._ahead), []
                 prompt = await asyncio.to_thread(with_attachments, text, self.session.cwd, ahead)
-                turn, folder = self.session.turn, self.session.cwd
+                turn, folder, names = self.session.turn, self.session.cwd, self.session.servers
                 await self.play(
                     "Working",
                     lambda interrupt: with_warnings(
-                        given_back(turn(prompt, interrupt), lambda: self.draft(text)), text, folder
+                        given_back(turn(prompt, interrupt), lambda: self.draft(text)), text, folder, names
                     ),
                 )
         except AgentError as error:

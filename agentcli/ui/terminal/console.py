@@ -232,7 +232,9 @@ def _completion(console: Console) -> Completion:
     """Completion in the open session of a console: its commands, with what each takes, and its files."""
     known = [CommandCompletion(name, one.summary, _arguments(console, one)) for name, one in commands.COMMANDS.items()]
     session = console.session
-    return Completion(known, Files(session.cwd), lambda: commands.from_files(session))
+    return Completion(
+        known, Files(session.cwd), lambda: commands.from_files(session), lambda: commands.resources(session)
+    )
 
 
 def _arguments(console: Console, command: Command) -> Callable[[], Sequence[Item]]:

@@ -144,7 +144,7 @@ class Repl:
             await console.play(
                 "Working",
                 lambda interrupt: with_warnings(
-                    given_back(session.turn(prompt, interrupt), give_back), text, session.cwd
+                    given_back(session.turn(prompt, interrupt), give_back), text, session.cwd, session.servers
                 ),
             )
 

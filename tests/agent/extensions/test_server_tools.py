@@ -15,7 +15,16 @@ from agentcli.core.errors import ToolError
 from agentcli.core.event import PermissionDecided, Warned
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Compaction
-from agentcli.core.servers import Content, Progress, ServerAnswer, ServerPrompt, Servers, ServerState, ServerTool
+from agentcli.core.servers import (
+    Content,
+    Progress,
+    ServerAnswer,
+    ServerPrompt,
+    ServerResource,
+    Servers,
+    ServerState,
+    ServerTool,
+)
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
@@ -65,9 +74,15 @@ class Played(Servers):
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
         return [Content("text", f"Explain {dict(arguments)}")]
 
+    def resources(self) -> Sequence[ServerResource]:
+        uris = ("note://1", "file:///a b", "x\x1b[2J")
+        return [ServerResource("git", uri, "note", "A \x1b[2Jnote.") for uri in uris]
+
     async def read(self, server: str, uri: str) -> ServerAnswer:
         if "gone" in uri:
             raise ToolError("no such resource")
+        if "song" in uri:
+            return ServerAnswer((Content("blob", data="AAAA", mime="audio/mpeg", uri=uri),))
         return ServerAnswer((Content("text", "buy milk", uri=uri),))
 
     def search(self, query: str, limit: int) -> Sequence[ServerTool]:
@@ -253,7 +268,7 @@ def test_text_images_and_other_data_of_an_answer(tmp_path: Path) -> None:
     assert [image.mime for image in result.images] == ["image/png"]
     first, audio, link = result.output.splitlines()
     assert (first, link) == ("Two things:", "[resource note: note://1]")
-    assert audio.startswith("[audio audio/wav: 3 bytes, as base64 in ")
+    assert audio == "[audio audio/wav: 3 bytes, not kept: this session is not stored]"
 
 
 def test_what_only_the_structure_says_is_given_as_json(tmp_path: Path) -> None:
@@ -301,4 +316,9 @@ def test_a_mentioned_resource_is_attached(tmp_path: Path) -> None:
     attached, typed = prompted(session)
     assert (attached.path, attached.text) == ("git:note://1", "buy milk")
     assert typed.text.startswith("what about")
+    say_to(session, "and @git:song://1")
+    newest = messages(session)[-2].parts
+    assert [part.text for part in newest if getattr(part, "path", "")] == [
+        "[blob audio/mpeg song://1: 3 bytes, not kept: this session is not stored]"
+    ]
     assert "cannot be read: no such resource" in str(ended(say_to(session, "and @git:gone")).error)

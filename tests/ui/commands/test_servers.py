@@ -39,3 +39,9 @@ def test_a_server_is_disabled_reconnected_and_looked_at(tmp_path: Path) -> None:
     assert said(context, "/mcp log git") == "a line on stderr"
     with pytest.raises(UsageError, match="Servers: git"):
         said(context, "/mcp enable nobody")
+
+
+def test_completion_offers_the_resources_that_a_prompt_can_name(tmp_path: Path) -> None:
+    (item,) = commands.resources(opened(tmp_path, STATUS).session)
+    assert (item.label, "\x1b" in item.detail) == ("@git:note://1", False)
+    assert commands.resources(opened(tmp_path).session) == []

@@ -124,3 +124,15 @@ def test_files_outside_of_the_project_are_completed_folder_by_folder(tmp_path: P
     assert settled(f"see @{tmp_path}/other/OUT.") == [f"@{tmp_path}/other/out.py"]
     for odd in ("/no/such/folder/x", "~no-such-user/x", "/a\0b/x", "/" + "x" * 5_000 + "/y"):
         assert settled(f"see @{odd}") == []
+
+
+def test_resources_of_a_server_are_completed_after_its_name(tmp_path: Path) -> None:
+    (tmp_path / "docs.md").touch()
+    complete = completion(tmp_path)
+    listed = [Item("@docs:note://1", "milk"), Item("@docs:note://2"), Item("@other:x")]
+    complete.resources = lambda: listed
+    assert labels(complete, "see @do") == ["@docs:", "@docs.md"]
+    assert labels(complete, "see @docs:") == ["@docs:note://1", "@docs:note://2"]
+    assert labels(complete, "see @docs:te://2") == ["@docs:note://2"]
+    assert labels(complete, "see @docs:note://1") == []
+    assert labels(complete, "see @oth") == ["@other:"]

@@ -26,6 +26,11 @@ def test_a_mention_that_names_no_file_is_told_from_people_and_decorators(tmp_pat
     ]
 
 
+def test_a_resource_of_a_server_is_no_missing_file(tmp_path: Path) -> None:
+    assert missing_files("see @docs:note://a/1", tmp_path, ["docs"]) == []
+    assert len(missing_files("see @docs:note://a/1", tmp_path)) == 1
+
+
 def test_the_warning_follows_the_prompt(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("What file?")])
     text = "look at @nofile.txt"
