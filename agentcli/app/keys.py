@@ -33,8 +33,13 @@ class KeyStore:
 
     def keys(self) -> Mapping[str, str]:
         """Every stored key that can be read, by provider."""
-        found = {name: entry.get("key") or _from_keyring(name) for name, entry in self._entries().items()}
+        found = {name: _key_of(name, entry) for name, entry in self._entries().items()}
         return {name: key for name, key in found.items() if key}
+
+    def key(self, provider: str) -> str:
+        """One stored key; empty where none is stored, or it cannot be read. Nothing else is asked of the keyring."""
+        entry = self._entries().get(provider)
+        return "" if entry is None else _key_of(provider, entry)
 
     def set(self, provider: str, key: str) -> Place:
         """Store a key and return its place."""
@@ -107,6 +112,10 @@ def try_key(settings: ProviderSettings, key: str, env: Mapping[str, str]) -> str
     if accepted is False:
         raise CredentialsError(f"{vendor.title or settings.name} rejected the key ({answer}). Nothing was stored.")
     return "" if accepted else answer
+
+
+def _key_of(provider: str, entry: Mapping[str, str]) -> str:
+    return entry.get("key") or _from_keyring(provider)
 
 
 def _is_table(value: object) -> bool:

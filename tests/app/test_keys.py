@@ -18,11 +18,13 @@ from tests.loopback.plain import answering
 KEYRING = """
 import json, pathlib
 FILE = pathlib.Path(__file__).with_suffix(".json")
+ASKED = []
 def _all():
     return json.loads(FILE.read_text()) if FILE.exists() else {}
 def set_password(service, name, key):
     FILE.write_text(json.dumps({**_all(), f"{service}/{name}": key}))
 def get_password(service, name):
+    ASKED.append(name)
     return _all().get(f"{service}/{name}")
 def delete_password(service, name):
     FILE.write_text(json.dumps({k: v for k, v in _all().items() if k != f"{service}/{name}"}))
@@ -54,6 +56,18 @@ def test_a_keyring_is_used_where_it_works(tmp_path: Path, monkeypatch: pytest.Mo
     store.remove("anthropic")
     assert store.keys() == {}
     assert json.loads((tmp_path / "keyring.json").read_text()) == {}
+    del sys.modules["keyring"]  # it is this test's own
+
+
+def test_one_key_is_read_without_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "keyring.py").write_text(KEYRING)
+    monkeypatch.syspath_prepend(tmp_path)
+    store = KeyStore(tmp_path)
+    store.set("anthropic", "sk-ant-one")
+    store.set("google", "AIza-two")
+    asked = sys.modules["keyring"].ASKED
+    asked.clear()
+    assert (store.key("google"), store.key("unknown"), asked) == ("AIza-two", "", ["google"])
     del sys.modules["keyring"]  # it is this test's own
 
 

@@ -34,7 +34,7 @@ class LoginStore:
 
     def read(self) -> str:
         """The login as JSON; empty where there is none."""
-        return self._store.keys().get(self._name, "") if self._name in self._store.places() else ""
+        return self._store.key(self._name)
 
     def write(self, text: str) -> None:
         """Store a login in place of the former one; an empty text removes it."""
