@@ -18,7 +18,7 @@ from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.render.cells import clip, width
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.text import Text
 
 GAP = 2
@@ -128,11 +128,6 @@ def print_styled(pieces: Iterable[tuple[str, str]], stream: TextIO | None = None
     from rich.text import Text
 
     console(out, cells).print(Text.assemble(*((safe(text), style) for text, style in pieces)))
-
-
-def print_drawn(drawn: RenderableType, stream: TextIO | None = None, cells: int = 0) -> None:
-    """Print what rich has drawn, on a terminal."""
-    console(stream, cells).print(drawn)
 
 
 _HELP_STYLES = (

@@ -89,10 +89,6 @@ class Hooks:
         interrupt = interrupt or asyncio.Event()
         return await asyncio.gather(*(self._run(hook, event, interrupt) for hook in self.matching(event)))
 
-    async def fire(self, event: HookEvent, interrupt: asyncio.Event | None = None) -> Sequence[str]:
-        """Run the hooks that match. Returns a warning for each that failed."""
-        return [ran.warning for ran in await self.run(event, interrupt) if ran.warning]
-
     async def _run(self, hook: Hook, event: HookEvent, interrupt: asyncio.Event) -> Ran:
         output, errors = Beginning(self.output), Beginning(self.output)
         argv = ["/bin/sh", "-c", hook.command] if hook.args is None else [hook.command, *hook.args]

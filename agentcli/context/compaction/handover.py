@@ -12,7 +12,6 @@ from agentcli.context.policies.plans import Plan, compactable, seqs
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot.form import Snapshot, parse, render, renumbered
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import is_answer
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
@@ -113,12 +112,6 @@ def relevant_words(
         if tokens >= 0:
             chosen.append(place)
     return tuple(said[place] for place in sorted(chosen))
-
-
-def is_handover(history: History) -> bool:
-    """True if the view begins with a hand-over: nothing of this session itself has been compacted since."""
-    record = history.compaction
-    return record is not None and record.seq == 1 and isinstance(record.body, Compaction) and not is_answer(record.body)
 
 
 def _topics(text: str) -> set[str]:
