@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from agentcli.agent import loop
 from agentcli.agent.checkpointing import UndoStack
@@ -39,9 +39,6 @@ from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import for_model, for_person
 from agentcli.sessions.info import name_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class AgentSession:
@@ -247,11 +244,6 @@ class AgentSession:
     def background(self) -> bool:
         """Send the running command to the background; false when none runs."""
         return self.jobs.send_away()
-
-    @property
-    def instructions(self) -> Sequence[tuple[Path, int]]:
-        """The instruction files in force with their size in tokens."""
-        return self.standing.files
 
     def reread_instructions(self) -> None:
         """Read the instruction files again; the next prompt tells the model of what has changed."""

@@ -81,19 +81,7 @@ class ToolRunner:
         self._model = model
         self.tools = {tool.name: tool for tool in setup.tools}
         self.jobs = setup.jobs()
-        self.approval = ApprovalGate(
-            traits=self.server_tools.traits,
-            rules=setup.rules,
-            mode=mode,
-            workspace=setup.workspace,
-            approve=setup.approve,
-            preview=lambda tool, given, path: tool.preview(self.ctx.for_call(path), given),
-            save=setup.save_rule,
-            repeats=RepeatGuard(setup.agent.repeat_limit),
-            notice=lambda text: self.ctx.printed.put_nowait(Noticed(text)),
-            later=self._later,
-            request=self._request,
-        )
+        self.approval = self._gate(mode)
         self.ctx = SessionToolContext(
             setup.workspace.cwd,
             setup.workspace.resolved_roots,
@@ -112,6 +100,22 @@ class ToolRunner:
         makes = setup.changes(journal)
         self.checkpointer = (
             Checkpointer(makes, self.record, self.ctx.printed.put_nowait, self.ctx.cwd) if makes else setup.checkpointer
+        )
+
+    def _gate(self, mode: Mode) -> ApprovalGate:
+        setup = self._setup
+        return ApprovalGate(
+            traits=self.server_tools.traits,
+            rules=setup.rules,
+            mode=mode,
+            workspace=setup.workspace,
+            approve=setup.approve,
+            preview=lambda tool, given, path: tool.preview(self.ctx.for_call(path), given),
+            save=setup.save_rule,
+            repeats=RepeatGuard(setup.agent.repeat_limit),
+            notice=lambda text: self.ctx.printed.put_nowait(Noticed(text)),
+            later=self._later,
+            request=self._request,
         )
 
     @property

@@ -38,7 +38,7 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
     yield from (("also", str(root)) for root in program.workspace_policy.roots if root != session.cwd)
     yield "mode", session.mode
     yield "sandbox", program.workspace_policy.sandbox.report
-    yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.instructions])
+    yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.standing.files])
     config = program.dirs.config_file
     yield "config", str(config) if config.exists() else f"{config} (not there: all is built in)"
     yield from _listed("servers", _servers(program))

@@ -131,27 +131,22 @@ def compare(
     past = {name: program.sessions.past(name) for name in sessions}
     recorded = {name: list(session.records()) for name, session in past.items()}
     setups = {name: _setup(program, session.history, summariser) for name, session in past.items()}
-    found = compare_policies(
-        recorded, _named(policies, horizons or (HORIZONS if policies == ALL_POLICIES else "")), setups
-    )
+    found = compare_policies(recorded, _named(policies, horizons), setups)
     first = next(iter(found.played))
-    limits = limits_of(setups[first].model, program.config.context)
     series = {name: played.sizes for name, played in found.played[first].items()}
-    marks = {"soft": limits.soft, "hard": limits.hard, "window": limits.window}
+    marks = _marks(setups[first])
     drawn = price_points.points(found.totals())
     if json:
         say_json(found.to_json())
     else:
         _print_comparison(found)
         say("\n".join([*plot.text_plot(series), "", *price_points.text_points(drawn)]))
-    pages: Sequence[tuple[str, Callable[[], str]]] = (
-        (svg, lambda: plot.svg(series, first, marks)),
-        (points, lambda: price_points.svg_points(drawn, _title(sessions))),
-        (html, lambda: plot.html(found, marks)),
-    )
-    for file, page in pages:
-        if file:
-            _write(file, page())
+    if svg:
+        _write(svg, plot.svg(series, first, marks))
+    if points:
+        _write(points, price_points.svg_points(drawn, _title(sessions)))
+    if html:
+        _write(html, plot.html(found, marks))
 
 
 def _setup(program: Program, history: History, summariser: str) -> Setup:
@@ -159,8 +154,15 @@ def _setup(program: Program, history: History, summariser: str) -> Setup:
     return replace(setup, summarise=_written_by(program, summariser, setup.model)) if summariser else setup
 
 
+def _marks(setup: Setup) -> dict[str, int]:
+    """The lines of a plot, in tokens."""
+    limits = limits_of(setup.model, setup.settings)
+    return {"soft": limits.soft, "hard": limits.hard, "window": limits.window}
+
+
 def _named(policies: str, horizons: str) -> list[str]:
-    """The policies to play; after `auto` the same with each horizon."""
+    """The policies to play; after `auto` the same with each horizon, the usual ones where nothing was chosen."""
+    horizons = horizons or (HORIZONS if policies == ALL_POLICIES else "")
     named: list[str] = []
     for policy in map(str.strip, policies.split(",")):
         more = filter(None, map(str.strip, horizons.split(","))) if policy == "auto" else ()

@@ -54,12 +54,7 @@ def import_sessions(
     context = ProjectContext(Options(cwd=cwd))
     name = name and name_of(name)
     alone = len(paths or ()) == 1 and not program and not Path((paths or [""])[0]).is_dir()
-    if name and not alone:
-        raise UsageError("--name needs a single session: give one file.")
-    if session and not alone:
-        raise UsageError("--session needs a single database: give its file.")
-    if name:
-        _must_be_free(context, name)
+    _check(context, name, session, alone)
     with contextlib.ExitStack() as until_done:
         progress = until_done.enter_context(Progress("Importing"))
         found, unread = _sources(context, paths or (), program, session, until_done, progress)
@@ -79,6 +74,16 @@ def import_sessions(
             unread = [outcome for outcome in outcomes if outcome.status == "failed"]
     if unread:
         raise typer.Exit(InputError.exit_code if alone else 1)
+
+
+def _check(context: ProjectContext, name: str, session: str, alone: bool) -> None:
+    """Raise UsageError for options that need a single file, InputError for a name that is taken."""
+    if name and not alone:
+        raise UsageError("--name needs a single session: give one file.")
+    if session and not alone:
+        raise UsageError("--session needs a single database: give its file.")
+    if name:
+        _must_be_free(context, name)
 
 
 def _sources(

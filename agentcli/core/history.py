@@ -114,21 +114,15 @@ def evolve(history: History, record: Record) -> History:
     body: Body = record.body
     match body:
         case Message():
-            return replace(
-                history,
-                entries=(*history.entries, record),
-                turn=max(history.turn, body.turn),
-                usage=history.usage + (body.usage or Usage()),
-                cost=_add(history.cost, body.cost),
-            )
+            entries, turn = (*history.entries, record), max(history.turn, body.turn)
+            return _spent(history, body.usage or Usage(), body.cost, entries=entries, turn=turn)
         case ToolResult():
             _, usage, cost = subagent_result.spent(body)
-            entries = (*history.entries, record)
-            return replace(history, entries=entries, usage=history.usage + usage, cost=_add(history.cost, cost))
+            return _spent(history, usage, cost, entries=(*history.entries, record))
         case Compaction():
-            history = _carried(history, body) if body.status == "compressed" else history
-            spent = replace(history, usage=history.usage + body.usage, cost=_add(history.cost, body.cost))
-            return _compacted(spent, record, body) if body.status == "compressed" else spent
+            if body.status != "compressed":
+                return _spent(history, body.usage, body.cost)
+            return _compacted(_spent(_carried(history, body), body.usage, body.cost), record, body)
         case Prune():
             return replace(
                 history,
@@ -143,8 +137,7 @@ def evolve(history: History, record: Record) -> History:
         case Unpin(seq):
             return replace(history, pins=history.pins - {seq})
         case Title(title, name, _, usage, cost):
-            named = replace(history, title=title or history.title, name=name or history.name)
-            return replace(named, usage=history.usage + usage, cost=_add(history.cost, cost))
+            return _spent(history, usage, cost, title=title or history.title, name=name or history.name)
         case Todo(items):
             return replace(history, todo=items)
         case Settings():
@@ -157,7 +150,7 @@ def evolve(history: History, record: Record) -> History:
                 tools=body.tools or history.tools,
             )
         case Failure():
-            return replace(history, usage=history.usage + body.usage, cost=_add(history.cost, body.cost))
+            return _spent(history, body.usage, body.cost)
         case Retry() | Checkpoint() | Unknown():
             return history
         case _:
@@ -209,6 +202,11 @@ def _around(history: History, stretches: Iterable[tuple[int, int]]) -> tuple[tup
     first = body.kept_from if isinstance(body, Compaction) else 0
     seqs = [entry.seq for entry in history.entries if entry.seq >= first]
     return tuple((start, end) for start, end in stretches if bisect_right(seqs, start) < bisect_left(seqs, end))
+
+
+def _spent(history: History, usage: Usage, cost: float | None, **changes: Any) -> History:
+    """The history with more tokens and money spent, and with these fields besides."""
+    return replace(history, usage=history.usage + usage, cost=_add(history.cost, cost), **changes)
 
 
 def _carried(history: History, body: Compaction) -> History:
@@ -284,8 +282,7 @@ def _evolve_all(history: History, records: Iterable[Record]) -> History:
 
 def _still_spent(history: History, seq: int, undo: Undo) -> History:
     """Add the cost of undone records: it stays spent."""
-    cost = _add(history.cost, undo.cost)
-    return replace(history, usage=history.usage + undo.usage, cost=cost, last_seq=max(history.last_seq, seq))
+    return _spent(history, undo.usage, undo.cost, last_seq=max(history.last_seq, seq))
 
 
 def _add(total: float | None, more: float | None) -> float | None:

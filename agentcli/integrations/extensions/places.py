@@ -105,7 +105,7 @@ def read_text(path: Path, within: Path | None = None) -> str:
 def first_of_each_name(
     found: Iterable[Found], load: Callable[[Found, list[str]], T | None], kind: Kind, most: int, notes: list[str]
 ) -> tuple[dict[str, T], list[T]]:
-    """What the files define, by name and in the order of names, and all that an earlier one of its name shadows.
+    """The extensions in files by name, in the order of names, and those that an earlier one of their name shadows.
 
     Files after the first `most` names are left out, which is noted.
     """
