@@ -7,18 +7,20 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from agentcli.batch import trees
-from agentcli.batch.attempt import Work, run_attempt
+from agentcli.batch.attempt import run_attempt
 from agentcli.batch.ledger import Ledger, Row, TaskState, fold, rows
 from agentcli.batch.money import fits, limit_of
-from agentcli.batch.plan import WAITS, Plan, Start, as_json, counted, next_start
+from agentcli.batch.plan import WAITS, Plan, Start, as_json, next_starts
 from agentcli.batch.tasks import Task
+from agentcli.batch.work import Work, session_cost
 from agentcli.core.errors import InputError, StoreError
 from agentcli.paths import AppDirs, replace_file
 
@@ -30,6 +32,8 @@ STOP = "stop"
 """The file in the batch's folder that asks to stop: the ids of tasks one a line, or nothing for all."""
 CAP, QUOTA = 53, 75
 """Exit codes of a batch that ran into its cap, or into the end of a quota."""
+DIED = "Its driver ended before it."
+"""The reason why a start has stopped that nobody stopped."""
 HELD = (41, 52, 55)
 """Exit codes of an agent that mean the same for every other task: no key, wrong configuration, no trust."""
 
@@ -38,7 +42,10 @@ Attempt = Callable[[Work, asyncio.Event, Callable[[Row], Row]], Coroutine[Any, A
 
 
 class Driver:
-    """A batch that runs. `report` hears of every row; `attempt` runs one start; `hold` gives the seconds to hold after so many refusals in a row."""
+    """A batch that runs. `report` hears of every row; `attempt` runs one start; `hold` gives the seconds to hold after so many refusals in a row.
+
+    `slots` gives the number of starts at once where an engine knows better than the plan.
+    """
 
     def __init__(
         self,
@@ -49,22 +56,28 @@ class Driver:
         report: Callable[[Row], object] = lambda _: None,
         attempt: Attempt = run_attempt,
         hold: Callable[[int], float] = lambda times: min(LONGEST_HOLD, HOLD * 2.0 ** (times - 1)),
+        slots: Callable[[], int] | None = None,
     ) -> None:
-        self.plan, self.tasks, self.out = plan, tasks, out
-        self._dirs, self._report, self._attempt, self._hold_for = dirs, report, attempt, hold
+        number, count = plan.shard
+        self.plan, self.tasks, self.out = plan, list(tasks)[number::count], out
+        self._wanted = frozenset(task.id for task in self.tasks)
+        self._all, self._dirs, self._report, self._attempt, self._hold_for = tasks, dirs, report, attempt, hold
+        self._slots = slots or (lambda: plan.workers)
         self._retried: set[str] = set()
         self._ledger = Ledger(out)
-        self._rows: list[Row] = []
-        self._running: dict[str, tuple[Work, asyncio.Task[Row], asyncio.Event]] = {}
+        self._rows: dict[str, list[Row]] = {}
+        self._states: dict[str, TaskState] = {}
+        self._running: dict[tuple[str, int], tuple[Work, asyncio.Task[Row], asyncio.Event]] = {}
         self._started: dict[str, float] = {}
         self._refusals, self._held_until = 0, 0.0
         self._stopped: int | None = None
         self._bases: Mapping[str, str] = {}
+        self._old_wish: object = None
 
     @property
     def states(self) -> Mapping[str, TaskState]:
-        """The state of each task that was ever started."""
-        return fold(self._rows)
+        """The state of each task of this run that was ever started."""
+        return self._states
 
     @property
     def running(self) -> Sequence[Work]:
@@ -78,7 +91,7 @@ class Driver:
 
     def seconds(self, work: Work) -> float:
         """Seconds since a start began."""
-        return time.monotonic() - self._started[work.task.id]
+        return time.monotonic() - self._started[work.token]
 
     def stop(self, code: int) -> None:
         """Stop everything; the batch ends with this exit code."""
@@ -91,11 +104,11 @@ class Driver:
 
         Raises StoreError where another driver works on the same folder, InputError for a task that has changed.
         """
-        lock = _locked(self.out)
+        locks = _locked(self.out, self.plan.shard)
         try:
-            self._bases = self._prepared()
-            self._rows = [*rows(self.out)]
-            (self.out / STOP).unlink(missing_ok=True)
+            self._bases = prepared(self.plan, self._all, self.out)
+            self._old_wish = self._wish()
+            self._read_ledgers()
             while True:
                 self._start_more()
                 if not self._running and not self._waiting_for_hold():
@@ -103,57 +116,63 @@ class Driver:
                 await self._next_event()
             return self._exit_code()
         finally:
-            os.close(lock)
+            for lock in locks:
+                os.close(lock)
 
-    def _prepared(self) -> Mapping[str, str]:
-        """The base commits, from `batch.json` or resolved now and written there."""
-        path = self.out / "batch.json"
-        known = json.loads(path.read_text())["tasks"] if path.exists() else {}
-        entries = dict(known)
-        for task in self.tasks:
-            entry = known.get(task.id)
-            if entry and entry["digest"] != task.digest and task.id not in self.plan.retry:
-                raise InputError(
-                    f"Task {task.id} has changed since this batch started. Give it another id, or use --retry {task.id} to do it again."
-                )
-            if not entry or entry["digest"] != task.digest:
-                plain = self.plan.isolation in ("copy", "none")
-                base = "" if plain else trees.base_commit(task.repo, task.base)
-                entries[task.id] = {"digest": task.digest, "repo": task.repo, "base": base}
-        replace_file(path, json.dumps(as_json(self.plan, entries), indent=1) + "\n")
-        return {id: entry["base"] for id, entry in entries.items()}
+    def _read_ledgers(self) -> None:
+        """Read what is noted of the tasks of this run. What was at work when its driver died has stopped; its session knows what it cost."""
+        mine = self._wanted if self.plan.shard[1] > 1 else None
+        for row in rows(self.out):
+            if mine is None or row.id in mine:
+                self._rows.setdefault(row.id, []).append(row)
+        for id, found in self._rows.items():
+            self._states.update(fold(found))
+            for attempt in self._states[id].attempts.values():
+                row = attempt.newest
+                total = session_cost(self._dirs, row.session) if row.state == "running" else None
+                if total is not None:
+                    self._write(replace(row, state="stopped", cost=max(0.0, total - attempt.session_cost), why=DIED))
 
     def _start_more(self) -> None:
         if self._stopped is not None or time.monotonic() < self._held_until:
             return
-        states = self.states
+        cap = self.plan.share
+        spent = sum(state.cost for state in self._states.values()) if cap is not None else 0.0
         for task in self.tasks:
-            if len(self._running) >= self.plan.workers:
-                return
-            start = None if task.id in self._running else self._next(task, states)
-            begun = [(work.task, 0.0) for work in self.running]
-            if start is not None and fits(task, states, begun, self.plan.cap):
-                self._retried.add(task.id)
-                self._begin(start)
+            for start in self._next(task):
+                if len(self._running) >= self._slots():
+                    return
+                reserved = sum(work.limit or 0.0 for work in self.running)
+                limit = self._limit(start)
+                if fits(spent, reserved, limit, cap):
+                    self._begin(start, limit)
 
-    def _next(self, task: Task, states: Mapping[str, TaskState]) -> Start | None:
-        """The next start of a task that is not at work; what is asked for again is started once."""
+    def _next(self, task: Task) -> Sequence[Start]:
+        """The next starts of a task, but for those at work; what is asked for again is started once."""
+        state = self._states.get(task.id)
         retry = () if task.id in self._retried else self.plan.retry
-        return next_start(task, states.get(task.id), retry)
+        found = next_starts(task, state, retry, self.plan.together)
+        return [start for start in found if (task.id, start.attempt) not in self._running]
 
-    def _begin(self, start: Start) -> None:
-        limit = limit_of(start.task, self.plan.cap)
+    def _limit(self, start: Start) -> float | None:
+        """The money that a start may spend: the rest of its budget where it goes on, a new one after it was used up."""
+        limit = limit_of(start.task, self.plan.share)
         if limit is not None and start.goes_on is not None and start.goes_on.state != "limited":
             limit = max(0.0, limit - start.goes_on.session_cost)
+        return limit
+
+    def _begin(self, start: Start, limit: float | None) -> None:
+        self._retried.add(start.task.id)
         work = Work(start, uuid4().hex[:12], self.plan, self._bases[start.task.id], self.out, self._dirs, limit)
         interrupt = asyncio.Event()
         running = asyncio.create_task(self._attempt(work, interrupt, self._write))
-        self._running[start.task.id] = work, running, interrupt
-        self._started[start.task.id] = time.monotonic()
+        self._running[start.task.id, start.attempt] = work, running, interrupt
+        self._started[work.token] = time.monotonic()
 
     def _write(self, row: Row) -> Row:
         row = self._ledger.write(row)
-        self._rows.append(row)
+        self._rows.setdefault(row.id, []).append(row)
+        self._states.update(fold(self._rows[row.id]))
         self._report(row)
         return row
 
@@ -161,8 +180,7 @@ class Driver:
         """True if something is to be started once the provider takes requests again."""
         if self._stopped is not None or time.monotonic() >= self._held_until:
             return False
-        states = self.states
-        return any(self._next(task, states) for task in self.tasks)
+        return any(self._next(task) for task in self.tasks)
 
     async def _next_event(self) -> None:
         tasks = [running for _, running, _ in self._running.values()]
@@ -170,9 +188,9 @@ class Driver:
             await asyncio.wait(tasks, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(min(POLL, max(0.0, self._held_until - time.monotonic())))
-        for id, (_, running, _) in list(self._running.items()):
+        for key, (_, running, _) in list(self._running.items()):
             if running.done():
-                del self._running[id]
+                del self._running[key]
                 self._ended(running.result())
         self._heed_wishes()
 
@@ -190,39 +208,85 @@ class Driver:
             case _:
                 pass
 
-    def _heed_wishes(self) -> None:
-        """Stop what somebody wants stopped by a file, from another shell."""
+    def _wish(self) -> object:
+        """What tells a wish to stop from an older one: its file is written anew each time; None without one."""
         try:
-            wanted = (self.out / STOP).read_text().split()
+            found = (self.out / STOP).stat()
         except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+    def _heed_wishes(self) -> None:
+        """Stop what somebody wants stopped by a file, from another shell. It stays there: other drivers of the batch are to see it."""
+        wish = self._wish()
+        if wish in (None, self._old_wish):
             return
-        (self.out / STOP).unlink(missing_ok=True)
+        self._old_wish = wish
+        wanted = (self.out / STOP).read_text().split()
         if not wanted:
             self.stop(130)
-        for id in wanted:
-            if id in self._running:
-                self._running[id][2].set()
-                self.tasks = [task for task in self.tasks if task.id != id]
+        for work, _, interrupt in self._running.values():
+            if work.task.id in wanted:
+                interrupt.set()
+        self.tasks = [task for task in self.tasks if task.id not in wanted]
 
     def _exit_code(self) -> int:
         if self._stopped is not None:
             return self._stopped
-        states = self.states
-        if any(self._next(task, states) for task in self.tasks):
+        if any(self._next(task) for task in self.tasks):
             return CAP
-        wanted = {task.id for task in self.tasks}
-        return (
-            0 if counted({id: state for id, state in states.items() if id in wanted}) == {"passed": len(wanted)} else 1
-        )
+        passed = {id for id, state in self._states.items() if state.state == "passed"}
+        return 0 if self._wanted <= passed else 1
 
 
-def _locked(out: Path) -> int:
-    """A lock on the folder of a batch, which ends with this process. Raises StoreError where another has it."""
-    out.mkdir(parents=True, exist_ok=True)
-    file = os.open(out / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def prepared(plan: Plan, tasks: Sequence[Task], out: Path) -> Mapping[str, str]:
+    """The base commits, from `batch.json` or resolved now and written there. Raises InputError for a task that has changed."""
+    path = out / "batch.json"
+    with _alone(out / ".batch.lock"):
+        known = json.loads(path.read_text())["tasks"] if path.exists() else {}
+        entries = dict(known)
+        for task in tasks:
+            entry = known.get(task.id)
+            if entry and entry["digest"] != task.digest and task.id not in plan.retry:
+                raise InputError(
+                    f"Task {task.id} has changed since this batch started. Give it another id, or use --retry {task.id} to do it again."
+                )
+            if not entry or entry["digest"] != task.digest:
+                plain = plan.isolation in ("copy", "none")
+                base = "" if plain else trees.base_commit(task.repo, task.base)
+                entries[task.id] = {"digest": task.digest, "repo": task.repo, "base": base}
+        replace_file(path, json.dumps(as_json(plan, entries), indent=1) + "\n")
+    return {id: entry["base"] for id, entry in entries.items()}
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One at a time: the shards of a batch prepare it together."""
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
         os.close(file)
-        raise StoreError(f"Another process works on {out} already: `agentcli batch status {out}`.") from None
-    return file
+
+
+def _locked(out: Path, shard: tuple[int, int]) -> list[int]:
+    """Locks on a shard of the batch in a folder, which end with this process. Raises StoreError where another process has it.
+
+    Shards of one division run beside one another, shared with nobody else.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    number, count = shard
+    files = []
+    wanted = [(".lock", fcntl.LOCK_SH if count > 1 else fcntl.LOCK_EX)]
+    if count > 1:
+        wanted.append((f".lock-{number}-{count}", fcntl.LOCK_EX))
+    for name, kind in wanted:
+        files.append(os.open(out / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        try:
+            fcntl.flock(files[-1], kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            for file in files:
+                os.close(file)
+            raise StoreError(f"Another process works on {out} already: `agentcli batch status {out}`.") from None
+    return files

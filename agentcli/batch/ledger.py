@@ -6,8 +6,8 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,19 +44,25 @@ class Row:
     exit: int | None = None
     tries: int = 0
     """Ends of this attempt that were no result: waits, losses, failed set-ups."""
+    round: int = 0
+    """Times that somebody has asked for the task again; only the attempts of the last round count."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """The state of a task: the start that counts, what all of them have cost, and what its session has."""
+    """The state of a task: the start that counts, what all of them have cost, and what its session has.
+
+    `attempts` maps the number of each attempt of the last round to its own state.
+    """
 
     newest: Row
     cost: float = 0.0
     session_cost: float = 0.0
+    attempts: Mapping[int, TaskState] = field(default_factory=dict)
 
     @property
     def state(self) -> State:
-        """The state of the newest attempt."""
+        """The state of the attempt that counts."""
         return self.newest.state
 
 
@@ -93,28 +99,49 @@ def fold(found: Iterable[Row]) -> Mapping[str, TaskState]:
     """The state of each task, whatever the order of the rows.
 
     Of each start the last word counts, but a final one is never taken back; of each attempt the first final start counts.
+    Of several attempts one that is still open counts, else the one that passed with the smallest patch, then at the least cost.
     """
-    starts: dict[tuple[str, int, str], Row] = {}
-    for row in sorted(found, key=lambda row: (row.t, row.state in FINAL)):
-        key = (row.id, row.attempt, row.token)
+    by_task: dict[str, list[Row]] = {}
+    for row in sorted(found, key=_moment):
+        by_task.setdefault(row.id, []).append(row)
+    return {id: _state(mine) for id, mine in by_task.items()}
+
+
+def _state(found: Iterable[Row]) -> TaskState:
+    """The state of one task, whose rows come in the order of their times."""
+    starts: dict[tuple[int, str], Row] = {}
+    for row in found:
+        key = (row.attempt, row.token)
         if key not in starts or starts[key].state not in FINAL:
             starts[key] = row
-    tasks: dict[str, TaskState] = {}
-    ordered = sorted(starts.values(), key=lambda row: (row.attempt, row.t))
-    by_task: dict[str, list[Row]] = {}
-    for row in ordered:
-        by_task.setdefault(row.id, []).append(row)
-    for row in ordered:
-        known = tasks.get(row.id)
-        settled = known is not None and known.newest.attempt == row.attempt and known.state in FINAL
-        counts = known.newest if known is not None and (settled or known.state == "passed") else row
-        mine = by_task[row.id]
-        tasks[row.id] = TaskState(
-            counts,
-            sum(each.cost for each in mine),
-            sum(each.cost for each in mine if each.session == counts.session),
-        )
-    return tasks
+    last = max(row.round for row in starts.values())
+    attempts: dict[int, Row] = {}
+    for row in sorted(starts.values(), key=_moment):
+        known = attempts.get(row.attempt)
+        if row.round == last and (known is None or known.state not in FINAL):
+            attempts[row.attempt] = row
+    costs = {number: sum(row.cost for row in starts.values() if row.attempt == number) for number in sorted(attempts)}
+    sessions: dict[str, float] = {}
+    for row in starts.values():
+        sessions[row.session] = sessions.get(row.session, 0.0) + row.cost
+    own = {number: TaskState(attempts[number], costs[number], sessions[attempts[number].session]) for number in costs}
+    counts = _counting([*own.values()]).newest
+    return TaskState(counts, sum(row.cost for row in starts.values()), sessions[counts.session], own)
+
+
+def _counting(attempts: Sequence[TaskState]) -> TaskState:
+    """The attempt that the task's state is that of."""
+    passed = [each for each in attempts if each.state == "passed"]
+    done = FINAL if not passed else FINAL | {"lost", "error"}
+    unfinished = [each for each in attempts if each.state not in done]
+    if unfinished or not passed:
+        return (unfinished or attempts)[-1]
+    return min(passed, key=lambda each: (each.newest.patch_lines, each.cost, each.newest.attempt))
+
+
+def _moment(row: Row) -> tuple[Any, ...]:
+    """The place of a row in time; of rows of one moment the order is any, but always the same."""
+    return row.t, row.state in FINAL, row.attempt, row.token, row.state, row.cost
 
 
 def _parsed(line: bytes) -> Row | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
-from agentcli.batch.ledger import FINAL, TaskState
+from agentcli.batch.ledger import FINAL, State, TaskState
 from agentcli.batch.tasks import Isolation, Task
 from agentcli.core.dataclass import dataclass
 
@@ -16,7 +17,11 @@ Keep = Literal["failed", "all", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Options of a batch. `name` stands in the refs of its results; `cap` is in USD; `flags` go to every agent as they are."""
+    """Options of a batch. `name` stands in the refs of its results; `cap` is in USD; `flags` go to every agent as they are.
+
+    `shard` is (I, N): this run takes every N-th task from the I-th on, counted from 0, and an N-th of the cap.
+    With `together` all attempts at a task start at once.
+    """
 
     name: str
     workers: int = 4
@@ -26,6 +31,23 @@ class Plan:
     keep: Keep = "failed"
     retry: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    shard: tuple[int, int] = (0, 1)
+    together: bool = False
+
+    @property
+    def share(self) -> float | None:
+        """The part of the cap that this run may spend, in USD; None without a cap."""
+        return None if self.cap is None else self.cap / self.shard[1]
+
+    def keeps(self, state: State) -> bool:
+        """True if the tree of a start stays that has ended so; one that may go on always does."""
+        return state not in FINAL or self.keep == "all" or (self.keep == "failed" and state != "passed")
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The settings among the flags, as `NAME=VALUE`."""
+        words = zip(self.flags, self.flags[1:], strict=False)
+        return tuple(value for name, value in words if name == "--set")
 
     @property
     def mode(self) -> str:
@@ -41,31 +63,52 @@ class Start:
     attempt: int = 1
     tries: int = 0
     goes_on: TaskState | None = None
+    round: int = 0
+
+
+def next_starts(
+    task: Task, state: TaskState | None, retry: Collection[str] = (), together: bool = False
+) -> Sequence[Start]:
+    """The next starts of a task, apart from those at work; none where its state is final. With `together` all attempts are made at once."""
+    if together and task.attempts > 1 and (state is None or (state.newest.round == 0 and state.state not in FINAL)):
+        known = state.attempts if state else {}
+        alone = replace(task, attempts=1)
+        each = {number: next_start(alone, known.get(number), retry) for number in range(1, task.attempts + 1)}
+        return [replace(start, task=task, attempt=number) for number, start in each.items() if start]
+    start = next_start(task, state, retry)
+    return [start] if start else []
 
 
 def next_start(task: Task, state: TaskState | None, retry: Collection[str] = ()) -> Start | None:
-    """The next start of a task that is not at work; None where its state is final."""
+    """The next start of a task whose attempts follow one another; None where its state is final."""
+    start = _next_start(task, state, retry)
+    if start is None or state is None:
+        return start
+    again = state.state in FINAL and (start.task.id in retry or state.state in retry)
+    return replace(start, round=state.newest.round + again)
+
+
+def _next_start(task: Task, state: TaskState | None, retry: Collection[str]) -> Start | None:
     if state is None:
         return Start(task)
     row = state.newest
+    last = max(state.attempts, default=row.attempt)
     match row.state:
         case "passed":
-            return Start(task, row.attempt + 1) if task.id in retry else None
+            return Start(task, last + 1) if task.id in retry else None
         case "failed":
             again = task.id in retry or "failed" in retry
             more = row.attempt < task.attempts and not row.over
-            return Start(task, row.attempt + 1) if again or more else None
+            return Start(task, last + 1) if again or more else None
         case "limited":
             again = task.id in retry or "limited" in retry
-            return Start(task, row.attempt + 1, goes_on=state) if again else None
+            return Start(task, last + 1, goes_on=state) if again else None
         case "error":
             return Start(task, row.attempt, row.tries) if row.tries <= FAILED_SETUPS or "lost" in retry else None
-        case "lost" | "running":
-            # What was at work when its driver died is lost: nobody waits for it any more.
-            tries = row.tries if row.state == "lost" else row.tries + 1
-            if tries > LOSSES and "lost" not in retry:
+        case "lost":
+            if row.tries > LOSSES and "lost" not in retry:
                 return None
-            return Start(task, row.attempt, tries, goes_on=state if tries <= 1 else None)
+            return Start(task, row.attempt, row.tries, goes_on=state if row.tries <= 1 else None)
         case _:
             return Start(task, row.attempt, row.tries, goes_on=state)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import html
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 from agentcli.batch import trees
 from agentcli.batch.ledger import TaskState, fold, rows
 from agentcli.batch.plan import counted
+from agentcli.batch.work import SESSION
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.text.secrets import known_secrets
 from agentcli.integrations.git import GitError, git, run_git
+from agentcli.paths import replace_file
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
+    from agentcli.sessions.exporting import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ def summary(batch: Batch) -> str:
 def write_report(batch: Batch) -> Path:
     """Write `results.jsonl` and `report.html`, which links the sessions' pages that are there; the path of the report."""
     found = list(result_lines(batch))
-    (batch.out / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found))
+    replace_file(batch.out / "results.jsonl", "".join(json.dumps(line) + "\n" for line in found))
     head = ("id", "state", "attempts", "cost", "seconds", "patch_lines", "session", "commit", "error")
     body = ""
     for line in found:
@@ -102,19 +106,23 @@ def write_report(batch: Batch) -> Path:
         body += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
     titles = "".join(f"<th>{name}</th>" for name in head)
     report = batch.out / "report.html"
-    report.write_text(
+    replace_file(
+        report,
         f'<!doctype html><meta charset="utf-8"><title>{html.escape(batch.name)}</title>'
         "<style>body{font:14px sans-serif}td,th{padding:2px 10px;text-align:left;vertical-align:top}</style>"
-        f"<h1>{html.escape(summary(batch))}</h1><table><tr>{titles}</tr>\n{body}</table>\n",
-        encoding="utf-8",
-        errors="backslashreplace",
+        f"<h1>{html.escape(summary(batch))}</h1><table><tr>{titles}</tr>\n{_writable(body)}</table>\n",
     )
     return report
 
 
+def _writable(text: str) -> str:
+    """A text without what no encoding has, such as half of a surrogate pair."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def write_pages(batch: Batch, context: ProjectContext) -> None:
     """Export each task's session as a page, secrets redacted; sessions that are not there any more are passed over."""
-    from agentcli.sessions.exporting import collect, export
+    from agentcli.sessions.exporting import export
 
     secrets = known_secrets(context.env)
     for id, state in batch.states.items():
@@ -122,10 +130,25 @@ def write_pages(batch: Batch, context: ProjectContext) -> None:
         if page is None or not page.parent.is_dir():
             continue
         with contextlib.suppress(AgentError):
-            info = context.store.find(state.newest.session)
-            session = context.store.open(info.project_id, info.id, read_only=True)
-            text = export(collect(session), "html", secrets=secrets)
-            page.write_text(text, encoding="utf-8", errors="backslashreplace")
+            replace_file(
+                page, _writable(export(_source(context, state.newest.session, page.parent), "html", secrets=secrets))
+            )
+
+
+def _source(context: ProjectContext, id: str, folder: Path) -> Source:
+    """A session of a task, from the store, or from the export where it ran elsewhere. Raises AgentError where it is in neither."""
+    from agentcli.sessions.exporting import collect
+    from agentcli.sessions.importing.own import read_source
+
+    try:
+        info = context.store.find(id)
+    except AgentError:
+        try:
+            data = gzip.decompress((folder / SESSION).read_bytes())
+        except (OSError, EOFError) as error:
+            raise InputError(f"Session {id} is not here: {error}.") from error
+        return read_source(data.decode("utf-8", "surrogatepass"))
+    return collect(context.store.open(info.project_id, info.id, read_only=True))
 
 
 def _page(batch: Batch, id: str) -> Path | None:

@@ -48,9 +48,10 @@ class Task:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that decides about its result."""
-        told = {name: value for name, value in asdict(self).items() if name not in ("meta", "attempts")}
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        """SHA-256 of all that decides about its result but its limits: they may be raised for what ran into them."""
+        free = ("meta", "attempts", "max_cost", "max_time", "max_turns")
+        decisive = {name: value for name, value in asdict(self).items() if name not in free}
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
 
 def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 from agentcli.batch.tasks import Isolation
 from agentcli.core.dataclass import dataclass
-from agentcli.integrations.git import git, run_git
+from agentcli.integrations.git import GitError, git, run_git
 from agentcli.integrations.worktrees import copy_included, make_worktree, remove_worktree
 from agentcli.paths import folder as made
 
@@ -80,6 +81,8 @@ def record(repo: str, tree: Path, base: str, ref: str, message: str, patch: Path
     """Commit what a task has changed under a ref of its repository, and write the patch beside. The index of the tree is used."""
     if isolation in ("copy", "none"):
         return Result()
+    if not os.path.lexists(tree / ".git"):
+        raise GitError(f"{tree} is no repository any more: its .git was removed.")
     git(tree, "add", "-A")
     files = git(tree, "write-tree")
     if files == git(tree, "rev-parse", f"{base}^{{tree}}"):
@@ -98,6 +101,28 @@ def commit_tree(repo: Path | str, files: str, message: str, *parents: str) -> st
     """Make a commit of a tree object; its id. Nothing else changes."""
     named = [word for parent in parents for word in ("-p", parent)]
     return git(repo, "commit-tree", files, *named, "-m", message, env={**os.environ, **AUTHOR})
+
+
+def bundle(cache: Path, repo: str, base: str, ref: str, commit: str) -> bytes:
+    """The commit of a result as a thin bundle on its base; empty where there is none."""
+    if not commit:
+        return b""
+    with tempfile.TemporaryDirectory(dir=made(cache)) as folder:
+        file = Path(folder, "result.bundle")
+        git(repo, "bundle", "create", "-q", str(file), ref, f"^{base}")
+        return file.read_bytes()
+
+
+def take_bundle(cache: Path, repo: str, ref: str, commit: str, data: bytes) -> None:
+    """Have a ref of a repository point at a commit, which comes from the bundle where the repository lacks it. Raises GitError."""
+    if not commit:
+        return
+    if run_git(repo, "cat-file", "-e", f"{commit}^{{commit}}").exit_code:
+        with tempfile.TemporaryDirectory(dir=made(cache)) as folder:
+            file = Path(folder, "result.bundle")
+            file.write_bytes(data)
+            git(repo, "fetch", "-q", "--no-tags", str(file), ref)
+    git(repo, "update-ref", ref, commit)
 
 
 def _bring(repo: str, tree: Path, commit: str) -> None:

@@ -35,11 +35,14 @@ def run(
     prompt: Annotated[
         str, typer.Option("-p", "--prompt", metavar="TEXT", help="with --each; {path} stands in it")
     ] = "",
-    workers: Annotated[int, typer.Option("-j", "--workers", min=1, metavar="N", help="tasks at once")] = 4,
+    workers: Annotated[
+        int | None, typer.Option("-j", "--workers", min=1, metavar="N", help="tasks at once [4]")
+    ] = None,
     cap: Annotated[
         float | None, typer.Option("--max-cost-total", min=0, metavar="USD", help="stop at this sum")
     ] = None,
     attempts: Annotated[int, typer.Option(min=1, metavar="N", help="attempts until the check passes")] = 1,
+    together: Annotated[bool, typer.Option("--together", help="make all attempts at once; the best counts")] = False,
     check: Annotated[str, typer.Option(metavar="CMD", help="a task has passed when this ends with 0")] = "",
     setup: Annotated[str, typer.Option(metavar="CMD", help="prepares each tree")] = "",
     only: Annotated[str, typer.Option(metavar="IDS", help="these tasks only, with commas")] = "",
@@ -47,6 +50,11 @@ def run(
     unboxed: Annotated[bool, typer.Option("--unboxed", help="run without the sandbox")] = False,
     keep: Annotated[str, typer.Option(metavar="WHICH", help="worktrees to keep: failed, all or none")] = "failed",
     retry: Annotated[list[str] | None, typer.Option(metavar="WHICH", help="failed, lost, limited or an id")] = None,
+    shard: Annotated[str, typer.Option(metavar="I/N", help="every N-th task from the I-th on, counted from 0")] = "",
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help="local, ray or MODULE:FUNCTION")] = "local",
+    ray_address: Annotated[
+        str, typer.Option("--ray-address", metavar="ADDRESS", help="a Ray cluster [one of this machine]")
+    ] = "",
     dry: Annotated[bool, typer.Option("--dry-run", help="check everything, start nothing")] = False,
     form: Annotated[
         Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="text, json or stream-json")
@@ -74,11 +82,15 @@ def _begun(asked: Any) -> int:
 
     if asked.attempts > 1 and not asked.check:
         raise UsageError("--attempts needs a --check that decides which attempt is right.")
+    if asked.shard and (asked.only or not asked.out):
+        raise UsageError("--shard needs OUT, the same folder for all shards, and does not go with --only.")
+    if asked.ray_address and asked.engine != "ray":
+        raise UsageError("--ray-address needs --engine ray.")
     defaults = {name: getattr(asked, name) for name in _DEFAULTS}
     found, folder = _tasks(asked.tasks, asked.out, asked.each, asked.prompt, defaults)
     found = chosen(found, filter(None, asked.only.split(",")))
     plan = _plan(asked, folder)
-    for note in _examined(plan, found):
+    for note in _examined(plan, found, elsewhere=asked.engine != "local"):
         print(f"agentcli: {note}", file=sys.stderr)
     if asked.dry:
         from agentcli.batch.money import limit_of
@@ -90,9 +102,20 @@ def _begun(asked: Any) -> int:
         return 0
     from agentcli.cli.batch_display import run_shown
 
-    return asyncio.run(run_shown(plan, found, folder, asked.form.value))
+    if asked.engine == "local":
+        return asyncio.run(run_shown(plan, found, folder, asked.form.value))
+    from agentcli.batch.engines import engine_named
+
+    options = {"name": plan.name, "out": str(folder), "workers": plan.workers, "workers_given": bool(asked.workers)}
+    engine = engine_named(asked.engine, {**options, "cap": plan.cap, "ray_address": asked.ray_address})
+    try:
+        return asyncio.run(run_shown(plan, found, folder, asked.form.value, engine))
+    finally:
+        engine.close()
 
 
+WORKERS = 4
+"""Tasks at once where nothing else is asked for."""
 _DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "allow", "deny", "attempts")
 """Options that are the defaults of the tasks' keys of the same names."""
 _CHOICES = {"isolate": ("worktree", "clone", "copy", "none"), "keep": ("failed", "all", "none")}
@@ -107,15 +130,27 @@ def _plan(asked: Any, folder: Path) -> Plan:
             raise UsageError(f"--{name} takes {', '.join(known)}, not {getattr(asked, name)!r}.")
     flags = [word for setting in asked.settings or () for word in ("--set", setting)] + ["--trust"] * asked.trust
     return Plan(
-        name=re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:40] or "batch",
-        workers=asked.workers,
+        name=re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-_")[:40] or "batch",
+        workers=asked.workers or WORKERS,
         cap=asked.cap,
         isolation=asked.isolate,
         boxed=not asked.unboxed,
         keep=asked.keep,
         retry=tuple(asked.retry or ()),
         flags=tuple(flags),
+        shard=_shard(asked.shard),
+        together=asked.together,
     )
+
+
+def _shard(text: str) -> tuple[int, int]:
+    """The number of a shard and that of all shards. Raises UsageError for a wrong one."""
+    if not text:
+        return 0, 1
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and int(number) < int(count)):
+        raise UsageError(f"--shard takes I/N with I from 0 to N-1, such as 0/4, not {text!r}.")
+    return int(number), int(count)
 
 
 def _tasks(
@@ -138,8 +173,11 @@ def _tasks(
     return read_tasks(text, tasks.resolve().parent, defaults), (out or fresh).resolve()
 
 
-def _examined(plan: Plan, tasks: tuple[Task, ...]) -> list[str]:
-    """Notes about the repositories. Raises AgentError for a base, a key, a price or a sandbox that is missing: nothing has started then."""
+def _examined(plan: Plan, tasks: tuple[Task, ...], elsewhere: bool = False) -> list[str]:
+    """Notes about the repositories. Raises AgentError for a base, a key, a price or a sandbox that is missing: nothing has started then.
+
+    Keys and sandboxes of other machines cannot be looked at: the first task that lacks one stops the batch.
+    """
     from agentcli.app.options import Options
     from agentcli.app.program import Program
     from agentcli.batch import trees
@@ -152,15 +190,15 @@ def _examined(plan: Plan, tasks: tuple[Task, ...]) -> list[str]:
             if trees.is_dirty(repo):
                 notes.append(f"{repo} has changes that are not committed: the tasks do not see them.")
     for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
-        program = Program(Options(cwd=repo, model=model, settings=plan.flags[1::2] if "--set" in plan.flags else ()))
+        program = Program(Options(cwd=repo, model=model, settings=plan.settings))
         spec = program.models.spec(model or program.selection.model_name())
-        if isinstance(obstacle := program.models.obstacle(spec.name), AgentError):
+        if not elsewhere and isinstance(obstacle := program.models.obstacle(spec.name), AgentError):
             raise obstacle
         if plan.cap is not None and spec.prices is None and spec.provider not in ("script", "demo"):
             raise ConfigError(
                 f'The price of {spec.name} is not known, so a cap cannot hold: --set models."{spec.name}".prices=….'
             )
-        if plan.boxed and plan.isolation != "none" and not program.workspace_policy.sandbox.working:
+        if not elsewhere and plan.boxed and plan.isolation != "none" and not program.workspace_policy.sandbox.working:
             raise AgentError(
                 f"No sandbox works here: {program.workspace_policy.sandbox.report} Install bubblewrap, or run with --unboxed."
             )

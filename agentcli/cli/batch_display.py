@@ -26,16 +26,23 @@ from agentcli.paths import app_dirs
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from agentcli.batch.engines import Engine
+
 EVERY = 0.25
 """Seconds between two pictures of the display."""
 _TAIL = 20_000
 """Bytes at the end of an agent's events that are looked at for what it does."""
 
 
-async def run_shown(plan: Plan, tasks: tuple[Task, ...], out: Path, form: str) -> int:
+async def run_shown(plan: Plan, tasks: tuple[Task, ...], out: Path, form: str, engine: Engine | None = None) -> int:
     """Run a batch and show it as `text`, as `stream-json`, or with `json` by its last line alone; returns the exit code."""
     report = {"text": _as_line, "stream-json": _as_json}.get(form, lambda _: None)
-    driver = Driver(plan, tasks, out, app_dirs(), report)
+    if engine is None:
+        driver = Driver(plan, tasks, out, app_dirs(), report)
+    else:
+        from agentcli.batch.engines import EngineAttempt
+
+        driver = Driver(plan, tasks, out, app_dirs(), report, EngineAttempt(engine), slots=engine.slots)
     loop = asyncio.get_running_loop()
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         loop.add_signal_handler(number, _stopping(driver), code)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.batch.attempt import Work
 from agentcli.batch.driver import CAP, STOP, Driver
-from agentcli.batch.ledger import Row, State
+from agentcli.batch.ledger import Ledger, Row, State
 from agentcli.batch.plan import Plan
 from agentcli.batch.results import load, result_lines, summary, write_report
 from agentcli.batch.tasks import Task
+from agentcli.batch.work import Work
 from agentcli.core.errors import InputError, StoreError
 from agentcli.paths import app_dirs
 
@@ -34,14 +34,15 @@ class Played:
         self.most = max(self.most, self.now)
         self.limits.append(work.limit)
         self.started.append((work.task.id, work.start.attempt))
-        row = Row(work.task.id, work.start.attempt, work.token, "running", session=work.token, tries=work.start.tries)
+        row = replace(work.first_row, session=work.token)
         write(row)
         await asyncio.sleep(0)
         last = self.ends(work)
         self.now -= 1
         if interrupt.is_set():
             return write(replace(row, state="stopped"))
-        return write(replace(last, id=row.id, attempt=row.attempt, token=row.token, session=row.session))
+        own = {name: getattr(row, name) for name in ("id", "attempt", "token", "session", "round")}
+        return write(replace(last, **own))
 
 
 def ended(state: State, **more: object) -> Ends:
@@ -161,3 +162,66 @@ def test_a_second_driver_and_a_changed_task_are_refused(tmp_path: Path) -> None:
     played = Played(ended("passed"))
     assert run(out, played, changed, retry=("t0",)) == 0
     assert played.started == [("t0", 2)]
+
+
+def test_attempts_are_made_together_and_the_smallest_patch_that_passed_counts(tmp_path: Path) -> None:
+    lines = {1: 9, 2: 5, 3: 7, 4: 1}
+
+    def ends(work: Work) -> Row:
+        attempt = work.start.attempt
+        return Row("", 0, "", "failed" if attempt == 4 else "passed", cost=0.1, patch_lines=lines[attempt])
+
+    played = Played(ends)
+    assert run(tmp_path / "out", played, tasks(1, attempts=4, check="x"), together=True, workers=8) == 0
+    assert (played.most, sorted(played.started)) == (4, [("t0", n) for n in (1, 2, 3, 4)])
+    state = load(tmp_path / "out").states["t0"]
+    assert (state.newest.attempt, state.cost) == (2, pytest.approx(0.4))
+    assert run(tmp_path / "out", again := Played(ends), tasks(1, attempts=4, check="x"), together=True) == 0
+    assert again.started == []
+
+
+def test_a_crash_of_the_driver_is_no_loss_of_the_task(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    for token in "abcde":
+        ledger.write(Row("t0", 1, token, "running", session="s"))
+    played = Played(lambda work: Row("", 0, "", "passed" if work.start.goes_on and not work.start.tries else "failed"))
+    assert run(tmp_path / "out", played, tasks(1)) == 0
+
+
+def test_a_task_that_is_done_again_replaces_its_result(tmp_path: Path) -> None:
+    assert run(tmp_path / "out", Played(ended("passed", text="old")), tasks(1)) == 0
+    assert run(tmp_path / "out", Played(ended("failed", text="new")), tasks(1), retry=("t0",)) == 1
+    assert [line["text"] for line in result_lines(load(tmp_path / "out"))] == ["new"]
+
+
+def test_shards_share_the_cap_and_run_beside_one_another(tmp_path: Path) -> None:
+    async def both() -> list[object]:
+        played = Played(ended("passed", cost=0.1))
+        parts = [
+            driver(tmp_path / "out", played, tasks(12, max_cost=0.1), shard=(number, 2), cap=0.8) for number in (0, 1)
+        ]
+        same = driver(tmp_path / "out", played, tasks(12, max_cost=0.1), shard=(0, 2))
+        first, second, refused = await asyncio.gather(*(part.run() for part in (*parts, same)), return_exceptions=True)
+        assert isinstance(refused, StoreError)
+        return [first, second]
+
+    assert asyncio.run(both()) == [CAP, CAP]
+    batch = load(tmp_path / "out")
+    assert (len(batch.states), batch.cost) == (8, pytest.approx(0.8))
+    assert run(tmp_path / "out", Played(ended("passed")), tasks(12, max_cost=0.2)) == 0
+
+
+def test_a_wish_to_stop_reaches_every_shard_and_no_later_run(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def ends(work: Work) -> Row:
+        (out / STOP).write_text("")
+        return Row("", 0, "", "passed")
+
+    async def both() -> list[int]:
+        parts = [driver(out, Played(ends), tasks(40), shard=(number, 2), workers=1) for number in (0, 1)]
+        return list(await asyncio.gather(*(part.run() for part in parts)))
+
+    assert asyncio.run(both()) == [130, 130]
+    assert run(out, Played(ended("passed")), tasks(40)) == 0

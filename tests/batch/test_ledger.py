@@ -99,10 +99,8 @@ def test_what_is_final_is_done_again_where_somebody_asks(state: State, retry: st
 
 
 def test_a_task_starts_only_if_what_all_may_spend_fits_the_cap() -> None:
-    other = Task("b", "x", "/", max_cost=0.4)
-    spent = fold([Row("a", 1, "x", "passed", 1.0, cost=0.5)])
-    assert fits(other, spent, [], 1.0)
-    assert not fits(other, spent, [(other, 0.0)], 1.0)
-    assert fits(other, spent, [(other, 0.0)], None)
+    assert fits(0.5, 0.0, 0.4, 1.0)
+    assert not fits(0.5, 0.4, 0.4, 1.0)
+    assert fits(0.5, 0.4, 0.4, None)
     assert limit_of(TASK, 20.0) == 1.0
     assert limit_of(TASK, None) is None

@@ -11,6 +11,7 @@ from agentcli.core.codec.encode import Damaged, decode, dumps
 from agentcli.core.errors import InputError
 from agentcli.core.history import fold
 from agentcli.core.record import Record
+from agentcli.sessions.exporting.source import Source
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.importing.jsonl import REASON, reading
 from agentcli.sessions.info import decode_info
@@ -55,6 +56,19 @@ def read(lines: Iterable[str]) -> Imported:
         contents,
         info.parent,
     )
+
+
+def read_source(text: str) -> Source:
+    """An export as what another can be made of: a page, say. Raises InputError for a text that is none."""
+    try:
+        with reading("the export"):
+            whole = json.loads(text)
+            info = decode_info(dumps(whole["session"]).encode("utf-8"))
+            files = [_bytes(raw) for raw in whole["records"]]
+            outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
+    except ValueError as error:
+        raise InputError(f"not JSON ({error})") from error
+    return Source(info, tuple((_record(data, where), data) for where, data in enumerate(files, 1)), outputs)
 
 
 def _bytes(raw: Any) -> bytes:

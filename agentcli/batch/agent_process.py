@@ -1,0 +1,157 @@
+"""The agent of a start: a process of its own that ends with the one that started it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentcli.batch import trees
+from agentcli.batch.ledger import Row
+from agentcli.batch.tasks import Task
+from agentcli.batch.work import Work, folder_of, session_cost
+from agentcli.core.errors import InputError
+from agentcli.sessions.store import Store
+
+STOP_SECONDS = 10.0
+"""Seconds between SIGTERM and SIGKILL for an agent that is stopped."""
+BUSY_SECONDS = 2 * STOP_SECONDS
+"""Seconds to wait for an agent whose driver or worker has died to let go of its session."""
+GO_ON = "You were interrupted. Go on where you stopped; look first at what is done already."
+"""The prompt of a session that goes on."""
+EVENTS = "events.jsonl"
+"""The file of an agent's stream."""
+_DEATH_SIGNAL = 1
+"""`PR_SET_PDEATHSIG` of prctl(2)."""
+
+
+async def run_agent(work: Work, row: Row, interrupt: asyncio.Event) -> int:
+    """Run the agent, in the session of the row where there is one already; its exit code, negative for a signal.
+
+    One that had ended well before its driver or worker died is not run again.
+    """
+    spent = await asyncio.to_thread(session_cost, work.dirs, row.session)
+    if spent is not None:
+        if _has_ended(work):
+            return 0
+        await _until_closed(work, row.session, interrupt)
+        spent = session_cost(work.dirs, row.session)
+    prompt = GO_ON if spent is not None else work.task.prompt
+    (work.folder / "prompt.txt").write_text(prompt, encoding="utf-8")
+    cwd = trees.workplace(work.task.repo, Path(row.worktree), work.plan.isolation)
+    with (
+        (work.folder / "prompt.txt").open("rb") as given,
+        (work.folder / EVENTS).open("ab") as events,
+        (work.folder / "stderr.txt").open("ab") as errors,
+    ):
+        if events.tell():
+            events.write(b"\n")
+            events.flush()
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "agentcli", *_arguments(work, row.session, spent)),
+            cwd=cwd,
+            env=_environment(work.task),
+            stdin=given,
+            stdout=events,
+            stderr=errors,
+            start_new_session=True,
+            preexec_fn=_dies_with_parent(),
+        )
+    return await _ended(process.wait(), process.send_signal, interrupt)
+
+
+async def _ended(end: Awaitable[int], send_signal: Callable[[int], object], interrupt: asyncio.Event) -> int:
+    """Wait for the end of a process, which is asked for when the event is set, and forced when that takes too long; the exit code."""
+    waiting = asyncio.ensure_future(end)
+    stop = asyncio.create_task(interrupt.wait())
+    try:
+        await asyncio.wait((waiting, stop), return_when=asyncio.FIRST_COMPLETED)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if not waiting.done():
+                with contextlib.suppress(ProcessLookupError):
+                    send_signal(number)
+                await asyncio.wait((waiting,), timeout=STOP_SECONDS)
+        return await waiting
+    finally:
+        stop.cancel()
+
+
+def result_of(folder: Path) -> dict[str, Any]:
+    """The `result` that an agent wrote last; empty where it wrote none."""
+    try:
+        last = (folder / EVENTS).read_bytes().rstrip(b"\n").rpartition(b"\n")[2]
+        found = json.loads(last)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and found.get("type") == "result" else {}
+
+
+def _has_ended(work: Work) -> bool:
+    """True if the agent of this start, or of the one that it goes on from, had ended well; its stream is in this start's folder then."""
+    if result_of(work.folder).get("exit_code") == 0:
+        return True
+    former = work.start.goes_on
+    if former is None or former.state not in ("running", "stopped"):
+        return False
+    folder = folder_of(work.out, work.task.id, former.newest.attempt, former.newest.token)
+    if result_of(folder).get("exit_code") != 0:
+        return False
+    shutil.copy(folder / EVENTS, work.folder / EVENTS)
+    return True
+
+
+async def _until_closed(work: Work, session: str, interrupt: asyncio.Event) -> None:
+    """Wait until the agent of a driver or worker that has died has let go of its session, for so long as that may take."""
+    store = Store(work.dirs.sessions)
+    until = time.monotonic() + BUSY_SECONDS
+    while store.is_open(store.find(session)) and time.monotonic() < until and not interrupt.is_set():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(interrupt.wait(), 0.1)
+
+
+def _arguments(work: Work, session: str, spent: float | None) -> Sequence[str]:
+    """The arguments of the agent; `spent` is what its session has cost, None for a new one."""
+    task, plan = work.task, work.plan
+    begin = ["resume", session, "-p", "-"] if spent is not None else ["-p", "-", "--session-id", session]
+    limit = work.limit
+    if limit is not None and spent is not None:
+        limit = max(0.0, limit - max(0.0, spent - work.accounted(session)))
+    limits = {"--model": task.model, "--max-cost": limit, "--max-time": task.max_time, "--max-turns": task.max_turns}
+    given = [word for name, value in limits.items() if value not in (None, "") for word in (name, str(value))]
+    rules = [word for name in ("allow", "deny") for rule in getattr(task, name) for word in (f"--{name}", rule)]
+    boxed = ["--set", "general.sandbox=require"] if plan.boxed and plan.isolation != "none" else []
+    seen = ["--set", f"tools.bash_secrets={json.dumps([*task.env])}"] if task.env else []
+    fixed = ["-o", "stream-json", "--mode", plan.mode, "--set", "checkpoints.seconds=0", *boxed]
+    return [*begin, *fixed, *seen, *given, *rules, *plan.flags]
+
+
+def _environment(task: Task) -> dict[str, str]:
+    """The environment of the agent: ours, with the variables that the task names."""
+    missing = [name for name in task.env if name not in os.environ]
+    if missing:
+        raise InputError(f"{', '.join(missing)} is not set, and the task wants it passed on.")
+    return dict(os.environ)
+
+
+def _dies_with_parent() -> Callable[[], object] | None:
+    """Call for a child to make before it becomes the agent, so that it is terminated when its parent dies; on Linux alone."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+
+    def bind() -> None:
+        prctl(_DEATH_SIGNAL, signal.SIGTERM)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    return bind

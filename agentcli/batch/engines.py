@@ -1,0 +1,149 @@
+"""Engines: starts of tasks run elsewhere, by an executor of `concurrent.futures` or by Ray; the driver alone writes the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from agentcli.batch import trees
+from agentcli.batch.agent_process import STOP_SECONDS
+from agentcli.batch.attempt import Write
+from agentcli.batch.ledger import Row
+from agentcli.batch.remote import STOPPING, call_of, outcome, run_one
+from agentcli.batch.work import SESSION, Work
+from agentcli.core.errors import AgentError, ConfigError, UsageError
+from agentcli.sessions.store import Store
+
+PATIENCE = 4 * STOP_SECONDS
+"""Seconds that a start elsewhere may take to stop; then it counts as lost."""
+
+
+class Engine(Protocol):
+    """Runs `run_one` somewhere."""
+
+    def submit(self, work: Work) -> Future[Mapping[str, Any]]:
+        """Start it; the future of what it returns."""
+        ...
+
+    def stop(self, work: Work, future: Future[Mapping[str, Any]]) -> None:
+        """Ask it to stop."""
+        ...
+
+    def slots(self) -> int:
+        """Starts at once, those that wait in the engine among them."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class ExecutorEngine:
+    """An executor that somebody's function makes; one that has broken down is made anew."""
+
+    def __init__(self, make: Callable[[], Executor], slots: int) -> None:
+        self._make, self._slots = make, slots
+        self._executor = make()
+
+    def submit(self, work: Work) -> Future[Mapping[str, Any]]:
+        """Give it to the executor."""
+        try:
+            return self._executor.submit(run_one, *call_of(work))
+        except BrokenExecutor:
+            self._executor.shutdown(wait=False)
+            self._executor = self._make()
+            return self._executor.submit(run_one, *call_of(work))
+
+    def stop(self, work: Work, future: Future[Mapping[str, Any]]) -> None:
+        """Take it back where it has not begun; else by a file that it looks for in the folder of the batch."""
+        if not future.cancel():
+            flag = work.out / STOPPING / work.token
+            flag.parent.mkdir(parents=True, exist_ok=True)
+            flag.touch()
+
+    def slots(self) -> int:
+        """As many as the plan has workers."""
+        return self._slots
+
+    def close(self) -> None:
+        """Shut the executor down; what it was given is not begun any more."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+class EngineAttempt:
+    """Runs starts by an engine, and takes in what comes back."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def __call__(self, work: Work, interrupt: asyncio.Event, write: Write) -> Row:
+        """Run one start; its last row. One whose worker died too often for the engine is lost."""
+        work.folder.mkdir(parents=True, exist_ok=True)
+        row = write(work.first_row)
+        future = await asyncio.to_thread(self._engine.submit, work)
+        waiting = asyncio.wrap_future(future)
+        stop = asyncio.create_task(interrupt.wait())
+        await asyncio.wait((waiting, stop), return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        if not waiting.done():
+            self._engine.stop(work, future)
+            await asyncio.wait((waiting,), timeout=PATIENCE)
+        if waiting.cancelled() or not waiting.done():
+            waiting.cancel()
+            return write(replace(row, state="stopped", why="It was stopped."))
+        if error := waiting.exception():
+            why = f"Its worker was lost: {type(error).__name__}: {str(error)[:300]}"
+            return write(replace(row, state="lost", why=why, tries=row.tries + 1))
+        return write(await asyncio.to_thread(taken, work, waiting.result()))
+
+
+def taken(work: Work, raw: Mapping[str, Any]) -> Row:
+    """Take in what a start has left: its files, its commit, its session; the row."""
+    found = outcome(raw)
+    for name, data in (found.files or {}).items():
+        (work.folder / Path(name).name).write_bytes(data)
+    if found.session:
+        try:
+            Store(work.dirs.sessions).find(found.row.session)
+        except AgentError:
+            (work.folder / SESSION).write_bytes(found.session)
+    try:
+        trees.take_bundle(work.dirs.cache, work.task.repo, work.ref, found.row.commit, found.bundle)
+    except AgentError as error:
+        return replace(found.row, state="failed", why=f"Its commit cannot be taken over: {error}")
+    return found.row
+
+
+def engine_named(name: str, options: Mapping[str, Any]) -> Engine:
+    """The engine `ray`, or that of a function named `module:function`, which gets the options and returns an executor.
+
+    Raises UsageError or ConfigError where there is none.
+    """
+    if name == "ray":
+        from agentcli.batch.ray_engine import RayEngine
+
+        return RayEngine(options)
+    module, colon, function = name.partition(":")
+    if not colon or not module or not function:
+        raise UsageError(f"--engine takes local, ray or MODULE:FUNCTION, not {name!r}.")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        make = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"The engine {name} cannot be loaded: {error}.") from error
+
+    def made() -> Executor:
+        executor = make(options)
+        if not isinstance(executor, Executor):
+            raise ConfigError(f"{name} returned {type(executor).__name__}, not an Executor of concurrent.futures.")
+        return executor
+
+    return ExecutorEngine(made, int(options["workers"]))

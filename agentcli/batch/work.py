@@ -1,0 +1,77 @@
+"""Values that one start of a task is run with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentcli.batch import trees
+from agentcli.batch.ledger import Row
+from agentcli.batch.plan import Plan, Start
+from agentcli.batch.tasks import Task
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import AgentError
+from agentcli.paths import AppDirs
+from agentcli.sessions.store import Store
+
+SESSION = "session.json.gz"
+"""The export of a session that was led on another machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """All that one start needs. `limit` is what it may spend, in USD; `base` the commit that it begins with."""
+
+    start: Start
+    token: str
+    plan: Plan
+    base: str
+    out: Path
+    dirs: AppDirs
+    limit: float | None = None
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.start.task
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its files."""
+        return folder_of(self.out, self.task.id, self.start.attempt, self.token)
+
+    @property
+    def ref(self) -> str:
+        """The ref of its result."""
+        return f"{trees.REFS}/{self.plan.name}/{self.task.id}/{self.start.attempt}"
+
+    @property
+    def tree(self) -> Path:
+        """The folder that it works in where it is made for it; its name is found again by whoever runs the same start."""
+        return self.dirs.cache / trees.FOLDER / f"{self.plan.name}-{self.task.id[:40]}-{self.token}"
+
+    @property
+    def first_row(self) -> Row:
+        """The row of a start that begins; its session has the name of the batch and the token."""
+        session = f"{self.plan.name}-{self.token}"
+        start = self.start
+        return Row(
+            self.task.id, start.attempt, self.token, "running", session=session, tries=start.tries, round=start.round
+        )
+
+    def accounted(self, session: str) -> float:
+        """USD that former starts have noted for a session."""
+        former = self.start.goes_on
+        return former.session_cost if former is not None and former.newest.session == session else 0.0
+
+
+def folder_of(out: Path, id: str, attempt: int, token: str) -> Path:
+    """The folder of the files of a start in the folder of its batch."""
+    return out / "tasks" / id / f"{attempt}-{token}"
+
+
+def session_cost(dirs: AppDirs, session: str) -> float | None:
+    """USD that a session has cost in all; None for one that is not stored."""
+    try:
+        return Store(dirs.sessions).find(session).cost or 0.0
+    except AgentError:
+        return None

@@ -1,0 +1,119 @@
+"""Starts of tasks by executors, and shards."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentcli.app.options import Options
+from agentcli.app.project import ProjectContext
+from agentcli.batch import trees
+from agentcli.batch.engines import engine_named, taken
+from agentcli.batch.ledger import fold
+from agentcli.batch.plan import Plan, Start
+from agentcli.batch.remote import call_of, run_one
+from agentcli.batch.results import Batch, write_pages
+from agentcli.batch.tasks import Task
+from agentcli.batch.work import SESSION, Work
+from agentcli.core.errors import ConfigError, UsageError
+from agentcli.integrations.git import git
+from agentcli.paths import app_dirs
+from tests.batch.repository import DONE, WRITES, ledger, program, results, script
+from tests.e2e.program import Program
+
+ENGINES = "tests.batch.engine_functions"
+
+
+def run(program: Program, out: str, model: str, *more: str) -> int:
+    ran = program.run("batch", "run", "tasks.jsonl", out, "-m", model, "--unboxed", *more, seconds=200)
+    assert ran.code in (0, 1), ran.out + ran.err
+    return ran.code
+
+
+@pytest.mark.parametrize("kind", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+def test_an_executor_of_ones_own_runs_the_tasks(tmp_path: Path, kind: str) -> None:
+    target = program(tmp_path)
+    assert (
+        run(target, "out", script(target, WRITES, DONE), "--engine", f"{ENGINES}:{kind}", "--check", "test -f new.txt")
+        == 0
+    )
+    line = results(target)["t0"]
+    assert (line["state"], line["check"], line["text"]) == ("passed", 0, "Done.")
+    assert git(target.work, "show", f"{line['commit']}:new.txt").startswith("out-t0-")
+    assert [row["state"] for row in ledger(target)] == ["running", "passed"]
+    assert not list((tmp_path / "cache/agentcli/worktrees").glob("out-*"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "error", "message"),
+    [
+        ("nowhere", UsageError, "takes local, ray or"),
+        ("nowhere:x", ConfigError, "cannot be loaded"),
+        (f"{ENGINES}:missing", ConfigError, "cannot be loaded"),
+        (f"{ENGINES}:nothing", ConfigError, "not an Executor"),
+    ],
+)
+def test_an_engine_that_does_not_exist_is_named(engine: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        engine_named(engine, {"workers": 1})
+
+
+@pytest.mark.parametrize("shard", ["2/2", pytest.param("x", marks=pytest.mark.slow)])
+def test_a_shard_that_does_not_exist_is_refused(tmp_path: Path, shard: str) -> None:
+    ran = program(tmp_path).run("batch", "run", "tasks.jsonl", "out", f"--shard={shard}")
+    assert (ran.code, "--shard takes I/N" in ran.err) == (2, True)
+
+
+def test_a_start_comes_back_by_value_and_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = program(tmp_path)
+    for name, value in target.env.items():
+        monkeypatch.setenv(name, value)
+    plan = Plan("b", boxed=False)
+    model = script(target, WRITES, DONE)
+    base = trees.base_commit(str(target.work), "HEAD")
+    copy = tmp_path / "copy"
+    git(tmp_path, "clone", "-q", str(target.work), str(copy))
+    work = Work(
+        Start(Task("t", "do it", str(target.work), model=model)),
+        "abc012345678",
+        plan,
+        base,
+        tmp_path / "elsewhere",
+        app_dirs(),
+    )
+    first = run_one(*call_of(work))
+    again = run_one(*call_of(work))
+    assert first["row"] == again["row"]
+    assert {"events.jsonl", "patch.diff", "result.json"} <= set(first["files"])
+    (work.folder).mkdir(parents=True)
+    shutil.rmtree(app_dirs().sessions)
+    row = taken(replace(work, start=replace(work.start, task=Task("t", "do it", str(copy)))), first)
+    assert (row.state, row.text) == ("passed", "Done.")
+    assert git(copy, "show", f"{work.ref}:new.txt").startswith("b-t-abc")
+    assert (work.folder / "patch.diff").read_bytes() == first["files"]["patch.diff"]
+    assert "Done." in gzip.decompress((work.folder / SESSION).read_bytes()).decode()
+    entries = {"t": {"repo": str(copy), "base": base, "digest": ""}}
+    write_pages(Batch(work.out, "b", {}, entries, fold([row])), ProjectContext(Options(cwd=str(copy))))
+    assert "Done." in (work.folder / "session.html").read_text()
+
+
+@pytest.mark.slow
+def test_two_shards_are_the_whole(tmp_path: Path) -> None:
+    ids = [f"t{number}" for number in range(5)]
+    target = program(tmp_path, ids)
+    model = script(target, WRITES, DONE)
+    assert run(target, "whole", model) == 0
+    assert run(target, "parts", model, "--shard", "0/2") == 0
+    first = results(target, "parts")
+    assert {id for id, line in first.items() if line["state"] == "passed"} == {"t0", "t2", "t4"}
+    assert run(target, "parts", model, "--shard", "1/2") == 0
+    assert equal(results(target, "parts")) == equal(results(target, "whole"))
+
+
+def equal(found: dict[str, dict[str, object]]) -> dict[str, tuple[object, ...]]:
+    """All of the results that does not depend on the run."""
+    return {id: tuple(line[name] for name in ("state", "attempts", "check", "text")) for id, line in found.items()}
