@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import sys
 import time
@@ -223,14 +224,23 @@ def status(out: Out, json_: Json = False) -> None:
 @app.command("report")
 def report(
     out: Out,
-    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="html or jsonl")] = "html",
+    form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="html, jsonl or swebench")] = "html",
 ) -> None:
-    """Write results.jsonl, report.html and a page for each session, and print the report's path, or the lines."""
+    """Write results.jsonl, report.html and a page for each session, and print the report's path, or the lines.
+
+    swebench prints predictions for the harness of SWE-bench, a line for each finished task.
+    """
     from agentcli.app.options import Options
     from agentcli.app.project import ProjectContext
     from agentcli.batch.results import load, write_pages, write_report
+    from agentcli.batch.swebench import predictions
 
+    if form not in ("html", "jsonl", "swebench"):
+        raise UsageError(f"There is no format {form!r}. Use html, jsonl or swebench.")
     batch = load(out)
+    if form == "swebench":
+        sys.stdout.writelines(f"{json.dumps(line)}\n" for line in predictions(batch))
+        return
     write_pages(batch, ProjectContext(Options()))
     page = write_report(batch)
     if form == "jsonl":

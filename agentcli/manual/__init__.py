@@ -21,6 +21,7 @@ TOPICS = (
         "scripting",
         "editors",
         "batch",
+        "benchmarks",
         "models",
     ),
     *("mcp", "skills", "hooks"),

@@ -1,0 +1,35 @@
+"""Results of a batch as predictions for the harness of SWE-bench."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from agentcli.batch.ledger import FINAL
+from agentcli.batch.results import Batch
+
+
+def predictions(batch: Batch) -> Iterator[Mapping[str, str]]:
+    """A line for each task that has a final state, its id as that of the instance. A patch of one that failed is one all the same."""
+    for id in batch.tasks:
+        state = batch.states.get(id)
+        if state is None or state.state not in FINAL:
+            continue
+        folder = batch.out / "tasks" / id / f"{state.newest.attempt}-{state.newest.token}"
+        patch = folder / "patch.diff"
+        yield {
+            "instance_id": id,
+            "model_name_or_path": _model(folder / "events.jsonl"),
+            "model_patch": patch.read_text(encoding="utf-8", errors="replace") if patch.is_file() else "",
+        }
+
+
+def _model(events: Path) -> str:
+    """The model of a run, by the event with which it begins."""
+    if events.is_file():
+        with events.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if line.startswith("{") and (event := json.loads(line)).get("type") == "init":
+                    return str(event.get("model") or "agentcli")
+    return "agentcli"

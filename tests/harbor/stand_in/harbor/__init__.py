@@ -1,0 +1,1 @@
+"""A stand-in for Harbor: as much of it as the adapter touches."""
