@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from agentcli import __version__
 from agentcli.app.options import LAST, Options
+from agentcli.cli.arguments import prepared
 from agentcli.cli.flags import (
     AddDir,
     AgentName,
@@ -48,7 +49,6 @@ from agentcli.cli.flags import (
     Trust,
 )
 from agentcli.core.errors import UsageError
-from agentcli.core.text.near import one_letter_off
 
 
 class _Agentcli(TyperGroup):
@@ -234,10 +234,8 @@ def invoke(arguments: list[str]) -> Options | int:
 
     Raises UsageError for what makes no sense.
     """
-    commands = {"run", "resume", "demo", "completion", *GROUPS, *OTHERS}
-    _refuse_misspelt(arguments, commands - {"run"})
-    arguments = with_command(_spelled_out(arguments), commands)
-    group = _group(arguments[:1] if arguments[0] in commands else arguments)
+    arguments = prepared(arguments, {"run", "resume", "demo", "completion", *_PLACES, *_ABOUT})
+    group = _group(arguments[:1])
     try:
         if _HELP.intersection(arguments):
             return _helped(group, arguments)
@@ -269,19 +267,6 @@ _TYPES = re.compile(r"(?<=\S) <(?:str|list\[str\])>(?=  |$)", re.MULTILINE)
 _RANGE = re.compile(r"\s+\[x>=0\]")
 
 
-def _refuse_misspelt(arguments: list[str], commands: set[str]) -> None:
-    """Raise UsageError for a single word one letter off a command: as a prompt it would start a session that costs money."""
-    words = [argument for argument in arguments if not argument.startswith("-")]
-    if len(words) != 1 or words[0] != arguments[0] or not words[0].isalpha() or words[0] in commands:
-        return
-    near = [command for command in sorted(commands) if one_letter_off(words[0], command)]
-    if near:
-        raise UsageError(
-            f"There is no command {words[0]!r}. Did you mean `agentcli {near[0]}`? "
-            f"To send it as a prompt: agentcli -- {words[0]}"
-        )
-
-
 def _complaint(error: typer.TyperException) -> str:
     """The message of a parser error, with the names of the option and of the command whose help to read."""
     context: Any = getattr(error, "ctx", None)
@@ -297,55 +282,12 @@ def _complaint(error: typer.TyperException) -> str:
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{command} --help`."
 
 
-def with_command(arguments: list[str], commands: set[str]) -> list[str]:
-    """The arguments with `run` put in front where they name no command: then the first word is a prompt."""
-    if arguments in (["-h"], ["--help"], ["--version"], ["-V"]):
-        return arguments
-    place = 0
-    while place < len(arguments):
-        argument = arguments[place]
-        if argument == "--" or not argument.startswith("-") or argument == "-":
-            break
-        place += 2 if argument in _TAKES_VALUE else 1
-    if place < len(arguments) and arguments[place] in commands:
-        return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
-    return ["run", *arguments]
-
-
-_TAKES_VALUE = {
-    *("-p", "--prompt", "-m", "--model", "--mode", "--allow", "--deny", "-C", "--cwd", "--add-dir", "-o"),
-    *("--output-format", "--max-turns", "--max-cost", "--max-tokens", "--max-time", "--system-prompt"),
-    *("--system-prompt-file", "--agent", "--append-system-prompt", "--append-system-prompt-file", "--set"),
-    *("--mcp-config", "--session-id"),
-}
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
-
-
-def _spelled_out(arguments: list[str]) -> list[str]:
-    """`-p` without a text after it means: print, the prompt comes from elsewhere. Click has no optional values."""
-    spelled: list[str] = []
-    for place, argument in enumerate(arguments):
-        following = arguments[place + 1] if place + 1 < len(arguments) else None
-        if argument in ("-p", "--print") and (following is None or _OPTION.fullmatch(following)):
-            spelled.append("--print")
-        elif argument == "--print":
-            spelled.append("-p")
-        else:
-            spelled.append(argument)
-    return spelled
-
-
-GROUPS = ("sessions", "context", "permissions", "hooks", "mcp", "auth", "skills", "agents", "plugins", "batch")
-OTHERS = ("models", "tools", "config", "doctor", "stats", "help", "acp", "import-config")
-"""Commands of their own modules, which are imported only when they, or help, are asked for."""
-
-
 def whole_group() -> TyperGroup:
     """The command line with all that belongs to it."""
     return _group(["--help"])
 
 
-_GROUPS: Mapping[str, str] = {
+_PLACES: Mapping[str, str] = {
     "sessions": "agentcli.cli.sessions:app",
     "context": "agentcli.cli.context:app",
     "permissions": "agentcli.cli.permissions:app",
@@ -359,13 +301,15 @@ _GROUPS: Mapping[str, str] = {
     "agents": "agentcli.cli.extensions.skills:agents",
     "plugins": "agentcli.cli.extensions.plugins:app",
 }
-"""Where each command is defined: a group of commands or a function. Imported only if the command line names it, or for help."""
+"""Groups of commands and single ones by the place of their definition, which is imported only if the command line names it, or for help."""
+_ABOUT = frozenset({"models", "tools", "config", "doctor", "stats", "help"})
+"""Commands of one module together, imported likewise."""
 
 
 def _group(arguments: list[str]) -> TyperGroup:
     wanted = set(arguments)
     helping = wanted & {"-h", "--help"} and not wanted & {"run", "resume", "demo"}
-    for name, place in _GROUPS.items():
+    for name, place in _PLACES.items():
         if helping or name in wanted:
             module, _, attribute = place.partition(":")
             command = getattr(import_module(module), attribute)
@@ -373,7 +317,7 @@ def _group(arguments: list[str]) -> TyperGroup:
                 app.add_typer(command, name=name)
             else:
                 app.command(name)(command)
-    if helping or wanted & set(OTHERS):
+    if helping or wanted & _ABOUT:
         from agentcli.cli import about
         from agentcli.cli.help import help_command
 
