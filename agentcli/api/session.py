@@ -57,7 +57,7 @@ class Session:
         try:
             await asyncio.to_thread(warm, agent.model.kind)
             await agent.prepare(asyncio.Event())
-        except BaseException:
+        except BaseException:  # a cancelled start holds no session open either
             await self.close()
             raise
         self._first = (init_event(agent), *map(WarningEvent, agent.notes))

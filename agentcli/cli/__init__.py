@@ -66,7 +66,7 @@ def _restored(early: EarlyTerminal | None) -> Iterator[None]:
     """A terminal that was switched to raw mode is put back; its prompt is taken away if nobody came to read it."""
     try:
         yield
-    except BaseException:
+    except BaseException:  # Ctrl-C as well: a terminal left in raw mode is of no use to anybody
         if early is not None:
             early.leave()
         raise

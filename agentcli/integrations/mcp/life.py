@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -101,35 +101,37 @@ class ServerLife:
         """Call a tool; a server that has ended meanwhile is restarted once. Raises ToolError where no answer comes."""
         connection = await self._alive()
         async with self._turn(tool):
-            try:
+            with self._translated(connection):
                 if tool.tool == READ and tool.parameters is _READ:
                     return await connection.read(str(arguments.get("uri", "")))
                 if tool.tool == LISTS and tool.parameters is _NONE:
                     return _listed(self.resources)
                 return await connection.call(tool.tool, arguments, progress)
-            except Exception as error:
-                raise self._failure(error, connection) from error
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
         """The texts of a prompt. Raises ToolError where no answer comes."""
         connection = await self._alive()
-        try:
+        with self._translated(connection):
             return await connection.prompt(name, arguments)
-        except Exception as error:
-            raise self._failure(error, connection) from error
 
     async def read(self, uri: str) -> ServerAnswer:
         """Read a resource. Raises ToolError where no answer comes."""
         connection = await self._alive()
-        try:
+        with self._translated(connection):
             return await connection.read(uri)
-        except Exception as error:
-            raise self._failure(error, connection) from error
 
     async def roots_changed(self) -> None:
         """Tell the server that the folders of the workspace are others now."""
         if self._connection is not None:
             await self._connection.roots_changed()
+
+    @contextmanager
+    def _translated(self, connection: Connection) -> Iterator[None]:
+        """Errors become ToolErrors. Every transport and every server's answer has its own, and none of them may end a turn."""
+        try:
+            yield
+        except Exception as error:
+            raise self._failure(error, connection) from error
 
     def _failure(self, error: Exception, connection: Connection) -> ToolError:
         from agentcli.integrations.mcp.values import reason

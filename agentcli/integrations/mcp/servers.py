@@ -208,7 +208,7 @@ class McpServers(Servers):
             if not self._begun.done():
                 self._begun.set_result(None)
             await asyncio.gather(*(life.start() for life in fresh.values()), *(life.close() for life in gone))
-        except BaseException as error:
+        except BaseException as error:  # also a cancellation: whoever waits for the start must hear of its end
             if not self._begun.done():
                 self._begun.set_exception(error)
             raise

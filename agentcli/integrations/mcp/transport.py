@@ -38,6 +38,6 @@ class _Watched:
     async def __anext__(self) -> Any:
         try:
             return await self._stream.__anext__()
-        except BaseException:
+        except BaseException:  # the end of the stream, its cancellation and any error of a transport: all mean the same
             self._ended.set()
             raise
