@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.session import AgentSession
@@ -92,6 +92,14 @@ class TerminalHost:
         from agentcli.app.status import status
 
         return list(status(self._program, session))
+
+    async def log_in(
+        self, server: str, say: Callable[[str], None], pasted: Callable[[], Awaitable[str | None]]
+    ) -> bool:
+        """Log in to a server. Raises InputError where that fails, or the server takes no login."""
+        from agentcli.app.extensions.server_login import log_in
+
+        return await log_in(self._program, self._program.servers.to_log_in(server), say, pasted)
 
     def settings(self) -> Sequence[Setting]:
         """Every setting with its value in force."""

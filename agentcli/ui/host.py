@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
@@ -65,6 +65,15 @@ class Host(Protocol):
 
     def status(self, session: AgentSession) -> Sequence[tuple[str, str]]:
         """Status of the session as names and values."""
+        ...
+
+    async def log_in(
+        self, server: str, say: Callable[[str], None], pasted: Callable[[], Awaitable[str | None]]
+    ) -> bool:
+        """Log in to an MCP server in the browser; false where it asks for no login. Raises InputError where that fails.
+
+        `pasted` waits for the address that the browser ends at; None gives the login up.
+        """
         ...
 
     def settings(self) -> Sequence[Setting]:

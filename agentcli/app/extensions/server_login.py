@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agentcli.app.keys import KeyStore
@@ -48,6 +48,10 @@ def authentication(project: ProjectContext, server: ServerDefinition) -> Any:
     """The authentication of requests to a server that the user has logged in to; None for any other."""
     if server.kind == "stdio" or not (project.dirs.state / FILE).exists():
         return None
+    try:
+        server = expanded(server, project.env)
+    except MissingVariable:
+        return None
     vault = LoginStore(project, server)
     if not vault.read():
         return None
@@ -57,24 +61,27 @@ def authentication(project: ProjectContext, server: ServerDefinition) -> Any:
 
 
 def log_out(project: ProjectContext, server: ServerDefinition) -> bool:
-    """Forget the login of a server. False where there is none."""
-    vault = LoginStore(project, server)
+    """Forget the login of a server. False where there is none. Raises InputError where a variable of its definition is not set."""
+    vault = LoginStore(project, _expanded(server, project.env))
     had = bool(vault.read())
     vault.write("")
     return had
 
 
-async def log_in(project: ProjectContext, server: ServerDefinition, say: Callable[[str], None], *, paste: bool) -> bool:
+async def log_in(
+    project: ProjectContext,
+    server: ServerDefinition,
+    say: Callable[[str], None],
+    pasted: Callable[[], Awaitable[str | None]] | None = None,
+) -> bool:
     """Log in to a server in the browser; false where it asks for no login. Raises InputError where that fails.
 
-    With `paste` the address that the browser was led to may be typed on stdin: over ssh the browser is on another machine.
+    `pasted` waits for the address that the browser was led to, since over ssh the browser is on another machine; None gives the login up.
     """
+    await asyncio.to_thread(import_module, "agentcli.integrations.mcp.tokens")
     from agentcli.integrations.mcp.tokens import CALLBACK, LoginPage, login
 
-    try:
-        server = expanded(server, project.env)
-    except MissingVariable as error:
-        raise InputError(f"Server {server.name} needs {error}, which is not set.") from error
+    server = _expanded(server, project.env)
     arrived: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     listening = await asyncio.start_server(_catcher(arrived), "127.0.0.1", server.oauth.callback_port)
     redirect = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{CALLBACK}"
@@ -82,22 +89,41 @@ async def log_in(project: ProjectContext, server: ServerDefinition, say: Callabl
     async def open_url(url: str) -> None:
         opened = await asyncio.to_thread(open_page, url, project.env)
         say(f"{'Log in in your browser' if opened else 'Open this in a browser to log in'}: {url}")
-        if paste:
-            say("If the browser is on another machine, paste the address that it ends at here.")
-            asyncio.get_running_loop().add_reader(sys.stdin, _pasted, arrived)
 
     async def answered() -> str:
-        try:
-            return await asyncio.wait_for(arrived, LOGIN_SECONDS)
-        except TimeoutError:
-            raise InputError(f"Nobody logged in within {LOGIN_SECONDS:g} s.") from None
+        return await _answered(arrived, pasted)
 
     try:
         return await login(server, LoginStore(project, server), LoginPage(redirect, open_url, answered))
     finally:
         listening.close()
-        if paste:
-            asyncio.get_running_loop().remove_reader(sys.stdin)
+
+
+async def _answered(arrived: asyncio.Future[str], pasted: Callable[[], Awaitable[str | None]] | None) -> str:
+    """The address that the login led to, caught or pasted."""
+    typing = asyncio.ensure_future(pasted()) if pasted is not None else None
+    waited: set[asyncio.Future[Any]] = {arrived, typing} if typing is not None else {arrived}
+    try:
+        await asyncio.wait(waited, timeout=LOGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if arrived.done():
+            return arrived.result()
+        if typing is None or not typing.done():
+            raise InputError(f"Nobody logged in within {LOGIN_SECONDS:g} s.")
+        text = typing.result()
+        if text is None:
+            raise InputError("The login was given up.")
+        return text
+    finally:
+        if typing is not None:
+            typing.cancel()
+            await asyncio.wait({typing})
+
+
+def _expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinition:
+    try:
+        return expanded(server, env)
+    except MissingVariable as error:
+        raise InputError(f"Server {server.name} needs {error}, which is not set.") from error
 
 
 def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
@@ -117,9 +143,3 @@ def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, as
         writer.close()
 
     return connected
-
-
-def _pasted(arrived: asyncio.Future[str]) -> None:
-    line = sys.stdin.readline().strip()
-    if line and not arrived.done():
-        arrived.set_result(line)

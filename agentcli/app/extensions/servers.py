@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.app.extensions.server_login import authentication
-from agentcli.core.errors import ConfigError
+from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.programs import search_path
 from agentcli.core.servers import Elicitation, ElicitedField, ServerState
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import Choice, Question
 from agentcli.integrations.definition import Definition
 from agentcli.integrations.mcp.config import Definitions, ServerDefinition, definition
@@ -53,6 +54,21 @@ class RunServers:
     def may_start(self, server: ServerDefinition) -> bool:
         """True if a server may be started: a project's needs approval."""
         return server.scope != "project" or self._project.approvals.allows(approvable(server))
+
+    def to_log_in(self, name: str) -> ServerDefinition:
+        """The server that a person wants to log in to. Raises InputError for one that takes no login, or may not be asked."""
+        known = {server.name: server for server in self._sorted()[0]}
+        server = known.get(name) or self.configured().servers.get(name)
+        if server is None:
+            near = did_you_mean(near_names(name, self.configured().servers))
+            raise InputError(f"There is no server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
+        if server.kind == "stdio":
+            raise InputError(f"Server {name} is a program: it asks for no login here.")
+        if name not in known:
+            raise InputError(
+                f"Server {name} of {server.source} is not approved: approve it in a session, or use --trust."
+            )
+        return server
 
     def connected(self, only: str = "") -> McpServers | None:
         """The servers that may be started, as things stand now, or one of them; None where none is configured. Starts nothing."""

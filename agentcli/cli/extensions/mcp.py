@@ -180,12 +180,8 @@ def log_in_to(name: Name, cwd: InFolder = "", trust: Trust = False) -> None:
     from agentcli.app.extensions.server_login import log_in
 
     program = _program(cwd, trust)
-    server = _chosen(program, name)
-    if server.kind == "stdio":
-        raise InputError(f"Server {name} is a program: it asks for no login here.")
-    if not program.servers.may_start(server):
-        raise InputError(f"Server {name} of {server.source} is not approved: approve it in a session, or use --trust.")
-    if asyncio.run(log_in(program, server, say, paste=sys.stdin.isatty())):
+    server = program.servers.to_log_in(name)
+    if asyncio.run(log_in(program, server, say, _pasted if sys.stdin.isatty() else None)):
         say(f"Logged in to {name}.")
     else:
         say(f"Server {name} asks for no login.")
@@ -201,6 +197,24 @@ def log_out_of(name: Name, cwd: InFolder = "") -> None:
     if server.kind == "stdio" or not log_out(program, server):
         raise InputError(f"No login is stored for server {name}.")
     say(f"Forgot the login of {name}.")
+
+
+async def _pasted() -> str:
+    """The address that a person types on stdin."""
+    say("If the browser is on another machine, paste the address that it ends at here.")
+    loop = asyncio.get_running_loop()
+    typed: asyncio.Future[str] = loop.create_future()
+
+    def readable() -> None:
+        line = sys.stdin.readline().strip()
+        if line and not typed.done():
+            typed.set_result(line)
+
+    loop.add_reader(sys.stdin, readable)
+    try:
+        return await typed
+    finally:
+        loop.remove_reader(sys.stdin)
 
 
 def _program(cwd: str, trust: bool) -> Program:

@@ -80,6 +80,12 @@ class OAuthSettings:
     scopes: tuple[str, ...] = ()
     callback_port: int = 0
 
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The texts that are set, by their names in a file."""
+        given = {"clientId": self.client_id, "clientSecret": self.client_secret, "scopes": " ".join(self.scopes)}
+        return {name: text for name, text in given.items() if text}
+
 
 @dataclass(frozen=True, slots=True)
 class ServerDefinition:
@@ -121,7 +127,8 @@ class ServerDefinition:
         variables = [f"{name}={value}" for name, value in self.env.items()]
         headers = [f"{name}: {value}" for name, value in self.headers.items()]
         folder = [f"in {self.cwd}"] if self.cwd else []
-        return "; ".join([self.target, *folder, *variables, *headers])
+        login = [f"oauth {name}={text}" for name, text in self.oauth.texts.items()]
+        return "; ".join([self.target, *folder, *variables, *headers, *login])
 
     def offers(self, tool: str) -> bool:
         """True if a tool of the server is wanted."""
@@ -262,12 +269,19 @@ def expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefiniti
         cwd=of(server.cwd),
         url=of(server.url),
         headers={key: of(value) for key, value in server.headers.items()},
+        oauth=replace(
+            server.oauth,
+            client_id=of(server.oauth.client_id),
+            client_secret=of(server.oauth.client_secret),
+            scopes=tuple(map(of, server.oauth.scopes)),
+        ),
     )
 
 
 def variables(server: ServerDefinition) -> Sequence[str]:
     """The variables that a definition uses, in alphabetical order."""
     places = (server.command, *server.args, *server.env.values(), server.cwd, server.url, *server.headers.values())
+    places += tuple(server.oauth.texts.values())
     return sorted({match[1] for text in places for match in _VARIABLE.finditer(text)})
 
 

@@ -175,7 +175,7 @@ class ServerLife:
         if why and connection.refused in (404, 405) and server.kind == "http":
             connection, why = await self._attempt(server, sse=True)
         if why and connection.refused == 401:
-            self._set("needs login", f"run `agentcli mcp login {server.name}`")
+            self._set("needs login", f"run `/mcp login {server.name}` or `agentcli mcp login {server.name}`")
         elif why:
             self._set("failed", f"{why}{self._last_words()}")
         else:

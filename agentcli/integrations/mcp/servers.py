@@ -60,14 +60,19 @@ class McpServers(Servers):
         self._waiting: Mapping[str, ServerState] = {}
         self._lives: Mapping[str, ServerLife] = {}
         self._changes: list[str] = []
+        self._roots = tuple(around.roots())
         self._thread = LoopThread()
         self._begun: concurrent.futures.Future[None] = concurrent.futures.Future()
 
     def define(self, definitions: Sequence[ServerDefinition], waiting: Sequence[ServerState] = ()) -> None:
-        """Set the servers of the run; `waiting` are those that may not be started, with the reason. New ones are connected if others are."""
+        """Set the servers of the run; `waiting` are those that may not be started, with the reason. New ones are connected if others are,
+        and all are told where the folders of the workspace have changed."""
         self._definitions = {server.name: server for server in sorted(definitions, key=lambda each: each.name)}
         self._waiting = {state.name: state for state in waiting}
         self._thread.begin(self._begin)
+        if (roots := tuple(self.around.roots())) != self._roots:
+            self._roots = roots
+            self._thread.begin(self._roots_changed)
 
     def start(self) -> None:
         """Connect all servers, in the background. Does nothing the second time."""
@@ -168,11 +173,6 @@ class McpServers(Servers):
         """End a server until it is restarted. Raises ToolError for one that does not exist."""
         await self._thread.run(self._life(server).disable())
 
-    async def roots_changed(self) -> None:
-        """Tell the servers that the folders of the workspace are others now."""
-        for life in self._lives.values():
-            await self._thread.run(life.roots_changed())
-
     def _life(self, server: str) -> ServerLife:
         life = self._lives.get(server)
         if life is None:
@@ -212,6 +212,10 @@ class McpServers(Servers):
             if not self._begun.done():
                 self._begun.set_exception(error)
             raise
+
+    async def _roots_changed(self) -> None:
+        """Tell the servers that the folders of the workspace are others now."""
+        await asyncio.gather(*(life.roots_changed() for life in self._lives.values()))
 
     async def _settled(self, names: Sequence[str]) -> None:
         await asyncio.wrap_future(self._begun)

@@ -105,6 +105,14 @@ async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool
     return bool(vault.read())
 
 
+class _FixedScopes(OAuthClientMetadata):
+    """Metadata of a client whose scopes are those of the definition: the SDK would put what the server proposes in their place."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "scope":
+            super().__setattr__(name, value)
+
+
 class _Storage:
     """Tokens and client of one login, with all that renewing the tokens needs in a later run."""
 
@@ -112,7 +120,7 @@ class _Storage:
         self._server, self._vault = server, vault
         self._provider: OAuthClientProvider | None = None
         settings = server.oauth
-        self.metadata = OAuthClientMetadata.model_validate(
+        self.metadata = (_FixedScopes if settings.scopes else OAuthClientMetadata).model_validate(
             {
                 "client_name": "agentcli",
                 "redirect_uris": [redirect],

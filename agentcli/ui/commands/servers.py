@@ -19,6 +19,7 @@ _ACTIONS = {
     "reconnect": "connect it anew",
     "disable": "end it in this run",
     "enable": "connect it again",
+    "login": "log in to it in the browser",
     "log": "show the end of what it wrote to stderr",
     "tools": "list its tools",
 }
@@ -32,9 +33,9 @@ def _arguments(context: CommandContext) -> Sequence[Item]:
 
 @command(at_once=True, arguments=_arguments)
 async def mcp(context: CommandContext, argument: str) -> None:
-    """List MCP servers with their state, or act on one: /mcp [reconnect|disable|enable|log|tools NAME]
+    """List MCP servers with their state, or act on one: /mcp [reconnect|disable|enable|login|log|tools NAME]
 
-    Servers are defined in .mcp.json, .agentcli/mcp.json and your own mcp.json; `agentcli mcp add` adds one, `agentcli mcp login` logs in to one.
+    Servers are defined in .mcp.json, .agentcli/mcp.json and your own mcp.json; `agentcli mcp add` adds one.
     What changes among them takes effect at once: the model reaches them through mcp_search and mcp_call.
     """
     servers = context.session.server_pool
@@ -53,6 +54,11 @@ async def mcp(context: CommandContext, argument: str) -> None:
         case "disable":
             await servers.disable(name)
             context.say(f"Server {name} is disabled in this run.")
+        case "login":
+            if not await context.host.log_in(name, context.say, lambda: _pasted(context, name)):
+                context.say(f"Server {name} asks for no login.")
+                return
+            context.say(f"Logged in to {name}. Server {name} is {await servers.restart(name)}.")
         case "log":
             context.say(*(servers.log(name).splitlines()[-LOG_LINES:] or ["It has written nothing to stderr."]))
         case "tools":
@@ -62,6 +68,12 @@ async def mcp(context: CommandContext, argument: str) -> None:
             )
         case _:
             context.say(f"Server {name} is {await servers.restart(name)}.")
+
+
+async def _pasted(context: CommandContext, name: str) -> str | None:
+    """The address that the person pastes; None where the login is given up."""
+    hint = "If the browser is on another machine, paste the address that it ends at."
+    return await context.enter(f"Waiting for your login to {name} in the browser", "", hint)
 
 
 def resources(session: AgentSession) -> Sequence[Item]:

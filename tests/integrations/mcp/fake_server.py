@@ -142,6 +142,8 @@ def main(faults: set[str]) -> None:
         message = json.loads(line)
         if message.get("method") == "notifications/cancelled":
             log("cancelled")
+        if message.get("method") == "notifications/roots/list_changed":
+            log("roots changed")
         if "silent" in faults or "id" not in message or "method" not in message:
             continue
         if "chatter" in faults:

@@ -29,7 +29,7 @@ def fake(*faults: str, **more: Any) -> dict[str, Any]:
 def servers(folder: Path, given: Mapping[str, Mapping[str, Any]], **more: Any) -> Iterator[McpServers]:
     """The servers with these definitions; they have ended afterwards."""
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "SECRET_KEY": "s3cret"}
-    made = McpServers(Surroundings(env, folder, lambda: [folder], folder / "logs", **more))
+    made = McpServers(Surroundings(env, folder, **{"roots": lambda: [folder], "logs": folder / "logs", **more}))
     made.define([each for name, one in given.items() for each in definition(name, one, "test").servers.values()])
     try:
         yield made

@@ -175,3 +175,12 @@ def test_the_search_ranks_names_before_descriptions_and_takes_names_themselves()
     assert search("weather", tools, 5) == []
     assert [found.tool for found in search("select:mcp__s__other, list", tools, 5)] == ["other", "list"]
     assert len(search("issue", tools, 1)) == 1
+
+
+def test_variables_stand_for_the_client_of_a_login_which_an_approval_shows() -> None:
+    oauth = {"clientId": "${ID}", "clientSecret": "${KEY:-none}", "scopes": "read ${MORE}"}
+    (server,) = definition("web", {"url": "https://x/mcp", "oauth": oauth}, "test").servers.values()
+    assert variables(server) == ["ID", "KEY", "MORE"]
+    found = expanded(server, {"ID": "me", "MORE": "write"}).oauth
+    assert (found.client_id, found.client_secret, found.scopes) == ("me", "none", ("read", "write"))
+    assert "oauth clientSecret=${KEY:-none}" in server.starts

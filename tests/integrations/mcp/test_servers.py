@@ -12,7 +12,8 @@ import pytest
 
 from agentcli.core.errors import ToolError
 from agentcli.core.servers import Elicitation, ServerState
-from tests.integrations.mcp.running import call, fake, is_alive, pids, refusing, servers, settled, text, until
+from agentcli.integrations.mcp.config import definition
+from tests.integrations.mcp.running import call, fake, is_alive, pids, refusing, servers, settled, text, until, wait
 
 
 def test_a_server_is_connected_listed_called_and_ended(tmp_path: Path) -> None:
@@ -111,8 +112,8 @@ def test_a_server_that_will_not_end_is_killed(tmp_path: Path, faults: list[str])
 @pytest.mark.parametrize(
     ("status", "given", "said"),
     [
-        (401, {"type": "http"}, "needs login: run `agentcli mcp login web`"),
-        (401, {"type": "sse"}, "needs login: run `agentcli mcp login web`"),
+        (401, {"type": "http"}, "needs login: run `/mcp login web` or `agentcli mcp login web`"),
+        (401, {"type": "sse"}, "needs login: run `/mcp login web` or `agentcli mcp login web`"),
         (500, {"type": "http"}, "failed: "),
     ],
 )
@@ -197,3 +198,15 @@ def test_include_and_exclude_choose_among_the_tools(tmp_path: Path) -> None:
     with servers(tmp_path, {"fake": fake(includeTools=["e*", "p*"], excludeTools=["peek"])}) as made:
         settled(made)
         assert [tool.tool for tool in made.tools()] == ["echo"]
+
+
+def test_servers_are_told_when_the_folders_of_the_workspace_change(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text(json.dumps([{"name": "roots", "inputSchema": {"type": "object"}}]))
+    folders = [tmp_path]
+    with servers(tmp_path, {"fake": fake()}, roots=lambda: folders) as made:
+        settled(made)
+        folders.append(tmp_path / "more")
+        made.define([*definition("fake", fake(), "test").servers.values()])
+        wait(until(lambda: "roots changed" in (tmp_path / "fake.log").read_text()))
+        listed = json.loads(text(call(made, "mcp__fake__roots")))["roots"]
+        assert [root["uri"] for root in listed] == [folder.as_uri() for folder in folders]
