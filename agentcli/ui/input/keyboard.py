@@ -7,6 +7,8 @@ import os
 import re
 import select
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TextIO
 
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
@@ -24,6 +26,9 @@ _BACKGROUND = re.compile(
     r"\x1b\]11;rgba?:([0-9a-fA-F]{1,4}/[0-9a-fA-F]{1,4}/[0-9a-fA-F]{1,4})[^\x07\x1b]{0,5}(?:\x07|\x1b\\)"
 )
 _BACKGROUND_BEGINS = re.compile(r"\x1b\](?:1(?:1(?:;[^\x07\x1b]{0,30}\x1b?)?)?)?$")
+_WIDTH = re.compile(r"\x1b\[\d{1,5};(\d{2,5})R")
+_WIDTH_BEGINS = re.compile(r"\x1b\[\d{1,5}(?:;\d{0,5})?$")
+"""An answer to ASK_WIDTH. A key that looks like one, as Shift-F3, has but one digit."""
 _ENTERS: dict[str, Keys | tuple[Keys, ...]] = {
     **dict.fromkeys(("\x1b[27;2;13~", "\x1b[13;2u", "\x1b[27;5;13~", "\x1b[13;5u"), Keys.ControlJ),
     **dict.fromkeys(("\x1b[27;3;13~", "\x1b[13;3u"), (Keys.Escape, Keys.ControlM)),
@@ -34,7 +39,8 @@ _ENTERS: dict[str, Keys | tuple[Keys, ...]] = {
 class Keyboard(Vt100Input):
     """Terminal input in linear time: prompt_toolkit's reader takes 1 KB at a time and rescans the whole paste each time.
 
-    `light`: True for a light background, once the terminal has answered ASK_BACKGROUND.
+    `light`: True for a light background, once the terminal has answered ASK_BACKGROUND. `on_width` gets the answers to ASK_WIDTH:
+    they wake nobody who waits for keys.
     """
 
     def __init__(self, stdin: TextIO) -> None:
@@ -45,11 +51,31 @@ class Keyboard(Vt100Input):
         self._text = ""
         self._paste: list[str] | None = None
         self.light: bool | None = None
+        self.on_width: Callable[[int], None] | None = None
 
     @property
     def closed(self) -> bool:
         """True once the terminal is closed."""
         return self._shut
+
+    def attach(self, input_ready_callback: Callable[[], None]) -> AbstractContextManager[None]:
+        """Watch the terminal; the callback is called for keys only."""
+
+        def ready() -> None:
+            if self.on_width is not None:
+                self._text += self._decoder.decode(self._read())
+                self._lift_widths()
+            if self.on_width is None or self._text or self._shut or self._paste is not None:
+                input_ready_callback()
+
+        return super().attach(ready)
+
+    def await_widths(self, count: Callable[[], bool], seconds: float) -> None:
+        """Read on until all answers to ASK_WIDTH have come, or so long; keys that come first wait for the next ones."""
+        until = time.monotonic() + seconds
+        while count() and not self._shut and (left := until - time.monotonic()) > 0 and self._comes(left):
+            self._text += self._decoder.decode(self._take())
+            self._lift_widths()
 
     def read_keys(self) -> list[KeyPress]:
         """Keys since the last call. Waits briefly for more of a paste, which arrives in small pieces."""
@@ -100,10 +126,11 @@ class Keyboard(Vt100Input):
 
     def _outside(self) -> bool:
         """Decode keys up to a paste; False if the rest may be the start of a mark."""
+        self._lift_widths()
         if answer := _BACKGROUND.search(self._text):
             self.light = _is_light(answer[1])
             self._text = self._text[: answer.start()] + self._text[answer.end() :]
-        if _BACKGROUND_BEGINS.search(self._text):
+        if _BACKGROUND_BEGINS.search(self._text) or (self.on_width and _WIDTH_BEGINS.search(self._text)):
             return False
         before, mark, after = self._text.partition(_START)
         if mark:
@@ -114,6 +141,15 @@ class Keyboard(Vt100Input):
         self._feed_plain(self._text[: len(self._text) - held])
         self._text = self._text[len(self._text) - held :]
         return False
+
+    def _lift_widths(self) -> None:
+        """Take the answers to ASK_WIDTH out of the text before a paste."""
+        if self.on_width is None or self._paste is not None:
+            return
+        before, mark, after = self._text.partition(_START)
+        for answer in _WIDTH.finditer(before):
+            self.on_width(int(answer[1]))
+        self._text = _WIDTH.sub("", before) + mark + after
 
     def _in_paste(self) -> bool:
         """Collect pasted text; False until its end arrives."""

@@ -80,6 +80,7 @@ class Terminal:
         self._acts = Acts(self.console, self.repl, self._drafting, self.viewing)
         self.editor.bind(keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
+        self.screen.check_paints()
         self.console.host = host
         if lines := banner(session, self.screen.size, self.screen.look.theme):
             self.console.show(*lines)

@@ -10,8 +10,14 @@ from agentcli.ui.render.frame import Size
 from agentcli.ui.terminal.paint import Painter, to_terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentcli.ui.input.handler import InputHandler
     from agentcli.ui.terminal.early import EarlyTerminal
+
+
+DRAIN = 0.1
+"""Seconds that the terminal's last answers are waited for, before another program reads its input."""
 
 
 class Device:
@@ -30,6 +36,12 @@ class Device:
         except OSError:
             return Size(80, 24)
         return Size(found.columns or 80, found.lines or 24)
+
+    def check_paints(self, answered: Callable[[int], None]) -> Callable[[], None]:
+        """Ask for the terminal's width with each paint; `answered` gets the answers. Returns the reader of those still to come."""
+        log, keyboard = self.painter.check(), self.editor.keyboard
+        keyboard.on_width = answered
+        return lambda: keyboard.await_widths(lambda: log.outstanding, DRAIN)
 
     def arrive(self) -> None:
         """Take over the early terminal's screen and keys."""

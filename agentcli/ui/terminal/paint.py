@@ -5,16 +5,22 @@ from __future__ import annotations
 import errno
 import os
 import select
+import time
 from collections.abc import Callable, Mapping, Sequence
 
-from agentcli.ui.render.cells import ESCAPE, RESET, certain, chop, width
+from agentcli.ui.render.cells import ESCAPE, RESET, certain, width
+from agentcli.ui.render.frame import Size
+from agentcli.ui.render.pieces import Piece
 from agentcli.ui.terminal.early import PAINTED
+from agentcli.ui.terminal.paint_log import ASK_WIDTH, Paint, PaintLog
 
 Write = Callable[[str], None]
 Place = tuple[int, int]
 """Row and column, from 0."""
 
 _BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", PAINTED
+SHIFTED = 12
+"""Rows of a screen that are shifted at most: it may have become lower since."""
 ALIKE = 12
 """Characters from which on two lines that begin with them are one line that changed."""
 _CONTINUES = "\u200d\ufe0e\ufe0f"
@@ -55,22 +61,34 @@ class Painter:
         self._write = write
         self._live: list[str] = []
         self._cursor: Place = (0, 0)
+        self.log: PaintLog | None = None
+        """None where the terminal's width is not asked for."""
 
     def assume(self, live: Sequence[str], cursor: Place) -> None:
         """Assume these lines on the screen, and the cursor there."""
         self._live, self._cursor = list(live), cursor
+        if self.log is not None:
+            self.log.reset(live[: cursor[0]], cursor[1])
+
+    def check(self) -> PaintLog:
+        """Ask for the terminal's width with each paint from now on; the answers go to the log."""
+        self.log = PaintLog()
+        self.log.reset(self._live[: self._cursor[0]], self._cursor[1])
+        return self.log
 
     def paint(
         self,
         commit: Sequence[str],
         live: Sequence[str],
         cursor: Place,
-        height: int = 0,
+        size: Size | None = None,
         valid: Callable[[], bool] = lambda: True,
+        pieces: Sequence[tuple[Piece, int]] = (),
     ) -> bool:
         """Print `commit` for good above `live`, and put the cursor at `cursor`, counted from the first live line.
 
-        `height` are the terminal's rows, where known. `valid` is asked last of all: without it nothing is written, and False returned.
+        `size` is the terminal's, where known; `pieces` are what was laid out as `commit`, with their lines. `valid` is asked last of all: without it
+        nothing is written, and False returned.
         """
         old, new = self._live, [*commit, *live]
         if not commit and new == old and cursor == self._cursor:
@@ -79,48 +97,61 @@ class Painter:
         same, more = _stays(old, new), len(new) - len(old)
         top = min(len(old), len(new)) - same
         # What stands lowest is pushed down or pulled up rather than written again. The screen must hold all that is pushed.
-        shifts = bool(same and more) and more + same <= max(height - 1, len(old), len(live))
+        shifts = bool(same and more) and more + same <= max(
+            min(size.rows - 1, SHIFTED) if size else 0, len(old), len(live)
+        )
         for n, line in enumerate(new):
             if shifts and n == top:
-                parts.append(_move(row, top, len(old)) + _shift(more, same))
+                parts.append(_move(row, top) + _shift(more, same))
                 old = [*old[:top], *[""] * more, *old[len(old) - same :]]
                 row = top
             before = old[n] if n < len(old) else None
             if before == line:
                 continue
-            parts.append(_move(row, n, len(old)) + _change(before, line))
+            parts.append(_move(row, n) + _change(before, line))
             row = n
         if len(old) > len(new):
-            parts.append(_move(row, len(new), len(old)) + "\r\x1b[J")
+            parts.append(_move(row, len(new)) + "\r\x1b[J")
             row = len(new)
         at = len(commit) + cursor[0]
-        parts.append(_move(row, at, max(len(old), len(new))) + f"\r\x1b[{cursor[1]}C" * bool(cursor[1]))
-        text = _BEGIN + "".join(parts) + ("" if cursor[1] else "\r") + _END
+        parts.append(_move(row, at))
         if not valid():
             return False
-        self._write(text)
+        if self.log is not None and size is not None and self.log.asks:
+            self.log.sent(Paint(self._cursor[0], new[:at], cursor[1], size.columns, pieces, time.monotonic()))
+            parts.append(ASK_WIDTH)
+        elif self.log is not None:
+            self.log.reset(live[: cursor[0]], cursor[1])
+        self._write(_BEGIN + "".join(parts) + "\r" + f"\x1b[{cursor[1]}C" * bool(cursor[1]) + _END)
         self._live, self._cursor = list(live), cursor
         return True
 
     def erase(self) -> None:
         """Erase the live lines; the cursor is left at the first of them."""
         up = f"\x1b[{self._cursor[0]}A" if self._cursor[0] else ""
-        self._write(f"\r{up}\x1b[J")
+        # From the first cell of the screen on, an erase would push all into the scrollback.
+        below = "\r\n\x1b[J\x1b[A" if len(self._live) > 1 else "\x1b[J"
+        self._write(f"\r{up}\x1b[2K{below}")
         self._live, self._cursor = [], (0, 0)
+        if self.log is not None:
+            self.log.reset()
 
-    def refold(self, columns: int, folds: bool, valid: Callable[[], bool] = lambda: True) -> bool:
-        """Erase the live lines from a screen resized to `columns`, where reflow has given long lines more rows.
+    def refold(self, size: Size, folds: bool, valid: Callable[[], bool] = lambda: True) -> tuple[Piece, ...] | None:
+        """Erase the live lines from a screen resized to `size`, where reflow has given long lines more rows.
 
-        Without `valid`, asked last of all, nothing is erased, and False returned.
+        Returns the pieces that are erased with them, to be printed again. Without `valid`, asked last of all, nothing is
+        erased, and None returned.
         """
         row, column = self._cursor
-        above = sum(rows(line, columns) for line in self._live[:row]) if folds else row
+        log = self.log if self.log is not None else PaintLog()
         if not valid():
-            return False
+            return None
+        again: tuple[Piece, ...] = ()
         if folds:
-            self._cursor = (above + column // columns, column % columns)
+            row, again = log.erased(size, self._live, row, column)
+            self._cursor = (row, column % size.columns)
         self.erase()
-        return True
+        return again
 
     def raw(self, sequence: str) -> None:
         """Send a sequence that moves nothing: a bell, a title, a mode."""
@@ -141,20 +172,9 @@ def folds(environment: Mapping[str, str]) -> bool:
     return named or version.isdigit() or any(environment.get(name) for name in ("WT_SESSION", "KITTY_WINDOW_ID"))
 
 
-def rows(line: str, columns: int) -> int:
-    """Rows that a line takes on a screen of this width."""
-    if width(line) <= columns:
-        return 1
-    return len(chop(ESCAPE.sub("", line), columns))
-
-
-def _move(row: int, to: int, height: int) -> str:
-    """Move from one row to another; rows from `height` on are created."""
-    if to < row:
-        return f"\x1b[{row - to}A"
-    if to < max(height, 1):
-        return f"\x1b[{to - row}B" if to > row else ""
-    return "\r\n" * (to - row)
+def _move(row: int, to: int) -> str:
+    """Move from one row to another; rows that are not there yet, or no longer, are created."""
+    return f"\x1b[{row - to}A" if to < row else "\r\n" * (to - row)
 
 
 def _stays(old: Sequence[str], new: Sequence[str]) -> int:
@@ -167,8 +187,7 @@ def _shift(more: int, count: int) -> str:
     """Shift the `count` lowest lines down, or up, by `more` rows; the cursor is at the first of them."""
     if more < 0:
         return f"\x1b[{-more}M"
-    down = f"\x1b[{count - 1}B" if count > 1 else ""
-    return down + "\r\n" * more + f"\x1b[{more + count - 1}A\x1b[{more}L"
+    return "\r\n" * (more + count - 1) + f"\x1b[{more + count - 1}A\x1b[{more}L"
 
 
 def _change(old: str | None, new: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agentcli.core.event import Event, TextDelta, ThinkingDelta
@@ -35,24 +35,30 @@ STILL, STILL_IN_TMUX = 0.06, 0.3
 class Screen:
     """State and its rendering. `hear` and `change` are cheap: rendering waits for the tick.
 
+    A new size is stable after `still` seconds, by default as long as this terminal needs.
     `here` is set unless another program, or a view, has the terminal; then `wanted` is called when a question waits for it.
     """
 
-    def __init__(self, device: Device, look: Look) -> None:
+    def __init__(
+        self, device: Device, look: Look, still: float | None = None, environment: Mapping[str, str] = os.environ
+    ) -> None:
         self.state = State()
         self.look = look
         self.painter = device.painter
         self.edit: Callable[[], Edit] = Edit
         self.status: Callable[[], Status] | None = None
         self.resized: Callable[[], None] = lambda: None
+        self.drain: Callable[[], None] = lambda: None
+        """Reads the terminal's answers that are still to come."""
         self._device = device
         self._coming: TextDelta | ThinkingDelta | None = None
         self._unfinished: list[str] = []
         self._unfinished_for: Size | None = None
         self._seen: Size | None = None
         self._still_at = 0.0
-        self._folds = folds(os.environ)
-        self._pause = STILL_IN_TMUX if os.environ.get("TMUX") else STILL
+        self._in_tmux = bool(environment.get("TMUX"))
+        self._folds = folds(environment)
+        self._pause = (STILL_IN_TMUX if self._in_tmux else STILL) if still is None else still
         self._high = self._printed = 0
         self._dirty = asyncio.Event()
         self._stale = True
@@ -116,9 +122,12 @@ class Screen:
         self._settle()
         size, began = self._seen or self.size, time.perf_counter()
         lines: list[str] = []
+        printed: list[tuple[Piece, int]] = []
         waiting = self.state.finished
         while waiting and time.perf_counter() - began < BUDGET:
-            lines += render(waiting[:1], size.columns, self.look, renderer(self.look))
+            rendered = render(waiting[:1], size.columns, self.look, renderer(self.look))
+            lines += rendered
+            printed.append((waiting[0], len(rendered)))
             waiting = waiting[1:]
         if self._stale and self.status is not None:
             self.state = replace(self.state, status=self.status())
@@ -128,7 +137,7 @@ class Screen:
         self._unfinished, self._unfinished_for = unfinished, size
         state = self.state
         self.state = replace(state, finished=waiting)
-        if not self._show(lines, size, at_once):
+        if not self._show(lines, size, at_once, printed):
             # What was laid out for a screen that has just changed is not written to it.
             self.state, (self._unfinished, self._unfinished_for) = state, before
             self._unsettled()
@@ -157,14 +166,25 @@ class Screen:
         self.painter.raw({"auto": words + bell, "osc9": words, "bell": bell}.get(how, ""))
 
     def erase(self) -> None:
-        """Erase the live part before other output."""
+        """Erase the live part before other output, when the terminal has answered all that it was asked."""
         self._afloat()
-        self.painter.refold(self.size.columns, self._folds)
+        self.drain()
+        self._again(self.painter.refold(self.size, self._folds))
 
     def resize(self) -> None:
         """Handle a change of size: nothing is painted until the size is stable."""
         self._still_at = time.monotonic() + self._pause
         asyncio.get_running_loop().call_later(self._pause, self._dirty.set)
+
+    def answered(self, columns: int) -> None:
+        """Compare the size that the terminal had when a paint reached it with the one that was painted for."""
+        if self.painter.log is not None and not self.painter.log.answered(columns):
+            self.resize()
+
+    def check_paints(self) -> None:
+        """Have paints checked that tmux may have reflowed before it told of it."""
+        if self._in_tmux:
+            self.drain = self._device.check_paints(self.answered)
 
     @contextlib.contextmanager
     def elsewhere(self) -> Iterator[None]:
@@ -197,6 +217,7 @@ class Screen:
         """Print the rest, erase the live part, restore the terminal's modes."""
         self.flush()
         self.painter.erase()
+        self.drain()
         self.painter.raw(PLAIN_PASTE)
 
     def _unsettled(self, at_once: bool = False) -> bool:
@@ -210,19 +231,32 @@ class Screen:
         if time.monotonic() < self._still_at and not at_once:
             return True
         if self._still_at:
-            if not self.painter.refold(size.columns, self._folds, lambda: at_once or self.size == size):
+            if self.painter.log is not None and self.painter.log.waiting and not at_once:
+                asyncio.get_running_loop().call_later(STILL, self._dirty.set)
+                return True
+            again = self.painter.refold(size, self._folds, lambda: at_once or self.size == size)
+            if again is None:
                 return self._unsettled()
+            self._again(again)
             self._still_at = 0.0
             self._afloat()
             self.resized()
         return False
 
-    def _show(self, lines: list[str], size: Size, at_once: bool = False) -> bool:
+    def _again(self, pieces: tuple[Piece, ...] | None) -> None:
+        """Print pieces again, before all others."""
+        if pieces:
+            self.change(replace(self.state, finished=(*pieces, *self.state.finished)))
+
+    def _show(
+        self, lines: list[str], size: Size, at_once: bool = False, pieces: Sequence[tuple[Piece, int]] = ()
+    ) -> bool:
         """Paint for this size; False if the terminal has another one by now, and nothing was written."""
         if not self.here.is_set():
             return True
         live = self._anchored(self._live(size), len(lines), size.rows)
-        return self.painter.paint(lines, live.lines, live.cursor, size.rows, lambda: at_once or self.size == size)
+        known = None if at_once else size
+        return self.painter.paint(lines, live.lines, live.cursor, known, lambda: at_once or self.size == size, pieces)
 
     def _live(self, size: Size) -> Live:
         return draw(self.state, self.edit(), size, self.look, self._unfinished, time.monotonic())

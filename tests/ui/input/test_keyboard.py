@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
+import tty
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,40 @@ def test_a_dropped_picture_becomes_a_mention(tmp_path: Path) -> None:
     assert mention_of_picture("a.png is what I mean") == ""
     for odd in ("~no-such-user/a.png", "a\0.png", "x" * 4_000 + ".png"):
         assert mention_of_picture(odd) == ""
+
+
+def test_the_terminals_answer_about_its_width_is_no_key_and_wakes_nobody() -> None:
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+
+    async def run() -> tuple[list[int], list[object]]:
+        widths: asyncio.Queue[int] = asyncio.Queue()
+        found: asyncio.Queue[object] = asyncio.Queue()
+        with os.fdopen(slave) as stdin:
+            keyboard = Keyboard(stdin)
+            keyboard.on_width = widths.put_nowait
+            with keyboard.attach(lambda: found.put_nowait([key.key for key in keyboard.read_keys()])):
+                os.write(master, b"\x1b[24;80R")
+                first = await widths.get()
+                assert found.empty()
+                os.write(master, b"a\x1b[24;81Rb\x1b[1;2R")
+                return [first, await widths.get()], [await found.get()]
+
+    widths, found = asyncio.run(run())
+    os.close(master)
+    assert widths == [80, 81]
+    assert found == [["a", "b", Keys.CPRResponse]]  # the last is how Shift-F3 is read
+
+
+def test_the_last_answers_are_read_before_another_program_gets_the_keys() -> None:
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    with os.fdopen(slave) as stdin:
+        keyboard = Keyboard(stdin)
+        widths: list[int] = []
+        keyboard.on_width = widths.append
+        os.write(master, b"x\x1b[24;80R")
+        keyboard.await_widths(lambda: not widths, 10)
+        assert widths == [80]
+        assert [key.key for key in keyboard.read_keys()] == ["x"]
+    os.close(master)

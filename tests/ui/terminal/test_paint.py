@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.ui.render.cells import ESCAPE, chop, width
-from agentcli.ui.terminal.paint import Painter, folds, rows
+from agentcli.ui.render.frame import Size
+from agentcli.ui.terminal.paint import Painter, folds
+from agentcli.ui.terminal.paint_log import rows
 
 COLUMNS, ROWS = 20, 8
 WORDS = st.sampled_from(
@@ -67,7 +69,7 @@ def test_the_scrollback_holds_every_committed_line_once_and_the_live_ones_below(
     painter = Painter(pyte.Stream(screen).feed)
     committed: list[str] = []
     for commit, live in frames:
-        painter.paint(commit, live, (len(live) - 1, 0), ROWS)
+        painter.paint(commit, live, (len(live) - 1, 0), Size(COLUMNS, ROWS))
         committed += commit
         expected = [plain(line) for line in [*committed, *live]]
         while expected and not expected[-1]:
@@ -88,9 +90,9 @@ def test_a_line_that_is_mended_looks_as_if_it_had_been_written_anew(old: str, ne
 def test_what_stands_lowest_is_pushed_down_and_not_written_again() -> None:
     written: list[str] = []
     painter = Painter(written.append)
-    painter.paint([], ["tail", "Working (1s, 5 tokens)", "status", "> "], (3, 2), ROWS)
-    painter.paint(["done"], ["tail", "Working (1s, 7 tokens)", "status", "> "], (3, 2), ROWS)
-    painter.paint([], ["Working (1s, 7 tokens)", "status", "> "], (2, 2), ROWS)
+    painter.paint([], ["tail", "Working (1s, 5 tokens)", "status", "> "], (3, 2), Size(COLUMNS, ROWS))
+    painter.paint(["done"], ["tail", "Working (1s, 7 tokens)", "status", "> "], (3, 2), Size(COLUMNS, ROWS))
+    painter.paint([], ["Working (1s, 7 tokens)", "status", "> "], (2, 2), Size(COLUMNS, ROWS))
     assert not any("status" in text or "Working" in text for text in written[1:])
 
 
@@ -171,7 +173,7 @@ def test_what_was_folded_by_the_terminal_is_taken_off_whole(live: list[str], col
     screen.cursor_position(top + before + column // columns + 1, column % columns + 1)
     painter = Painter(pyte.Stream(screen).feed)
     painter.assume(live, (row, column))
-    painter.refold(columns, True)
+    painter.refold(Size(columns, 60), True)
     assert "".join(screen.display).strip() == "printed"
     assert screen.cursor.y == top
 
@@ -181,7 +183,7 @@ def test_a_screen_that_cuts_lines_off_loses_only_the_live_ones() -> None:
     painter = Painter(pyte.Stream(screen).feed)
     painter.paint(["printed"], ["x" * COLUMNS, "> draft"], (1, 7))
     screen.resize(ROWS, 10)
-    painter.refold(10, False)
+    painter.refold(Size(10, ROWS), False)
     assert [row.rstrip() for row in screen.display if row.strip()] == ["printed"]
 
 
@@ -206,7 +208,7 @@ def test_nothing_is_written_for_a_size_that_the_terminal_no_longer_has() -> None
     painter.paint([], ["tail", "> "], (1, 2))
     before = len(written)
     assert not painter.paint(["tail"], ["more", "> "], (1, 2), valid=lambda: False)
-    assert not painter.refold(3, True, lambda: False)
+    assert painter.refold(Size(3, ROWS), True, lambda: False) is None
     assert len(written) == before
     assert painter.paint(["tail"], ["> "], (0, 2))
     assert "tail" not in written[-1]
