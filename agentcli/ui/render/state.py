@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import assert_never
 
@@ -65,6 +65,10 @@ class State:
     printed: type[Piece] | None = None
     considered: Thought | None = None
     status: Status = field(default_factory=Status)
+
+    def again(self, pieces: Sequence[Piece]) -> State:
+        """State with pieces to be printed again, before all others."""
+        return replace(self, finished=(*pieces, *self.finished))
 
     def add(self, *pieces: Piece) -> State:
         """Add pieces to print; a note is set apart from the model's text. Results that wait are printed before."""

@@ -169,7 +169,7 @@ class Screen:
         """Erase the live part before other output, when the terminal has answered all that it was asked."""
         self._afloat()
         self.drain()
-        self._again(self.painter.refold(self.size, self._folds))
+        self.state = self.state.again(self.painter.refold(self.size, self._folds) or ())
 
     def resize(self) -> None:
         """Handle a change of size: nothing is painted until the size is stable."""
@@ -237,16 +237,11 @@ class Screen:
             again = self.painter.refold(size, self._folds, lambda: at_once or self.size == size)
             if again is None:
                 return self._unsettled()
-            self._again(again)
+            self.change(self.state.again(again))
             self._still_at = 0.0
             self._afloat()
             self.resized()
         return False
-
-    def _again(self, pieces: tuple[Piece, ...] | None) -> None:
-        """Print pieces again, before all others."""
-        if pieces:
-            self.change(replace(self.state, finished=(*pieces, *self.state.finished)))
 
     def _show(
         self, lines: list[str], size: Size, at_once: bool = False, pieces: Sequence[tuple[Piece, int]] = ()
