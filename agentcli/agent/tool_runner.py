@@ -34,6 +34,7 @@ from agentcli.core.tool import (
     CommandSandbox,
     LeavePlan,
     OpenSkill,
+    Question,
     Spawn,
     Tool,
     ToolOutput,
@@ -66,7 +67,7 @@ class ToolRunner:
     ) -> None:
         self._journal = journal
         self.server_tools = ServerTools(setup.servers, setup.traits, lambda: setup.estimator(setup.context.policy))
-        self.hooks = hooks_of(journal, setup, lambda: self.approval.mode, lambda: self._model().name)
+        self.hooks = hooks_of(journal, setup, lambda: self.approval.mode, lambda: self._model().id)
         self.ended_by_hook = ""
         """The reason why a hook ends the turn, where one does."""
         self._added: dict[str, str] = {}
@@ -88,7 +89,7 @@ class ToolRunner:
             journal,
             self.record,
             limits=setup.limits,
-            ask=setup.ask,
+            ask=self._asked,
             jobs=self.jobs,
             spawn=spawn,
             leave_plan=leave_plan,
@@ -192,11 +193,17 @@ class ToolRunner:
 
     async def _request(self, ask: ApprovalRequest) -> tuple[Opinion, Mapping[str, Any] | None]:
         """The answer of hooks in place of a person; where they leave it to the person, it is notified."""
-        outcome = await self.hooks.permission(ask.call, [rule for rule in (ask.always, ask.session) if rule])
+        outcome = await self.hooks.permission(ask.call, ask.session, ask.always)
         self._report(outcome)
         if outcome.verdict.answer not in ("allow", "deny") and self._setup.attended:
             self.hooks.notify(f"agentcli needs your permission to use {ask.call.name}", "permission_prompt")
         return opinion_of(outcome), outcome.verdict.input
+
+    async def _asked(self, questions: Sequence[Question]) -> Sequence[str] | None:
+        """The answers of the person, who is notified of the questions."""
+        if self._setup.attended:
+            self.hooks.notify("agentcli has a question for you", "permission_prompt")
+        return await self._setup.ask(questions)
 
     def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
         """The calls of the same reply that come after this one."""

@@ -53,6 +53,8 @@ GEMINI_CLI: Renaming = {
     "ask_user": ("ask_user", {}),
     "activate_skill": ("skill", {}),
 }
+AGENTS: Mapping[str, str] = {"general-purpose": "general", "Explore": "explore"}
+"""Claude Code's names of the kinds of subagents that are built in, with ours."""
 _OPENCODE_EDIT = {
     "filePath": "file_path",
     "oldString": "old_string",

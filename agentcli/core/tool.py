@@ -183,6 +183,8 @@ class CommandSandbox:
 
 
 NO_SANDBOX = CommandSandbox()
+NO_OUTPUT = "(no output)"
+"""The output of a call that printed nothing, as the model sees it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
 from agentcli.core.programs import find_program, search_path
 from agentcli.core.text.secrets import holds_secret
-from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, Wrap
+from agentcli.core.tool import NO_OUTPUT, ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.tools.jobs import MILLISECONDS, Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.lib.process import Command, Ended, Sink, Why, run
@@ -208,7 +208,7 @@ def _outcome(capture: OutputBuffer, ended: Ended, seconds: float, limits: ToolLi
         status = "error"
     body = text.rstrip("\n") if notes else text
     return ToolOutput(
-        "\n".join([*([body] if body else []), *notes]) or "(no output)",
+        "\n".join([*([body] if body else []), *notes]) or NO_OUTPUT,
         status=status,
         truncated=capture.cut,
         output_file=capture.file,

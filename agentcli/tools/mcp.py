@@ -17,7 +17,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.servers import CALL, MATCHED, SEARCH, Content, ServerAnswer, Servers, ServerTool
 from agentcli.core.text.near import near_names
 from agentcli.core.text.truncate import truncate_bytes
-from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
+from agentcli.core.tool import NO_OUTPUT, Tool, ToolContext, ToolOutput, Traits
 from agentcli.tools.lib.text import replace_surrogates
 from agentcli.tools.lib.truncate import whereabouts
 
@@ -125,7 +125,7 @@ def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
 
 
 def _cut(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image], *, failed: bool) -> ToolOutput:
-    text = replace_surrogates(text) or ("" if images else "(no output)")
+    text = replace_surrogates(text) or ("" if images else NO_OUTPUT)
     text = text or f"({len(images)} image{'s' if len(images) > 1 else ''})"
     size, most, file = len(text.encode("utf-8", "replace")), ctx.limits.bash_output, ""
     if size > most:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from agentcli.agent.extensions.turn import keeps_model
 from agentcli.agent.settings import AgentSettings
-from agentcli.core.aliases import known_as
+from agentcli.core.aliases import AGENTS, known_as
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.model import Model
 from agentcli.core.text.near import did_you_mean, near_names
@@ -23,7 +23,11 @@ def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
     """The kind that a call of `task` means, by default `general`. Raises ToolError, naming the near ones."""
     known = {**found, **BUILT_IN}
     name = name or "general"
-    kind = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
+    kind = (
+        known.get(name)
+        or known.get(AGENTS.get(name, ""))
+        or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
+    )
     if kind is None:
         near = did_you_mean(near_names(name, known))
         raise ToolError(f"There is no kind of agent {name!r}.{near} Use one of: {', '.join(known)}.")

@@ -13,6 +13,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.event import ToolProgress
 from agentcli.core.message import File, Part, Text, ToolCall
 from agentcli.core.regular_file import Unusable
+from agentcli.core.tool import NO_OUTPUT
 from agentcli.integrations.extensions.places import read_text
 from agentcli.integrations.extensions.template import Argument, Arguments, FileName, Shell, Variable, takes_arguments
 from agentcli.integrations.extensions.template import Part as TemplatePart
@@ -82,7 +83,7 @@ class Filler:
         self._drop_progress(call.call_id)
         if result.status != "success" or result.metadata.get("job"):
             raise InputError(f"{self._what} was not sent, since {command} failed:\n{result.output}")
-        return "" if result.output == "(no output)" else result.output.rstrip("\n")
+        return "" if result.output == NO_OUTPUT else result.output.rstrip("\n")
 
     def _drop_progress(self, call_id: str) -> None:
         """Take the progress of a command that is no call of a reply out of what running tools print."""

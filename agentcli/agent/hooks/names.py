@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentcli.core.aliases import CLAUDE_CODE, GEMINI_CLI, Renaming
+from agentcli.core.aliases import AGENTS, CLAUDE_CODE, GEMINI_CLI, Renaming
 from agentcli.core.message import ToolCall
 from agentcli.integrations.hookfiles import Dialect
 
@@ -24,6 +24,8 @@ def foreign_call(call: ToolCall, dialect: Dialect, cwd: Path) -> tuple[str, dict
     name, parameters = _renaming(call.name, dialect)
     back = {own: foreign for foreign, own in parameters.items()}
     given = {back.get(key, key): value for key, value in call.input.items()}
+    if isinstance(kind := given.get("subagent_type"), str):
+        given["subagent_type"] = foreign_agent(kind)
     if name == "Edit":
         given.setdefault("replace_all", False)
     for key in ("file_path", "absolute_path", "notebook_path"):
@@ -37,7 +39,8 @@ def own_input(call: ToolCall, given: Mapping[str, Any], dialect: Dialect) -> Map
     if call.name == GATE:
         return {**call.input, "arguments": dict(given)}
     parameters = _renaming(call.name, dialect)[1]
-    return {parameters.get(key, key): value for key, value in given.items()}
+    own = {parameters.get(key, key): value for key, value in given.items()}
+    return {**own, "agent": AGENTS.get(own["agent"], own["agent"])} if isinstance(own.get("agent"), str) else own
 
 
 def names_of(call: ToolCall) -> tuple[str, ...]:
@@ -46,6 +49,18 @@ def names_of(call: ToolCall) -> tuple[str, ...]:
         return str(call.input.get("tool", "")), GATE
     foreign = [name for table in _TABLES.values() for name, (own, _) in table.items() if own == call.name]
     return (call.name, *dict.fromkeys(foreign))
+
+
+def foreign_agent(kind: str) -> str:
+    """The name that Claude Code has for a kind of subagents."""
+    return next((foreign for foreign, own in AGENTS.items() if own == kind), kind)
+
+
+def foreign_rule(rule: str) -> dict[str, str]:
+    """A permission rule as Claude Code writes it in suggestions: the tool's name apart from its content."""
+    name, _, content = rule.partition("(")
+    named = {"toolName": _FIRST.get(name) or _renaming(name, "claude")[0]}
+    return {**named, "ruleContent": content.removesuffix(")")} if content else named
 
 
 def _renaming(tool: str, dialect: Dialect) -> tuple[str, Mapping[str, str]]:

@@ -126,8 +126,8 @@ class NoHooks:
         """PreToolUse: deny, ask, allow, or another input, in our names."""
         return NOTHING
 
-    async def permission(self, call: ToolCall, rules: Sequence[str]) -> Outcome:
-        """PermissionRequest: an answer in place of the person's."""
+    async def permission(self, call: ToolCall, session: str, always: str) -> Outcome:
+        """PermissionRequest: an answer in place of the person's; `session` and `always` are the rules that would be saved."""
         return NOTHING
 
     async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:

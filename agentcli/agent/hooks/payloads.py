@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from agentcli import __version__
-from agentcli.agent.hooks.names import foreign_call, names_of
+from agentcli.agent.hooks.names import foreign_agent, foreign_call, foreign_rule, names_of
 from agentcli.agent.hooks.outcome import Subagent
 from agentcli.agent.hooks.runner import HookEvent
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Mode
+from agentcli.core.subagent_result import spent
+from agentcli.core.tool import NO_OUTPUT
 from agentcli.integrations.hookfiles import GEMINI_EVENTS, Dialect
 
 PERMISSION_MODES: Mapping[Mode, str] = {
@@ -49,7 +51,7 @@ class Circumstances:
             "permission_mode": PERMISSION_MODES[self.mode],
             "prompt_id": f"{self.session}-{self.turn}",
         }
-        inside = {"agent_id": of.id, "agent_type": of.kind} if of else {}
+        inside = {"agent_id": of.id, "agent_type": foreign_agent(of.kind)} if of else {}
         return {**own, **inside, "agentcli": {"mode": self.mode, "version": __version__}}
 
     @property
@@ -59,8 +61,9 @@ class Circumstances:
 
 
 def event(facts: Circumstances, name: str, subject: str = "", /, **fields: Any) -> HookEvent:
-    """An event that is about no tool."""
-    return HookEvent(name, subject, {**facts.common(name), **fields})
+    """An event that is about no tool; one about a subagent matches both names of its kind."""
+    also = (foreign_agent(subject),) if facts.subagent is not None else ()
+    return HookEvent(name, subject, {**facts.common(name), **fields}, also)
 
 
 def tool_event(facts: Circumstances, name: str, call: ToolCall, /, **fields: Any) -> HookEvent:
@@ -84,6 +87,23 @@ def as_dialect(found: HookEvent, call: ToolCall | None, dialect: Dialect, cwd: P
     return payload
 
 
+def suggestions(session: str, always: str) -> list[dict[str, Any]]:
+    """The rules that a person is offered to save, for the session and for good, as hooks know them."""
+    offered = {"session": session, "localSettings": always}
+    return [
+        {"type": "addRules", "rules": [foreign_rule(rule)], "behavior": "allow", "destination": destination}
+        for destination, rule in offered.items()
+        if rule
+    ]
+
+
+def error_text(result: ToolResult) -> str:
+    """The error of a call that failed, as hooks know it."""
+    if not (code := result.metadata.get("exit_code")):
+        return result.output
+    return f"Exit code {code}\n{result.output.removesuffix(f'[exit code {code}]').rstrip()}"
+
+
 def tool_response(call: ToolCall, result: ToolResult) -> Any:
     """The result of a call as hooks know it: objects for reading, editing and commands, else the text."""
     path = str(result.metadata.get("path") or call.input.get("file_path") or "")
@@ -95,13 +115,32 @@ def tool_response(call: ToolCall, result: ToolResult) -> Any:
             texts = {"oldString": old, "newString": new, "replaceAll": bool(call.input.get("replace_all"))}
             return {"filePath": path, **texts, **_changes(result)}
         case "write":
-            kind = "create" if result.metadata.get("created") else "update"
-            return {"type": kind, "filePath": path, "content": call.input.get("content", ""), **_changes(result)}
+            about = {"filePath": path, "content": call.input.get("content", ""), **_changes(result)}
+            created = bool(result.metadata.get("created"))
+            return {"type": "create", **about, "structuredPatch": []} if created else {"type": "update", **about}
         case "bash":
             ended = {"interrupted": result.status == "interrupted", "isImage": False, "noOutputExpected": False}
-            return {"stdout": result.output.rstrip("\n"), "stderr": "", **ended}
+            printed = "" if result.output == NO_OUTPUT else result.output.rstrip("\n")
+            return {"stdout": printed, "stderr": "", **ended}
+        case "task" if "session" in result.metadata:
+            return _report(call, result)
         case _:
             return result.output
+
+
+def _report(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    """The report of a subagent."""
+    usage, about = spent(result)[1], result.metadata
+    return {
+        "status": "completed" if result.status == "success" else "failed",
+        "prompt": call.input.get("prompt", ""),
+        "agentId": about["session"],
+        "agentType": foreign_agent(str(about.get("agent", ""))),
+        "content": [{"type": "text", "text": result.output}],
+        "totalDurationMs": round(max(0.0, result.ended - result.started) * 1000),
+        "totalTokens": usage.total,
+        "usage": {"input_tokens": usage.input, "output_tokens": usage.output},
+    }
 
 
 def _page(path: str, result: ToolResult) -> dict[str, Any]:
@@ -113,6 +152,7 @@ def _page(path: str, result: ToolResult) -> dict[str, Any]:
                     lines = file.read(_READ).split("\n")
             except OSError:
                 lines = []
+            last += last == len(lines) - 1 and not lines[-1]  # the empty line after the last newline
             if lines:
                 content = "\n".join(lines[first - 1 : last])
                 return {"content": content, "numLines": last - first + 1, "startLine": first, "totalLines": len(lines)}

@@ -15,7 +15,15 @@ from agentcli.agent.hooks.configured import PRE_COMPRESS
 from agentcli.agent.hooks.environment_file import VARIABLE, environment_file
 from agentcli.agent.hooks.names import own_input
 from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Ran, Source, Subagent, Verdict
-from agentcli.agent.hooks.payloads import Circumstances, as_dialect, event, tool_event, tool_response
+from agentcli.agent.hooks.payloads import (
+    Circumstances,
+    as_dialect,
+    error_text,
+    event,
+    suggestions,
+    tool_event,
+    tool_response,
+)
 from agentcli.agent.hooks.runner import HookEvent, Hooks, before_compression
 from agentcli.agent.hooks.transcript import Transcript
 from agentcli.agent.hooks.verdict import combined
@@ -123,18 +131,15 @@ class SessionHooks(NoHooks):
         """PreToolUse: deny, ask, allow, or another input, in our names."""
         return await self._about("PreToolUse", call)
 
-    async def permission(self, call: ToolCall, rules: Sequence[str]) -> Outcome:
-        """PermissionRequest: an answer in place of the person's."""
-        suggestions = [{"type": "addRules", "rules": [rule], "behavior": "allow"} for rule in rules]
-        return await self._about("PermissionRequest", call, permission_suggestions=suggestions)
+    async def permission(self, call: ToolCall, session: str, always: str) -> Outcome:
+        """PermissionRequest: an answer in place of the person's; `session` and `always` are the rules that would be saved."""
+        return await self._about("PermissionRequest", call, permission_suggestions=suggestions(session, always))
 
     async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:
         """PostToolUse, or PostToolUseFailure for a call that failed."""
         spent = round(max(0.0, result.ended - result.started) * 1000)
         if result.failed:
-            code = result.metadata.get("exit_code")
-            error = f"Exit code {code}\n{result.output}" if code else result.output
-            about = {"error": error, "is_interrupt": interrupted, "duration_ms": spent}
+            about = {"error": error_text(result), "is_interrupt": interrupted, "duration_ms": spent}
             return await self._about("PostToolUseFailure", call, **about)
         if not self.has("PostToolUse"):
             return NOTHING
@@ -145,18 +150,18 @@ class SessionHooks(NoHooks):
         """Stop, or SubagentStop for a subagent: a block has the turn go on with the reason."""
         if not self.has("Stop", "SubagentStop"):
             return NOTHING
-        fields = {**self._facts().thinking, "stop_hook_active": again, "last_assistant_message": text}
+        own = {"stop_hook_active": again, "last_assistant_message": text, "background_tasks": [*jobs]}
+        fields = {**self._facts().thinking, **own, "session_crons": []}
         if (of := self._place.subagent) is not None:
             path = self._transcript.update() if self.has("SubagentStop") else ""
             return await self._fire("SubagentStop", of.kind, interrupt, agent_transcript_path=path, **fields)
-        return await self._fire("Stop", "", interrupt, **fields, background_tasks=[*jobs], session_crons=[])
+        return await self._fire("Stop", "", interrupt, **fields)
 
     async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
         """StopFailure: what hooks print is not looked at."""
         kind = _error_kind(error)
-        found = await self._fire(
-            "StopFailure", kind, interrupt, error=kind, error_details=str(error), last_assistant_message=text
-        )
+        about = {"error": kind, "error_details": str(error), "last_assistant_message": text or str(error)}
+        found = await self._fire("StopFailure", kind, interrupt, **about)
         return replace(found, verdict=Verdict())
 
     async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:

@@ -12,6 +12,7 @@ import pytest
 
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
+from agentcli.core.errors import ModelError
 from agentcli.core.event import Event, Noticed, PermissionDecided, Warned
 from agentcli.core.message import Text
 from agentcli.core.model import Request
@@ -96,8 +97,8 @@ def test_the_events_of_tools_have_every_field_that_claude_code_gives(tmp_path: P
     assert found["Bash"]["tool_response"] == {
         "stdout": "one", "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False,
     }  # fmt: skip
-    page = {"filePath": f"{tmp_path}/a.txt", "content": "bb", "numLines": 1, "startLine": 1, "totalLines": 2}
-    assert found["Read"]["tool_response"]["file"] == {**page, "content": "aa"}
+    page = {"filePath": f"{tmp_path}/a.txt", "content": "aa\n", "numLines": 2, "startLine": 1, "totalLines": 2}
+    assert found["Read"]["tool_response"]["file"] == page
     assert found["Edit"]["tool_input"]["file_path"] == f"{tmp_path}/a.txt"
     assert found["Edit"]["tool_input"]["replace_all"] is False
     edited = found["Edit"]["tool_response"]
@@ -347,7 +348,11 @@ def test_a_subagent_has_its_own_events_and_says_who_it_is(tmp_path: Path) -> Non
             asked = any(not isinstance(part, Text) for message in request.messages for part in message.parts)
             return say("report") if asked else say("", call("bash", command="echo x"))
         asked = any(not isinstance(part, Text) for message in request.messages for part in message.parts)
-        return say("done") if asked else say("", call("task", description="d", prompt="look around"))
+        return (
+            say("done")
+            if asked
+            else say("", call("task", description="d", prompt="look around", agent="general-purpose"))
+        )
 
     names = ("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse", "SubagentStop", "Stop")
     session = open_session(tmp_path, model, mode="yolo", hooks=[hook(name, KEEP) for name in names])
@@ -356,9 +361,10 @@ def test_a_subagent_has_its_own_events_and_says_who_it_is(tmp_path: Path) -> Non
     assert [one["hook_event_name"] for one in found] == [
         "SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart", "PreToolUse", "SubagentStop", "Stop",
     ]  # fmt: skip
-    assert {one.get("agent_type") for one in found[3:6]} == {"general"}
+    assert {one.get("agent_type") for one in found[3:6]} == {"general-purpose"}
     assert {one["session_id"] for one in found} == {session.journal.id}
-    assert found[2]["tool_name"] == "Agent"
+    assert (found[2]["tool_name"], found[2]["tool_input"]["subagent_type"]) == ("Agent", "general-purpose")
+    assert (found[5]["background_tasks"], found[5]["session_crons"]) == ([], [])
 
 
 def test_a_compaction_may_be_called_off_where_nothing_forces_it(tmp_path: Path) -> None:
@@ -469,3 +475,50 @@ def test_a_line_for_the_environment_that_fails_is_named(tmp_path: Path) -> None:
     (warning,) = [event.message for event in events if isinstance(event, Warned)]
     assert "CLAUDE_ENV_FILE" in warning
     assert "syntax error" in warning
+
+
+def test_a_matcher_of_subagents_knows_both_names_of_a_kind(tmp_path: Path) -> None:
+    def model(request: Request) -> Reply:
+        inside = any("subagent" in block for block in request.system)
+        asked = any(not isinstance(part, Text) for message in request.messages for part in message.parts)
+        return say("report") if inside or asked else say("", call("task", description="d", prompt="p", agent="Explore"))
+
+    matchers = {"Explore": True, "explore": True, "general-purpose": False}
+    hooks = [hook("SubagentStart", f"touch '{name}'", matcher=name) for name in matchers]
+    response = hook("PostToolUse", KEEP, matcher="Agent|Task")
+    session = open_session(tmp_path, model, mode="yolo", hooks=[*hooks, response])
+    say_to(session, "go")
+    assert {name: (tmp_path / name).exists() for name in matchers} == matchers
+    found = seen(tmp_path)[0]["tool_response"]
+    assert (found["status"], found["agentType"]) == ("completed", "Explore")
+    assert found["content"][0]["text"].startswith("report")
+
+
+def test_a_command_without_output_and_one_that_fails_are_told_plainly(tmp_path: Path) -> None:
+    replies = replying(
+        say("", call("bash", command="true")), say("", call("bash", command="echo bad; exit 3")), say("d")
+    )
+    hooks = [hook("PostToolUse", KEEP), hook("PostToolUseFailure", KEEP)]
+    say_to(open_session(tmp_path, replies, mode="yolo", hooks=hooks), "go")
+    ended, failed = seen(tmp_path)
+    assert (ended["tool_response"]["stdout"], failed["error"]) == ("", "Exit code 3\nbad")
+
+
+def test_a_permission_request_suggests_rules_as_claude_code_does(tmp_path: Path) -> None:
+    running(
+        tmp_path, "touch made", hook("PermissionRequest", KEEP), mode="ask", person=Person(ApprovalResponse("once"))
+    )
+    assert seen(tmp_path)[0]["permission_suggestions"] == [
+        {"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "touch made"}], "behavior": "allow", "destination": place}
+        for place in ("session", "localSettings")
+    ]  # fmt: skip
+    assert (tmp_path / "made").exists()
+
+
+def test_a_turn_that_fails_tells_its_error_as_the_last_message(tmp_path: Path) -> None:
+    def model(_: Request) -> Reply:
+        raise ModelError("no such key", cause="auth")
+
+    say_to(open_session(tmp_path, model, hooks=[hook("StopFailure", KEEP)]), "go")
+    (found,) = seen(tmp_path)
+    assert (found["error"], found["last_assistant_message"]) == ("authentication_failed", "no such key")
