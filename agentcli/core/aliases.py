@@ -103,8 +103,8 @@ _SLIPS: Renaming = {
 }
 """Names that belong to no program, or to several."""
 _PROGRAMS = (CLAUDE_CODE, GEMINI_CLI, PI, OPENCODE, CODEX, TEXT_EDITOR, _SLIPS)
-_SAME: Mapping[str, Collection[str]] = {"edit": ("edit", "multi_edit"), "multi_edit": ("edit", "multi_edit")}
-"""Tools that share their parameters."""
+_LIKE: Mapping[str, str] = {"multi_edit": "edit"}
+"""Tools whose parameters and results are those of another."""
 TALK = frozenset(
     [
         "explanation",
@@ -138,13 +138,18 @@ def known_as(name: str) -> str:
 
 def parameter_aliases(tool: str) -> Mapping[str, str]:
     """The names that other programs give to a tool's parameters, each with ours."""
-    like = _SAME.get(tool, (tool,))
+    like = {tool, like_tool(tool), *(name for name in _LIKE if _LIKE[name] == tool)}
     found: dict[str, str] = {}
     for program in _PROGRAMS:
         for own, parameters in program.values():
             if own in like:
                 found = {**parameters, **found}
     return found
+
+
+def like_tool(name: str) -> str:
+    """The tool whose parameters and results a tool shares, such as `edit` for several edits in one call; else the tool itself."""
+    return _LIKE.get(name, name)
 
 
 def own_name(name: str, known: Collection[str]) -> str:

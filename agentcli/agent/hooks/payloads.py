@@ -11,6 +11,7 @@ from agentcli import __version__
 from agentcli.agent.hooks.names import foreign_agent, foreign_call, foreign_rule, names_of
 from agentcli.agent.hooks.outcome import Subagent
 from agentcli.agent.hooks.runner import HookEvent
+from agentcli.core.aliases import like_tool
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Mode
@@ -107,10 +108,10 @@ def error_text(result: ToolResult) -> str:
 def tool_response(call: ToolCall, result: ToolResult) -> Any:
     """The result of a call as hooks know it: objects for reading, editing and commands, else the text."""
     path = str(result.metadata.get("path") or call.input.get("file_path") or "")
-    match call.name:
+    match like_tool(call.name):
         case "read":
             return {"type": "text", "file": {"filePath": path, **_page(path, result)}}
-        case "edit" | "multi_edit":
+        case "edit":
             old, new = call.input.get("old_string", ""), call.input.get("new_string", "")
             texts = {"oldString": old, "newString": new, "replaceAll": bool(call.input.get("replace_all"))}
             return {"filePath": path, **texts, **_changes(result)}

@@ -17,7 +17,7 @@ from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summar
 from agentcli.sessions.importing.jsonl import Json, reading, skipping, utc
 from agentcli.sessions.importing.normalise import settle
 from agentcli.sessions.importing.patch import as_edit
-from agentcli.sessions.importing.tools import ours
+from agentcli.sessions.importing.tools import changes_file, ours
 
 _STOPS: dict[str, Stop] = {
     "stop": "end_turn",
@@ -201,7 +201,7 @@ def _metadata(call: ToolCall, details: Json) -> Json:
     known: Json = {}
     if call.name == "bash" and isinstance(details.get("exit"), int):
         known["exit_code"] = details["exit"]
-    if call.name in ("edit", "write", "multi_edit") and call.input.get("file_path"):
+    if changes_file(call) and call.input.get("file_path"):
         known["path"] = call.input["file_path"]
     if isinstance(details.get("diff"), str):
         known["diff"] = details["diff"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agentcli.core.aliases import Renaming
+from agentcli.core.aliases import Renaming, like_tool
 from agentcli.core.message import ToolCall
 from agentcli.core.record import TodoItem
 
@@ -42,10 +42,15 @@ def _todo(row: Mapping[str, Any]) -> TodoItem:
             return TodoItem(str(content), "pending", active)
 
 
+def changes_file(call: ToolCall) -> bool:
+    """True for an edit or a write."""
+    return like_tool(call.name) in ("edit", "write")
+
+
 def change(call: ToolCall) -> Mapping[str, Any]:
     """The file that an edit or a write changed with the lines added and deleted, as its input has them; empty for any other call."""
     path = call.input.get("file_path")
-    if call.name not in ("edit", "multi_edit", "write") or not isinstance(path, str) or not path:
+    if not changes_file(call) or not isinstance(path, str) or not path:
         return {}
     edits = call.input.get("edits")
     texts = [each for each in (edits if isinstance(edits, list) else [call.input]) if isinstance(each, Mapping)]

@@ -116,27 +116,23 @@ def _busy(state: State, size: Size, look: Look, now: float) -> list[str]:
     # While a question is open, it is the person who works.
     if state.work is not None and state.dialog is None:
         lines += _todo(state.todo, size, theme)
-        doing = (
-            _PREPARED.get(state.writing, f"Preparing {state.writing}")
-            if state.writing
-            else "Thinking"
-            if state.thought
-            else state.work.doing
-        )
-        if state.running and not state.thought:
-            doing = "Running"
         lines += [""] if size.rows >= ROOMY else []
-        lines.append(_progress_line(doing, state.work, now, size.columns - 1, theme))
+        lines.append(_progress_line(_activity(state, state.work), state.work, now, size.columns - 1, theme))
     return lines
 
 
-_PREPARED = {
-    "bash": "Preparing command",
-    "edit": "Preparing edit",
-    "multi_edit": "Preparing edit",
-    "write": "Preparing file",
-}
-"""Activities while the model writes a call, by the tool's name."""
+def _activity(state: State, work: Work) -> str:
+    if state.running and not state.thought:
+        return "Running"
+    if state.writing:
+        from agentcli.core.aliases import like_tool  # loaded by now; the first paint has no use for it
+
+        return f"Preparing {_PREPARED.get(like_tool(state.writing), state.writing)}"
+    return "Thinking" if state.thought else work.doing
+
+
+_PREPARED = {"bash": "command", "edit": "edit", "write": "file"}
+"""Nouns for a call that is being written, by the tool's name."""
 
 
 def _progress_line(doing: str, work: Work, now: float, columns: int, theme: Theme) -> str:
