@@ -115,7 +115,10 @@ class ApprovalGate:
         if (decided := await self._by_hooks(call, tool, decision, ask)) is not None:
             return decided
         ask = replace(ask, others=self._others(call) if ask.kind != "plan" else ())
-        answer = await self.approve(ask)
+        try:
+            answer = await self.approve(ask)
+        except ToolError as error:
+            return Permit(call, None, str(error), "error")  # nobody can be asked in the way that was meant
         if answer is not None and answer.choice == "all":
             self._allowed = {other.call.call_id: (other.preview, other.why) for other in ask.others}
         if answer is None:

@@ -37,6 +37,7 @@ class SessionToolContext:
         answer_page: AnswerPage,
         open_skill: OpenSkill,
         servers: Servers | None = None,
+        env: Mapping[str, str],
     ) -> None:
         self.cwd = cwd
         self.roots = tuple(roots)
@@ -50,6 +51,7 @@ class SessionToolContext:
         self.answer_page: AnswerPage | None = answer_page
         self.open_skill: OpenSkill | None = open_skill
         self.servers = servers
+        self.env = env
         self.variables: Mapping[str, str] = {}
         self.seen: dict[Path, str] = {}
         self.printed: asyncio.Queue[Event] = asyncio.Queue()

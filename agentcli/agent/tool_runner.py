@@ -96,6 +96,7 @@ class ToolRunner:
             answer_page=answer_page,
             open_skill=open_skill,
             servers=setup.servers,
+            env=setup.workspace.command_env,
         )
         self.ctx.seen.update(seen_files(journal.history.entries))
         makes = setup.changes(journal)

@@ -103,7 +103,7 @@ class Session:
         from agentcli.sessions.session import Session as StoredSession
 
         program, agent = self._open()
-        if not isinstance(agent.journal, StoredSession) or not agent.history.last_seq:
+        if not isinstance(agent.journal, StoredSession) or not agent.history.entries:
             raise InputError("Only a session that is stored, and has begun, can be forked.")
         copy = program.store.fork(agent.journal.info)
         options = replace(self._given.options, session=copy.id, session_id="", fork=False)

@@ -120,7 +120,7 @@ def _guarded(function: Callable[..., Any], values: dict[str, Any]) -> Any:
     try:
         return function(**values)
     except StopIteration as error:
-        raise RuntimeError("StopIteration") from error
+        raise RuntimeError(f"StopIteration: {error}") from error
 
 
 def _text(result: Any) -> str:
@@ -129,5 +129,8 @@ def _text(result: Any) -> str:
         return result
     if result is None:
         return "(done, no result)"
-    plain = asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
-    return json.dumps(plain, ensure_ascii=False, default=str)
+    return json.dumps(result, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

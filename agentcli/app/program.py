@@ -68,8 +68,6 @@ class Program(ProjectContext):
         super().__init__(options, env)
         if options.mode:
             mode_named(options.mode)
-        self.given_env = self.env
-        """The environment without the stored keys."""
         self.reload()
         self.approve: Approve = nobody
         self.ask: AskUser = no_answer
@@ -238,7 +236,11 @@ class Program(ProjectContext):
         small = self.agent_settings.is_small(model.window)
         own = (prompt("system-small.md" if small else "system.md"), *([prompt(family)] if family else []))
         here = Surroundings(
-            self.cwd, policy.roots, policy.sandbox.kind if policy.sandbox.working else "", self.approve is not nobody
+            self.cwd,
+            self.given_env,
+            policy.roots,
+            policy.sandbox.kind if policy.sandbox.working else "",
+            self.approve is not nobody,
         )
         given = own_text if own_text is not None else options.system_prompt
         if given is None and self.agent:

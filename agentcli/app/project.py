@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.app.options import Options
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
-from agentcli.core.programs import leave_out
+from agentcli.core.programs import leave_out, search_path
 from agentcli.paths import AppDirs, app_dirs
 from agentcli.sessions.store import Store
 
@@ -32,10 +32,23 @@ class ProjectContext:
     def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
         """Raises UsageError for a folder that is not there, InputError where the current one has been removed."""
         self.options = options
-        self.env = os.environ if env is None else env
+        self.given_env = self.env = os.environ if env is None else env
+        """The environment without the stored keys. `env` has them as well."""
+        self.is_embedded = env is not None
+        """True in a program of somebody else, who gives the environment: that of the process is not to be touched."""
         self.cwd = folder_named(options.cwd or _here())
-        leave_out([self.cwd])
+        self.leave_out([self.cwd])
         self.dirs: AppDirs = app_dirs(self.env)
+
+    def leave_out(self, workspace: Sequence[Path]) -> None:
+        """From now on the process finds no program in these folders by name, where the process is ours."""
+        if not self.is_embedded:
+            leave_out(workspace)
+
+    @property
+    def search_path(self) -> str:
+        """PATH for commands that a person or a rule allowed."""
+        return self.given_env.get("PATH", "") if self.is_embedded else search_path()
 
     @property
     def trusted(self) -> bool:

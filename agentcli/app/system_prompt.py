@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice, takewhile
 from pathlib import Path
 
@@ -31,6 +31,7 @@ class Surroundings:
     """The circumstances in which a session begins: its folders, and how its calls are approved and held."""
 
     cwd: Path
+    env: Mapping[str, str]
     roots: Sequence[Path]
     sandbox: str
     """The sandbox of commands in a word; empty without one."""
@@ -90,7 +91,7 @@ def _git(here: Surroundings) -> str:
         done = subprocess.run(
             [program, *options],
             cwd=here.cwd,
-            env=hardened(os.environ, here.roots),
+            env=hardened(here.env, here.roots),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_GIT_SECONDS,

@@ -13,7 +13,7 @@ from agentcli.core.aliases import own_rule
 from agentcli.core.boxed import Boxed
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
-from agentcli.core.programs import leave_out, search_path, trusted_path
+from agentcli.core.programs import trusted_path
 from agentcli.core.record import Mode
 from agentcli.core.tool import CommandSandbox, ToolLimits, Traits
 from agentcli.permissions.paths import UndoCover, Workspace
@@ -41,8 +41,8 @@ class WorkspacePolicy:
     @cached_property
     def sandbox(self) -> Sandbox:
         """The sandbox of commands on this machine. Raises AgentError where one is required and none works."""
-        leave_out(self.roots)  # the first program that is tried must be none of the workspace's
-        return choose(self._context.config.general.sandbox)
+        self._context.leave_out(self.roots)  # the first program that is tried must be none of the workspace's
+        return choose(self._context.config.general.sandbox, self.roots)
 
     def workspace(self) -> Workspace:
         """The workspace as permission decisions need it."""
@@ -59,6 +59,8 @@ class WorkspacePolicy:
             undo=self._undo,
             readable=lambda: context.extensions.readable,
             destroys=context.config.permissions.destructive == "allow",
+            path=context.search_path,
+            env=context.given_env,
         )
 
     @property
@@ -97,7 +99,7 @@ class WorkspacePolicy:
         workspace = self.workspace()
 
         def reader(argv: Sequence[str]) -> Boxed:
-            return self.sandbox.wrap_reader(argv, workspace, trusted_path(search_path(), self.roots))
+            return self.sandbox.wrap_reader(argv, workspace, trusted_path(self._context.search_path, self.roots))
 
         if mode != "auto" and config.general.sandbox != "require":
             return Sandboxes(reader=reader)

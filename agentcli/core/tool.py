@@ -227,6 +227,8 @@ class ToolContext(Protocol):
     limits: ToolLimits
     seen: dict[Path, str]
     """SHA-256 of each file's content as the model last saw it in full or in part: replacing the whole of it needs it to be current."""
+    env: Mapping[str, str]
+    """The environment of commands, before secrets are left out."""
     line_numbers: bool
     """True if what is read has line numbers, which some models pay dearly for."""
     allowed_path: Path | None

@@ -7,7 +7,7 @@ import itertools
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -68,8 +68,15 @@ class Workspace:
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)
+    env: Mapping[str, str] = field(default_factory=lambda: os.environ, compare=False)
+    """The environment of hooks, and but for `path` that of commands."""
     resolved_roots: tuple[Path, ...] = field(init=False, compare=False)
     """The roots (`cwd` where there are none) with links followed, as of creation."""
+
+    @property
+    def command_env(self) -> Mapping[str, str]:
+        """The environment of commands that a person or a rule allowed."""
+        return {**self.env, "PATH": self.path}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "resolved_roots", tuple(resolved(root) for root in self.roots or (self.cwd,)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Literal
 
 from agentcli.core.boxed import Boxed
@@ -67,11 +68,15 @@ class Sandbox:
                 return seatbelt.boxed(box, argv)
 
 
-def choose(setting: Setting) -> Sandbox:
-    """The sandbox for a setting. Raises AgentError where one is required and none works."""
+_seen_to_work: set[str] = set()
+"""Programs that have held a command in this process: each session would try them anew."""
+
+
+def choose(setting: Setting, workspace: Iterable[Path] = ()) -> Sandbox:
+    """The sandbox for a setting, none of whose programs lies in the workspace. Raises AgentError where one is required and none works."""
     if setting == "off":
         return Sandbox("none", "It is switched off in the configuration")
-    found = detect()
+    found = detect(workspace=workspace)
     if setting == "require" and not found.working:
         raise AgentError(
             f"A sandbox is required and none works here: {found.why}. Install bubblewrap, or set sandbox to auto."
@@ -79,14 +84,17 @@ def choose(setting: Setting) -> Sandbox:
     return found
 
 
-def detect(path: str | None = None) -> Sandbox:
+def detect(path: str | None = None, workspace: Iterable[Path] = ()) -> Sandbox:
     """The best sandbox that was seen to work, by trying it. `path` replaces PATH in the search for bubblewrap."""
     if sys.platform == "darwin":
         problem = seatbelt.works()
         return Sandbox("none", problem) if problem else Sandbox("seatbelt")
-    program = find_program("bwrap") if path is None else shutil.which("bwrap", path=path)
-    problem = bubblewrap.works(program) if program else "bubblewrap is not installed"
+    program = find_program("bwrap", workspace) if path is None else shutil.which("bwrap", path=path)
+    problem = (
+        "" if program in _seen_to_work else bubblewrap.works(program) if program else "bubblewrap is not installed"
+    )
     if not problem and program:
+        _seen_to_work.add(program)
         return Sandbox("bubblewrap", program=program)
     if weaker := landlock.works():
         return Sandbox("none", f"{problem}; {weaker}")

@@ -89,7 +89,7 @@ def root_commit(root: Path) -> str | None:
     try:
         asked = subprocess.run(
             command,
-            env=hardened(os.environ),
+            env=hardened(os.environ, [root]),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=GIT_SECONDS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,7 +13,7 @@ from agentcli.core.boxed import Boxed
 from agentcli.core.errors import ToolError
 from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
-from agentcli.core.programs import find_program, search_path
+from agentcli.core.programs import find_program
 from agentcli.core.text.secrets import holds_secret
 from agentcli.core.tool import NO_OUTPUT, ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.tools.jobs import MILLISECONDS, Fresh, Job, Jobs, waiting_time
@@ -152,7 +151,7 @@ def environment(base: Mapping[str, str], allowed: Collection[str] = ()) -> dict[
 
 def _environment(ctx: ToolContext) -> dict[str, str]:
     """The environment, hardened for a command that runs unasked: no file of a repository may choose a program for it."""
-    known = environment({**os.environ, "PATH": search_path()}, ctx.limits.bash_secrets) | dict(ctx.variables)
+    known = environment(ctx.env, ctx.limits.bash_secrets) | dict(ctx.variables)
     return hardened(known, ctx.roots) if ctx.sandbox.hardened else known
 
 
@@ -184,7 +183,7 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None) -> Command:
             f"{interactive} needs a terminal, and commands have none. "
             "Use the read and edit tools for files, or a program that does its work without asking."
         )
-    shell = find_program("bash", ctx.roots) or "/bin/bash"
+    shell = find_program("bash", ctx.roots, ctx.env.get("PATH")) or "/bin/bash"
     argv: Sequence[str] = [shell, "--noprofile", "--norc", "-c", command]
     boxed = wrap(argv) if wrap else Boxed(argv)
     return Command(boxed.argv, ctx.cwd, _environment(ctx), files=boxed.files)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-import signal
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
 from agentcli.core.text.passage import OutOfTime, Passage, folded
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
+from agentcli.tools.lib.bounded_regex import BATCH, BoundedRegex
 from agentcli.tools.lib.literals import literals
 from agentcli.tools.lib.text import clip, plural
 from agentcli.tools.lib.truncate import fitting
@@ -43,10 +41,10 @@ async def recall(
     regex = _compiled(pattern)
     await _indexed(ctx, call_id)
     if id:
-        return _one(ctx, id, role or "", regex, offset, limit)
+        return await _one(ctx, id, role or "", regex, offset, limit)
     if not pattern and since == _FIRST and not until:
         raise ToolError("Give an id to see one part whole, or a pattern or from and to, to search all of them.")
-    return _Search(ctx, regex, role or "", since, until or None, limit).overview()
+    return await _Search(ctx, regex, role or "", since, until or None, limit).overview()
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -65,38 +63,6 @@ async def _indexed(ctx: ToolContext, call_id: str) -> None:
         await asyncio.sleep(0)
 
 
-def _matching(text: str, regex: re.Pattern[str], limits: ToolLimits, offset: int = 1) -> Sequence[tuple[int, str]]:
-    """The lines that match, with their numbers. Raises ToolError where that takes too long."""
-    lines = enumerate(text.split("\n"), 1)
-    with _time_limit(limits.pattern_seconds):
-        return [(n, line) for n, line in lines if n >= offset and regex.search(line)]
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Time limit for regex matching (SIGALRM): raises ToolError in a search that takes longer, since some would not end for years.
-
-    Only for code that does not await; elsewhere than in the main thread nothing is bounded.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise ToolError(
-            f"The pattern takes longer than {seconds:g} s here. Make it simpler: no repetition inside another one."
-        )
-
-    # The re module looks for signals while it matches, so that a timer can end what nothing else could.
-    handler = signal.signal(signal.SIGALRM, stop)
-    left, every = signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, left, every)
-        signal.signal(signal.SIGALRM, handler)
-
-
 def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
@@ -104,7 +70,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise ToolError(f"{pattern!r} is not a regular expression: {error}.") from error
 
 
-def _one(ctx: ToolContext, id: str, role: str, regex: re.Pattern[str], offset: int, limit: int) -> ToolOutput:
+async def _one(ctx: ToolContext, id: str, role: str, regex: re.Pattern[str], offset: int, limit: int) -> ToolOutput:
     """The parts of one call or record, as numbered lines."""
     found = _of_call(ctx, id) or _of_record(ctx, id)
     if not found:
@@ -116,11 +82,11 @@ def _one(ctx: ToolContext, id: str, role: str, regex: re.Pattern[str], offset: i
         )
     outputs = [passage for passage in wanted if passage.role == "output"]
     if outputs and not role:
-        return _page(outputs[0], outputs[0].text, regex, offset, limit, ctx.limits, _input_note(wanted, id))
+        return await _page(outputs[0], outputs[0].text, regex, offset, limit, ctx.limits, _input_note(wanted, id))
     if len(wanted) == 1:
-        return _page(wanted[0], wanted[0].text, regex, offset, limit, ctx.limits)
+        return await _page(wanted[0], wanted[0].text, regex, offset, limit, ctx.limits)
     text = "\n".join(f"[{_place(passage)}]\n{passage.text}" for passage in wanted)
-    return _page(wanted[0], text, regex, offset, limit, ctx.limits)
+    return await _page(wanted[0], text, regex, offset, limit, ctx.limits)
 
 
 def _of_call(ctx: ToolContext, id: str) -> Sequence[Passage]:
@@ -155,10 +121,12 @@ def _input_note(found: Sequence[Passage], id: str) -> str:
     return f'\n[Its input has {lines}: recall(id="{id}", role="input")]'
 
 
-def _page(
+async def _page(
     passage: Passage, text: str, regex: re.Pattern[str], offset: int, limit: int, limits: ToolLimits, note: str = ""
 ) -> ToolOutput:
-    lines = _matching(text, regex, limits, offset)
+    all_lines = text.split("\n")
+    [hits] = await BoundedRegex(regex, limits.pattern_seconds).lines([text])
+    lines = [(n, all_lines[n - 1]) for n in hits if n >= offset]
     count = min(limit, limits.read_lines) if limit > 0 else limits.read_lines
     rows = fitting(lines[:count], limits, numbers=bool(regex.pattern) and not passage.has_numbers)
     head = f"[{_head(passage)}]"
@@ -188,16 +156,28 @@ class _Search:
     def __init__(
         self, ctx: ToolContext, regex: re.Pattern[str], role: str, since: int, until: int | None, limit: int
     ) -> None:
-        self.ctx, self.regex, self.role, self.since, self.until = ctx, regex, role, since, until
+        self.ctx, self.role, self.since, self.until = ctx, role, since, until
+        self._searches = bool(regex.pattern)
+        self._regex = BoundedRegex(regex, ctx.limits.pattern_seconds)
         self.needles = literals(regex)
         self.most = min(limit, ctx.limits.matches) if limit > 0 else ctx.limits.matches
         self.rows: list[str] = []
         self.matches = 0
 
-    def overview(self) -> ToolOutput:
+    async def overview(self) -> ToolOutput:
         """The hits, each with record, turn, role and line; and where to go on if there may be more."""
+        stopped = await self._search()
+        after = [f"[Older records were not searched; go on with to={stopped}]"] if stopped else []
+        if not self.rows:
+            nothing = "Nothing found so far." if after else "Nothing in this session matches."
+            return ToolOutput("\n".join([nothing, *after]), metadata={"matches": 0})
+        return ToolOutput("\n".join([*self.rows, *after]), truncated=bool(stopped), metadata={"matches": self.matches})
+
+    async def _search(self) -> int | None:
+        """Collect the hits; the record at which the search stopped, None where it came to the end."""
         end = time.monotonic() + self.ctx.limits.recall_seconds
-        stopped = None
+        stopped: int | None = None
+        waiting: list[Passage] = []
         try:
             for passage in self.ctx.passages(self.needles, newest=self.until, until=end):
                 if passage.seq < self.since != _FIRST:
@@ -205,27 +185,37 @@ class _Search:
                 if len(self.rows) >= self.most or time.monotonic() > end:
                     stopped = passage.seq
                     break
-                self._note(passage)
+                if self._may_match(passage):
+                    waiting.append(passage)
+                if self._regex.is_plain or sum(len(each.text) for each in waiting) > BATCH:
+                    if (full := await self._note(waiting)) is not None:
+                        return full
+                    waiting = []
         except OutOfTime as left:
             stopped = left.seq if self.since == _FIRST or left.seq >= self.since else None
-        after = [f"[Older records were not searched; go on with to={stopped}]"] if stopped else []
-        if not self.rows:
-            nothing = "Nothing found so far." if after else "Nothing in this session matches."
-            return ToolOutput("\n".join([nothing, *after]), metadata={"matches": 0})
-        return ToolOutput("\n".join([*self.rows, *after]), truncated=bool(stopped), metadata={"matches": self.matches})
+        full = await self._note(waiting)
+        return full if full is not None else stopped
 
-    def _note(self, passage: Passage) -> None:
-        # What this tool was asked, and answered, stands in the session as well.
-        if passage.name == _NAME or self.role not in ("", passage.role) or not self._may_match(passage.text):
-            return
-        hits = _matching(passage.text, self.regex, self.ctx.limits)
-        shown = hits[: _LINES_EACH if self.regex.pattern else 1]
-        self.rows += [f"{_place(passage)}: {n}: {clip(line.strip(), _LINE)}" for n, line in shown]
-        if len(hits) > len(shown):
-            self.rows.append(f"  … {plural(len(hits) - len(shown), 'more line')} in {passage.call_id or passage.seq}")
-        self.matches += bool(hits)
+    async def _note(self, passages: Sequence[Passage]) -> int | None:
+        """Add the hits of these passages; the record at which there are enough, None where there is room for more."""
+        found = await self._regex.lines([passage.text for passage in passages]) if passages else []
+        for passage, numbers in zip(passages, found, strict=True):
+            if len(self.rows) >= self.most:
+                return passage.seq
+            lines = passage.text.split("\n")
+            shown = numbers[: _LINES_EACH if self._searches else 1]
+            self.rows += [f"{_place(passage)}: {n}: {clip(lines[n - 1].strip(), _LINE)}" for n in shown]
+            if (rest := len(numbers) - len(shown)) > 0:
+                self.rows.append(f"  … {plural(rest, 'more line')} in {passage.call_id or passage.seq}")
+            self.matches += bool(numbers)
+        return None
 
-    def _may_match(self, text: str) -> bool:
-        """False for a text without the pieces that each match holds, which need not be read line by line."""
-        known = folded(text)
+    def _may_match(self, passage: Passage) -> bool:
+        """False for what need not be read line by line: it lacks the pieces that each match holds.
+
+        What this tool was asked, and answered, stands in the session as well.
+        """
+        if passage.name == _NAME or self.role not in ("", passage.role):
+            return False
+        known = folded(passage.text)
         return not self.needles or any(all(folded(piece) in known for piece in group) for group in self.needles)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
@@ -89,7 +90,13 @@ TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 
 def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
     """The built-in tools in the order that models see them, or those of them that are named."""
-    return tuple(entry.tool() for entry in _TABLE if names is None or entry.name in names)
+    return tuple(tool for tool in _tools() if names is None or tool.name in names)
+
+
+@cache
+def _tools() -> tuple[Tool, ...]:
+    """All built-in tools, one set for all sessions of the process."""
+    return tuple(entry.tool() for entry in _TABLE)
 
 
 async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:

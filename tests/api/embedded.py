@@ -29,9 +29,9 @@ def script(tmp_path: Path, *replies: Mapping[str, Any] | str) -> str:
     return f"script:{file}"
 
 
-def calls(name: str, text: str = "", **given: Any) -> Mapping[str, Any]:
+def calls(tool: str, /, **given: Any) -> Mapping[str, Any]:
     """A reply that makes one call."""
-    return {"text": text, "calls": [{"name": name, "input": given}]}
+    return {"calls": [{"name": tool, "input": given}]}
 
 
 def options(tmp_path: Path, *replies: Mapping[str, Any] | str, **more: Any) -> Any:

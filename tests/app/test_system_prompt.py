@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def git(folder: Path, *command: str) -> None:
 
 
 def block(folder: Path, *, sandbox: str = "bubblewrap", attended: bool = True) -> list[str]:
-    return environment(Surroundings(folder, (folder,), sandbox, attended), "ask").splitlines()
+    return environment(Surroundings(folder, os.environ, (folder,), sandbox, attended), "ask").splitlines()
 
 
 def test_it_tells_branch_changed_files_entries_mode_sandbox_and_who_answers(repository: Path) -> None:
@@ -77,7 +78,7 @@ def test_git_is_not_asked_where_the_repository_could_start_a_program(repository:
 
 def test_what_changes_from_session_to_session_stands_behind_what_does_not(tmp_path: Path) -> None:
     files = [Instructions(tmp_path / "a", "one"), Instructions(tmp_path / "b", "two")]
-    here = environment(Surroundings(tmp_path, (tmp_path, tmp_path / "more"), "", True), "auto")
+    here = environment(Surroundings(tmp_path, os.environ, (tmp_path, tmp_path / "more"), "", True), "auto")
     base, instructions, _, where, more = system_blocks(("base",), files, "# Skills", here, "more")
     assert (base, where, more) == ("base", here, "more")
     assert instructions.startswith(

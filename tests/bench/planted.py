@@ -222,7 +222,7 @@ def _recalls(journal: Journal, fact: Planted) -> bool:
 
     ctx = SessionToolContext(
         Path("/"), (), journal, lambda _: None, limits=ToolLimits(), ask=nobody, jobs=Jobs(), spawn=nobody,
-        leave_plan=nobody, answer_page=nobody, open_skill=nobody,
+        leave_plan=nobody, answer_page=nobody, open_skill=nobody, env={},
     )  # fmt: skip
     [recall] = tools({"recall"})
     given: dict[str, Any] = {"pattern": rf"{fact.topic}\b"}

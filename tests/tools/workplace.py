@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentcli.core.programs import search_path
 from agentcli.core.record import TodoItem
 from agentcli.core.text.passage import Needles, Passage
 from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Question, Spawn, ToolLimits
@@ -22,6 +24,7 @@ class Bench:
     roots: tuple[Path, ...] = ()
     limits: ToolLimits = field(default_factory=ToolLimits)
     seen: dict[Path, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=lambda: {**os.environ, "PATH": search_path()})
     line_numbers: bool = True
     allowed_path: Path | None = None
     sandbox: CommandSandbox = NO_SANDBOX

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentcli.agent.hooks.runner import Beginning
 from agentcli.core.dataclass import dataclass
-from agentcli.core.programs import find_program, search_path
+from agentcli.core.programs import find_program
 from agentcli.core.sanitise import safe_line
 from agentcli.tools.lib.process import Command, run_until
 
@@ -29,15 +29,14 @@ class EnvironmentFile:
 
     path: Path
 
-    async def variables(self, cwd: Path) -> tuple[Mapping[str, str], str]:
-        """The variables that the lines set or change in the environment of commands, and the reason why some may be missing."""
+    async def variables(self, cwd: Path, env: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
+        """The variables that the lines set or change in `env`, the environment of commands, and the reason why some may be missing."""
         try:
             if not self.path.stat().st_size:
                 return {}, ""
         except OSError:
             return {}, ""
-        env = {**os.environ, "PATH": search_path()}
-        shell = find_program("bash", ()) or "/bin/sh"
+        shell = find_program("bash", (), env.get("PATH")) or "/bin/sh"
         script = 'set -a; . "$1" > /dev/null; set -- $?; env -0; exit $1'
         output, errors = Beginning(BYTES), Beginning(BYTES)
         command = Command([shell, "-c", script, shell, str(self.path)], cwd, env, errors=errors)

@@ -75,7 +75,9 @@ class Hooks:
     accepts: Accepts = lambda *_: True
     input: Input = lambda _, event: event.payload
     env: Mapping[str, str] = field(default_factory=dict)
-    """Variables of the environment of every hook."""
+    """Variables of every hook, besides those of `base`."""
+    base: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    """The environment of the session."""
     aside: set[asyncio.Task[Ended]] = field(default_factory=set)
     """Hooks that go on while nobody waits for them."""
 
@@ -93,7 +95,7 @@ class Hooks:
         output, errors = Beginning(self.output), Beginning(self.output)
         argv = ["/bin/sh", "-c", hook.command] if hook.args is None else [hook.command, *hook.args]
         root = str(hook.folder or self.env.get("CLAUDE_PROJECT_DIR") or self.cwd or Path.cwd())
-        env = {**os.environ, **self.env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}
+        env = {**self.base, **self.env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}
         if hook.args is not None:
             argv = [_expanded(word, env) for word in argv]
         try:

@@ -101,7 +101,7 @@ class SessionHooks(NoHooks):
         found = event(self._facts(), "SessionStart", source, source=source, model=self._place.model())
         with environment_file() as file:
             ran = await self._ran(found, interrupt, {VARIABLE: str(file.path)})
-            fresh, trouble = await file.variables(self._place.cwd)
+            fresh, trouble = await file.variables(self._place.cwd, self._place.workspace.command_env)
         self.variables = {**self.variables, **fresh}
         outcome = self._outcome("SessionStart", ran)
         return replace(outcome, events=(*outcome.events, Warned(trouble))) if trouble else outcome
@@ -229,6 +229,7 @@ class SessionHooks(NoHooks):
             accepts=lambda hook, _: not hook.condition or call is None or self._fulfils(hook.condition, call),
             input=lambda hook, event: as_dialect(event, call, hook.dialect, place.cwd),
             env={"CLAUDE_PROJECT_DIR": root, **env},
+            base=place.workspace.env,
             aside=self._aside,
         )
         ran = await runner.run(found, interrupt)

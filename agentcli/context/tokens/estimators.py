@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import tempfile
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -198,12 +199,17 @@ def _load(folder: Path, encoding: str) -> Any:
     import tiktoken
 
     # tiktoken is only ever pointed at a folder whose file was checked just now, so it has nothing to fetch.
-    before = os.environ.get("TIKTOKEN_CACHE_DIR")
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
-    try:
-        return tiktoken.get_encoding(encoding)
-    finally:
-        if before is None:
-            del os.environ["TIKTOKEN_CACHE_DIR"]
-        else:
-            os.environ["TIKTOKEN_CACHE_DIR"] = before
+    # It takes the folder from the environment of the process alone: two threads must not set that at the same time.
+    with _loading:
+        before = os.environ.get("TIKTOKEN_CACHE_DIR")
+        os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+        try:
+            return tiktoken.get_encoding(encoding)
+        finally:
+            if before is None:
+                del os.environ["TIKTOKEN_CACHE_DIR"]
+            else:
+                os.environ["TIKTOKEN_CACHE_DIR"] = before
+
+
+_loading = threading.Lock()

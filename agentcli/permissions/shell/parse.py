@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import threading
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
@@ -97,13 +97,18 @@ def below(node: Node) -> Iterator[Node]:
         yield from below(child)
 
 
-@lru_cache(maxsize=1)
 def parser() -> Parser:
-    """The parser for bash, made at its first use."""
-    import tree_sitter_bash
-    from tree_sitter import Language, Parser
+    """The parser for bash of this thread, made at its first use: two threads must not share one."""
+    found: Parser | None = getattr(_parsers, "bash", None)
+    if found is None:
+        import tree_sitter_bash
+        from tree_sitter import Language, Parser
 
-    return Parser(Language(tree_sitter_bash.language()))
+        found = _parsers.bash = Parser(Language(tree_sitter_bash.language()))
+    return found
+
+
+_parsers = threading.local()
 
 
 def assigned_words(text: str) -> tuple[str, ...]:

@@ -313,10 +313,14 @@ def _request(command: Command) -> Mapping[str, Any]:
 
 
 def _supervisor() -> _Supervisor:
-    if not _shared_supervisor().alive:
-        _shared_supervisor().close()
-        _shared_supervisor.cache_clear()
-    return _shared_supervisor()
+    with _starting:
+        if not _shared_supervisor().alive:
+            _shared_supervisor().close()
+            _shared_supervisor.cache_clear()
+        return _shared_supervisor()
+
+
+_starting = threading.Lock()
 
 
 @cache
