@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from pathlib import Path
+
+_FRESH = 50_000_000
+"""Nanoseconds after a change within which another one may bear the same time."""
 
 
 class Unusable(Exception):
@@ -13,6 +17,20 @@ class Unusable(Exception):
 
 class Missing(Unusable):
     """A file that is not there."""
+
+
+def version(path: Path) -> tuple[int, ...]:
+    """Version of a file, by which to keep what was read of it: another one once the file was written, or another stands in its place.
+
+    Of a file that was changed just now it is never the same twice. Empty for a file that is not there.
+    """
+    try:
+        about = os.stat(path)
+    except OSError:
+        return ()
+    fresh = time.time_ns() - max(about.st_mtime_ns, about.st_ctime_ns) < _FRESH
+    now = (time.monotonic_ns(),) if fresh else ()
+    return (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns, *now)
 
 
 def read_regular(path: Path, most: int, within: Path | None = None) -> bytes:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.app.project import ProjectContext
 from agentcli.core.dataclass import dataclass
+from agentcli.core.regular_file import version
 from agentcli.integrations.project_files import project_files
 
 if TYPE_CHECKING:
@@ -46,8 +48,12 @@ def project_hooks(project: ProjectContext) -> LoadedHooks:
 
 def _read(path: Path, source: str, folder: Path | None = None) -> LoadedHooks:
     """The hooks of a file; of a project with its `folder`. Without a file nothing is imported."""
-    if not os.path.lexists(path):
-        return LoadedHooks()
+    return _parsed(path, source, folder, version(path)) if os.path.lexists(path) else LoadedHooks()
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, source: str, folder: Path | None, _: tuple[int, ...]) -> LoadedHooks:
+    """The hooks of one version of a file."""
     from agentcli.integrations.hookfiles import read_hooks
 
     found = read_hooks(path, source, project=folder is not None, folder=folder)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.regular_file import Unusable, read_regular
+from agentcli.core.regular_file import Unusable, read_regular, version
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.instructions import folders
 
@@ -116,12 +117,22 @@ def first_of_each_name(
             where = f"those of {shown(file.place.folder)} from {file.inner} on"
             notes.append(f"There are more than {most:,} {kind}: {where} are left out.")
             break
-        one = load(file, notes)
+        one, remarks = _loaded(load, file, version(file.path))
+        notes += remarks
         if one is None:
             continue
         if first.setdefault(one.name, one) is not one:
             shadowed.append(one)
     return dict(sorted(first.items())), shadowed
+
+
+@lru_cache(maxsize=4_096)
+def _loaded(
+    load: Callable[[Found, list[str]], T | None], file: Found, _: tuple[int, ...]
+) -> tuple[T | None, tuple[str, ...]]:
+    """The extension in one version of a file, with the notes about it: each prompt looks for them again."""
+    notes: list[str] = []
+    return load(file, notes), tuple(notes)
 
 
 def files(place: Place, ending: str, depth: int, notes: list[str]) -> Iterator[Found]:

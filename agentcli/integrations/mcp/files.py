@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
+from agentcli.core.regular_file import Missing, Unusable, read_regular, version
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.mcp.config import Definitions, Scope, parsed
 from agentcli.integrations.project_files import project_files
@@ -44,13 +46,16 @@ def given_definitions(text: str, cwd: Path) -> Definitions:
 
 
 def _read(path: Path, source: str, scope: Scope) -> Definitions:
-    source = safe_line(source)
+    return _parsed(path, safe_line(source), scope, version(path))
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, source: str, scope: Scope, _: tuple[int, ...]) -> Definitions:
+    """The servers of one version of a file."""
     try:
-        if not path.is_file():
-            return Definitions()
-        if path.stat().st_size > FILE_BYTES:
-            return Definitions(problems=(f"{source} is larger than {FILE_BYTES:,} bytes — its servers are left out.",))
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        return Definitions(problems=(f"{source} cannot be read: {error.strerror} — its servers are left out.",))
+        text = read_regular(path, FILE_BYTES).decode("utf-8", errors="replace")
+    except Missing:
+        return Definitions()
+    except Unusable as why:
+        return Definitions(problems=(f"{source}: {why} — its servers are left out.",))
     return parsed(text, source, scope)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentcli.core.message import ToolCall
+from agentcli.core.regular_file import version
 from agentcli.core.servers import ServerTool, effective
 from agentcli.integrations.mcp import schema
 from agentcli.integrations.mcp.config import MissingVariable, definition, environment, expanded, parsed, variables
@@ -184,3 +186,15 @@ def test_variables_stand_for_the_client_of_a_login_which_an_approval_shows() -> 
     found = expanded(server, {"ID": "me", "MORE": "write"}).oauth
     assert (found.client_id, found.client_secret, found.scopes) == ("me", "none", ("read", "write"))
     assert "oauth clientSecret=${KEY:-none}" in server.starts
+
+
+def test_a_file_of_definitions_is_read_once_until_it_changes(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    file = tmp_path / ".mcp.json"
+    file.write_text('{"mcpServers": {"one": {"command": "a"}}}')
+    while version(file) != version(file):
+        time.sleep(0.01)
+    first, again = (project_definitions(tmp_path).servers["one"] for _ in range(2))
+    assert first is again
+    file.write_text('{"mcpServers": {"one": {"command": "b"}}}')
+    assert project_definitions(tmp_path).servers["one"].command == "b"
