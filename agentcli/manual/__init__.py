@@ -21,6 +21,7 @@ TOPICS = (
         "scripting",
         "editors",
         "batch",
+        "ci",
         "benchmarks",
         "models",
     ),
