@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.app.project import ProjectContext
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Noticed, Pruned, TurnEnded
+from agentcli.core.message import Text
 from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.input.missing_files import with_warnings
 
@@ -28,6 +30,10 @@ class PrintCommand:
 
     async def events(self, session: AgentSession, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Carry it out. Ends with a TurnEnded; raises InputError where there is nothing to do."""
+        if self.name == "review":
+            async for event in _review(session, self.argument, interrupt):
+                yield event
+            return
         if self.name == "compress":
             async for event in session.compactor.compact(interrupt, "manual", focus=self.argument):
                 yield event
@@ -50,6 +56,14 @@ async def events_of(
         yield event
 
 
+async def _review(session: AgentSession, what: str, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+    from agentcli.ui.commands.changes import review_prompt
+
+    text, along = await review_prompt(session.cwd, what)
+    async for event in session.turn(Prompt(text, (along, Text(text))), interrupt):
+        yield event
+
+
 _ACTS: Mapping[tuple[str, str], Act] = MappingProxyType(
     {
         ("uncompress", ""): lambda session: session.compactor.undo(),
@@ -59,7 +73,7 @@ _ACTS: Mapping[tuple[str, str], Act] = MappingProxyType(
         ("redo", ""): lambda session: session.undo_stack.redo(),
     }
 )
-_NAMES = ("compress", *dict.fromkeys(name for name, _ in _ACTS))
+_NAMES = ("compress", "review", *dict.fromkeys(name for name, _ in _ACTS))
 
 
 def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
@@ -74,7 +88,7 @@ def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
 
     word, *rest = text.split(None, 1)
     name, argument = commands.known_as(word[1:]), rest[0].strip() if rest else ""
-    if name == "compress":
+    if name in ("compress", "review"):
         return PrintCommand(name, argument)
     if "\n" in text.strip():
         return None

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
+from agentcli.core.findings import Finding
 from agentcli.core.message import Role, Status, Usage
 from agentcli.core.record import CompactionStatus, Trigger
 
@@ -194,6 +195,8 @@ class Result(RunEvent):
     permission_denials: tuple[Denial, ...]
     error: str | None
     exit_code: int
+    findings: tuple[Finding, ...] = field(default=(), metadata={"if_true": True})
+    """Those of a review, which `-p "/review"` asks for."""
 
     @property
     def denials(self) -> tuple[Denial, ...]:
@@ -240,7 +243,7 @@ def _plain(value: Any) -> Any:
     match value:
         case Usage():
             return usage_to_json(value)
-        case Denial() | ServerStatus():
+        case Denial() | ServerStatus() | Finding():
             return {each.name: getattr(value, each.name) for each in fields(value)}
         case tuple():
             return [_plain(item) for item in value]

@@ -30,6 +30,7 @@ from agentcli.core.event import (
     Waiting,
     Warned,
 )
+from agentcli.core.findings import findings, is_review
 from agentcli.core.message import Message, Thinking, ToolResult, Usage
 from agentcli.core.record import Record
 from agentcli.core.servers import TOOL, effective
@@ -114,6 +115,7 @@ class ResultBuilder:
     _turns: int = 0
     _text: str = ""
     _denials: list[Denial] = field(default_factory=list)
+    _review: bool = False
     _inputs: dict[str, Json] = field(default_factory=dict)
 
     def note(self, event: Event) -> None:
@@ -122,6 +124,8 @@ class ResultBuilder:
             case UsageReported(usage=usage, cost=cost):
                 self._usage += usage
                 self._cost = self._cost if cost is None else (self._cost or 0.0) + cost
+            case Recorded(record=Record(body=Message(role="user") as message)):
+                self._review = self._review or is_review(message)
             case Recorded(record=Record(body=Message(role="assistant") as message)):
                 self._turns += 1
                 self._text = message.text or self._text
@@ -149,6 +153,7 @@ class ResultBuilder:
             permission_denials=tuple(self._denials),
             error=str(error) if error is not None else None,
             exit_code=code,
+            findings=findings(self._text) if self._review else (),
         )
 
 

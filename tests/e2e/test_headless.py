@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -403,6 +404,19 @@ def test_a_compaction_a_prune_and_files_are_taken_back_without_a_person(program:
     assert program.run("resume", "--last", "-p", "/undo").code == 0
     assert not (program.work / "a.txt").exists()
     assert program.run("resume", "--last", "-p", "/prune undo").code == 42
+
+
+def test_a_review_without_a_person_lists_its_findings(program: Program) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=program.work, check=True)
+    (program.work / "cart.py").write_text("total = 0\n")
+    (program.work / "script.json").write_text(
+        json.dumps({"replies": [{"text": "1. **[high] cart.py:1** The total is always 0."}]})
+    )
+    ran = program.ask("-p", "/review", "-m", "script:script.json")
+    assert ran.code == 0, ran.err
+    finding = {"severity": "high", "path": "cart.py", "line": 1, "text": "The total is always 0."}
+    assert ran.result["findings"] == [finding]
+    assert "findings" not in program.ask("-p", "hello", "-m", "script:echo").result
 
 
 def test_a_session_is_handed_over_without_a_person(program: Program) -> None:

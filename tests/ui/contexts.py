@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from agentcli.core.event import Event
@@ -67,6 +68,9 @@ class ScriptedContext:
 
     async def compose(self, text: str, ending: str = ".md") -> str:
         return text + " as edited"
+
+    async def open_file(self, file: Path, line: int) -> None:
+        self.output.append(f"opened {file.name}:{line}")
 
     async def move_to(self, session: Any) -> None:
         self.session = session

@@ -110,6 +110,7 @@ _IN_ORDER = (
     files.init,
     changes.diff_,
     changes.review,
+    changes.findings_,
     reports.copy,
     files.export,
     files.view,

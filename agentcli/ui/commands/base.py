@@ -13,6 +13,8 @@ from agentcli.ui.render.state import State
 from agentcli.ui.style import Look
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.agent.session import AgentSession
     from agentcli.ui.host import Host
 
@@ -69,6 +71,10 @@ class CommandContext(Protocol):
 
     async def compose(self, text: str, ending: str = ".md") -> str:
         """Open the text in the user's editor; returns the edited text."""
+        ...
+
+    async def open_file(self, file: Path, line: int) -> None:
+        """Open a file at a line in the user's editor."""
         ...
 
     async def move_to(self, session: AgentSession) -> None:

@@ -1,19 +1,24 @@
-"""Slash commands on changes: diff, review."""
+"""Slash commands on changes: diff, review, findings."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.message import Text
+from agentcli.core.findings import CHANGES, Finding, is_review
+from agentcli.core.findings import findings as findings_in
+from agentcli.core.history import in_force
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, Text
 from agentcli.core.sanitise import safe
 from agentcli.integrations.git_changes import Changes, changes, choices
 from agentcli.resources import prompt
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.dialogs.dialogs import Choice
-from agentcli.ui.render import diff
+from agentcli.ui.render import diff, findings
 from agentcli.ui.render.frame import Item
 
 PRINTED = 2_000
@@ -59,29 +64,85 @@ async def review(context: CommandContext, what: str) -> None:
     """Review changes: /review [BRANCH|COMMIT] [WISHES]
 
     Without a branch or commit, choose from a list: uncommitted changes, this branch against another, or a commit. Findings are listed by
-    severity, each with its file and line. Nothing is changed.
+    severity, each with its file and line; /findings opens one. Nothing is changed.
     """
     found, wishes = await _to_review(context, what)
     if found is None:
         return
     if not found.diff.strip():
         raise UsageError(f"Nothing to review: there are no changes in {found.title}.")
+    context.send(*_asked(found, wishes))
+
+
+@command(at_once=True)
+async def findings_(context: CommandContext, number: str) -> None:
+    """List the findings of the newest review, or open one: /findings [NUMBER]
+
+    Without a number, choose from the list. The file is opened at its line in $VISUAL or $EDITOR.
+    """
+    found = await asyncio.to_thread(newest_findings, context.session.journal)
+    if not found:
+        raise UsageError("There are no findings. /review looks for some.")
+    if number:
+        chosen = int(number) - 1 if number.isdecimal() else -1
+        if not 0 <= chosen < len(found):
+            raise UsageError(f"There is no finding {number}; there are {len(found)}.")
+    else:
+        listed = [Choice(findings.place(one), " · ".join(filter(None, (one.severity, one.text)))) for one in found]
+        picked = await context.pick(f"Open which of {findings.summary(found)}?", listed)
+        if picked is None:
+            return
+        chosen = picked
+    file = context.session.cwd / found[chosen].path
+    if not await asyncio.to_thread(file.is_file):
+        raise UsageError(f"There is no file {found[chosen].path}.")
+    await context.open_file(file, found[chosen].line)
+
+
+def newest_findings(journal: Journal) -> Sequence[Finding]:
+    """The findings of the newest review whose answer names places."""
+    answer = ""
+    for record in reversed(in_force(list(journal.records()))):
+        body = record.body
+        if isinstance(body, Message) and body.role == "assistant" and not body.calls:
+            answer = answer or body.text
+        elif isinstance(body, Message) and is_review(body) and (found := findings_in(answer)):
+            return found
+        elif isinstance(body, Message) and body.typed:
+            answer = ""
+    return ()
+
+
+async def review_prompt(folder: Path, what: str) -> tuple[str, Text]:
+    """The prompt that has changes reviewed, and the part that goes with it. Raises UsageError if there are none."""
+    found, wishes = await _named(folder, what) if what else (await asyncio.to_thread(changes, folder), "")
+    if not found.diff.strip():
+        raise UsageError(f"Nothing to review: there are no changes in {found.title}.")
+    return _asked(found, wishes)
+
+
+def _asked(found: Changes, wishes: str) -> tuple[str, Text]:
     text = safe(found.diff) if len(found.diff) <= SENT else _shortened(found.diff)
-    along = Text(f"{prompt('review.md')}\n\n<changes>\n{text}\n</changes>", synthetic=True, source="reminder")
-    context.send(f"Review {found.title}. {wishes}".strip(), along)
+    along = Text(f"{prompt('review.md')}\n\n{CHANGES}\n{text}\n</changes>", synthetic=True, source="reminder")
+    return f"Review {found.title}. {wishes}".strip(), along
+
+
+async def _named(folder: Path, what: str) -> tuple[Changes, str]:
+    """The changes that are named first, and the wishes after them; only wishes mean the working tree."""
+    first, _, rest = what.partition(" ")
+    try:
+        return await asyncio.to_thread(changes, folder, first), rest.strip()
+    except InputError:
+        # One word is a name that was mistyped; several are wishes.
+        if not rest:
+            raise
+        return await asyncio.to_thread(changes, folder), what
 
 
 async def _to_review(context: CommandContext, what: str) -> tuple[Changes | None, str]:
     """The changes that are meant, and what else was said; no changes if the choice was cancelled."""
-    first, _, rest = what.partition(" ")
-    if first:
-        try:
-            return await asyncio.to_thread(changes, context.session.cwd, first), rest.strip()
-        except InputError:
-            # One word is a name that was mistyped; several are wishes.
-            if not rest:
-                raise
-            return await asyncio.to_thread(changes, context.session.cwd), what
+    if what:
+        return await _named(context.session.cwd, what)
     tree = await asyncio.to_thread(changes, context.session.cwd)
     offered = await asyncio.to_thread(choices, context.session.cwd)
     files = tree.diff.count("\n+++ ") + tree.diff.count("\nBinary files ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from agentcli.ui.render import findings
 from agentcli.ui.render.calls import brief
 from agentcli.ui.render.cells import clip
 from agentcli.ui.render.facts import Work
@@ -11,6 +12,7 @@ from agentcli.ui.render.pieces import (
     Attached,
     Called,
     CalledTogether,
+    Findings,
     Finished,
     Note,
     Piece,
@@ -25,6 +27,8 @@ from agentcli.ui.style import Look, duration
 
 OUTPUT_LINES = 20
 """Lines printed of a command's output."""
+LINE = 10_000
+"""Cells of a line: the terminal wraps it."""
 TITLE = 100
 """Maximal characters of a call's title; its approval printed the whole."""
 
@@ -36,6 +40,8 @@ def narrate(piece: Piece, look: Look) -> list[str]:
             return [*([""] if block.gap else []), *block.own.split("\n")]
         case UserMessage():
             return []
+        case Findings(found):
+            return findings.rows(found, LINE, look)
         case Attached(path, size):
             return [f"Attached: {look.near(path)}, {size}"]
         case Thought(text, seconds):

@@ -32,6 +32,8 @@ from agentcli.ui.style import MUTE, Look
 from agentcli.ui.turns import given_back
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.agent.session import AgentSession
     from agentcli.ui.host import Host
     from agentcli.ui.terminal.startup import Open
@@ -206,6 +208,10 @@ class PlainTerminal:
     async def compose(self, text: str, ending: str = ".md") -> str:
         """Ask for a new text: a line-based terminal has no editor."""
         return await self._ask("Text: ") or text
+
+    async def open_file(self, file: Path, line: int) -> None:
+        """Print the place: a line-based terminal has no editor."""
+        self.say(f"{file}:{line}")
 
     async def move_to(self, session: AgentSession) -> None:
         """Switch to another session and end the open one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.findings import Finding
 from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.ui.render.markdown_blocks import Block
@@ -113,4 +114,13 @@ class Printed:
     lines: tuple[str, ...]
 
 
-Piece = UserMessage | Attached | Reply | Thought | Called | CalledTogether | TodoList | Finished | Note | Printed
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Findings of a review."""
+
+    findings: tuple[Finding, ...]
+
+
+Piece = (
+    Findings | UserMessage | Attached | Reply | Thought | Called | CalledTogether | TodoList | Finished | Note | Printed
+)

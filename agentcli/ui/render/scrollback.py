@@ -7,6 +7,7 @@ from typing import assert_never
 
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.ui.render import findings
 from agentcli.ui.render.calls import called, together
 from agentcli.ui.render.cells import clip, expand, wrap
 from agentcli.ui.render.cells import width as _width
@@ -15,6 +16,7 @@ from agentcli.ui.render.pieces import (
     Attached,
     Called,
     CalledTogether,
+    Findings,
     Finished,
     Note,
     Piece,
@@ -52,6 +54,8 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
             return together(calls, width, look)
         case TodoList(items):
             return ["", *todo_lines(items, width, look.theme)]
+        case Findings(found):
+            return findings.rows(found, width, look)
         case Finished():
             return ["", look.theme.paint("dim", clip(_finished(piece), width))]
         case Note():

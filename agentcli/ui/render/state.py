@@ -9,6 +9,7 @@ from typing import assert_never
 from agentcli.core import event as happened
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
+from agentcli.core.findings import findings, is_review
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe
@@ -19,6 +20,7 @@ from agentcli.ui.render.markdown_blocks import Blocks
 from agentcli.ui.render.pieces import (
     Called,
     CalledTogether,
+    Findings,
     Finished,
     Note,
     Piece,
@@ -37,7 +39,7 @@ class State:
 
     `displayed` are calls printed whole to the scrollback for their approval; `printed` is the kind
     of the last piece, if any, `considered` the last thought that ended. `asked_at` is when the model was last asked
-    (monotonic seconds), `reads` are results without a body that wait to be printed together.
+    (monotonic seconds), `review` is the answer so far where a review was asked for, `reads` are results without a body that wait to be printed together.
     """
 
     finished: tuple[Piece, ...] = ()
@@ -64,6 +66,7 @@ class State:
     displayed: frozenset[str] = frozenset()
     printed: type[Piece] | None = None
     considered: Thought | None = None
+    review: str | None = None
     status: Status = field(default_factory=Status)
 
     def again(self, pieces: Sequence[Piece]) -> State:
@@ -190,11 +193,13 @@ def _retrying(state: State, event: happened.Retrying, now: float) -> State:
 def _ended(state: State, event: happened.TurnEnded, now: float) -> State:
     """The end of a turn: why it ended, the todo list if it changed, then duration, tokens and cost."""
     work, state = state.work, _with_reason(state.end(), event)
+    if event.ending == "done" and state.review and (found := findings(state.review)):
+        state = state.add(Findings(found))
     if state.todo_changed and state.todo:
         state = state.add(TodoList(state.todo))
     if work is not None and work.sent:
         state = state.add(Finished(max(now - work.since, 0.0), work.sent, work.received, work.cost))
-    return replace(state, todo_changed=False)
+    return replace(state, todo_changed=False, review=None)
 
 
 def _with_reason(state: State, event: happened.TurnEnded) -> State:
@@ -214,13 +219,15 @@ def _recorded(state: State, record: Record, now: float) -> State:
         case Message(role="user"):
             typed = body.typed
             steering = tuple(text for text in state.steering if text.strip() != typed.strip())
-            state = replace(state, steering=steering, asked_at=now)
+            review = "" if is_review(body) else state.review
+            state = replace(state, steering=steering, asked_at=now, review=review)
             return state.add(UserMessage(safe(typed)), *attached(body)) if typed.strip() else state
         case Message():
             if body.text and not state.spoke:
                 state = _hear(_end_thought(state, now), body.text)
             calls = {**state.calls, **{call.call_id: call for call in body.calls}}
-            return replace(_end_reply(state, now), calls=calls, writing="")
+            review = None if state.review is None else body.text
+            return replace(_end_reply(state, now), calls=calls, writing="", review=review)
         case ToolResult():
             return replace(_answered(state, body), asked_at=now)
         case Todo(items):

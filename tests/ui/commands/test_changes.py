@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.findings import CHANGES
+from agentcli.core.message import Message, Text
 from tests.agent.open_session import open_session
 from tests.integrations.test_git_changes import repository as repository
 from tests.ui.contexts import ScriptedContext
@@ -61,3 +63,29 @@ def test_words_that_are_no_revision_are_wishes(context: Sending) -> None:
 
 def test_without_changes_there_is_nothing_to_review(tmp_path: Path) -> None:
     assert "not a git repository" in type_(Sending(session=open_session(tmp_path, [])), "/review")[0]
+
+
+def reviewed(context: Sending, answer: str) -> None:
+    journal = context.session.journal
+    journal.append(Message("user", (Text(f"How\n\n{CHANGES}\n+x", True, "reminder"), Text("Review it."))))
+    journal.append(Message("assistant", (Text(answer),)))
+
+
+def test_findings_are_chosen_from_a_list_or_opened_by_number(context: Sending) -> None:
+    assert type_(context, "/findings") == ["There are no findings. /review looks for some."]
+    file = next(context.session.cwd.glob("*.txt"))
+    reviewed(context, f"1. **[high] {file.name}:2** Wrong.\n2. [low] gone.py:3 Also wrong.")
+    assert type_(context, "/findings 1") == [f"opened {file.name}:2"]
+    assert type_(context, "/findings 2") == ["There is no file gone.py."]
+    assert type_(context, "/findings 3") == ["There is no finding 3; there are 2."]
+    context.answers, context.asked = [0], []
+    assert type_(context, "/findings") == [f"opened {file.name}:2"]
+    assert context.asked == ["Open which of 2 findings: 1 high, 1 low?", f"{file.name}:2", "gone.py:3"]
+
+
+def test_the_findings_of_the_newest_review_are_meant(context: Sending) -> None:
+    reviewed(context, "- old.py:1 first")
+    reviewed(context, "- new.py:2 second")
+    context.session.journal.append(Message("user", (Text("And other.py:3?"),)))
+    context.session.journal.append(Message("assistant", (Text("- other.py:3 is fine"),)))
+    assert type_(context, "/findings 1") == ["There is no file new.py."]

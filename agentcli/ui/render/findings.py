@@ -1,0 +1,62 @@
+"""Findings of a review as a numbered list with places, each a link where the terminal follows links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import quote
+
+from agentcli.core.findings import Finding, Severity
+from agentcli.core.sanitise import safe_line
+from agentcli.ui.render import links
+from agentcli.ui.render.cells import clip, width
+from agentcli.ui.render.spans import Run, written
+from agentcli.ui.style import Look, Role
+
+ROOM = 24
+"""Cells of a row that its text needs at least; with fewer it takes a row of its own."""
+_ROLES: Mapping[Severity, Role] = MappingProxyType({"high": "bad", "medium": "warn", "low": "dim"})
+
+
+def summary(found: Sequence[Finding]) -> str:
+    """`3 findings: 1 high, 2 low`."""
+    counts = Counter(one.severity for one in found if one.severity)
+    parts = ", ".join(f"{counts[grade]} {grade}" for grade in ("high", "medium", "low") if counts[grade])
+    return f"{len(found)} finding{'s' * (len(found) != 1)}{': ' * bool(parts)}{parts}"
+
+
+def place(one: Finding) -> str:
+    """`path:line`, safe for a terminal."""
+    return f"{safe_line(one.path)}:{one.line}"
+
+
+def rows(found: Sequence[Finding], columns: int, look: Look) -> list[str]:
+    """The list, below a line with its summary."""
+    theme = look.theme
+    lines = ["", theme.paint("strong", clip(summary(found), columns)) + theme.paint("dim", _hint(found, columns))]
+    wide = len(str(len(found)))
+    grades = max((len(one.severity) for one in found), default=0)
+    for n, one in enumerate(found, 1):
+        lead = f"{n:>{wide}} {one.severity:<{grades}} " if grades else f"{n:>{wide}} "
+        where = clip(place(one), max(columns - len(lead), 8))
+        role = _ROLES.get(one.severity)
+        marked = [Run(lead, theme.sgr(role) if role else ""), Run(where, theme.sgr("link"), _target(one, look))]
+        left = columns - len(lead) - width(where) - 2
+        text = safe_line(one.text)
+        if left >= ROOM or not text:
+            lines.append(written([*marked, Run("  " + clip(text, left) if text else "")]))
+        else:
+            lines += [written(marked), " " * (wide + 1) + clip(text, columns - wide - 1)]
+    return lines
+
+
+def _hint(found: Sequence[Finding], columns: int) -> str:
+    hint = " · /findings opens one"
+    return hint if width(summary(found)) + width(hint) <= columns else ""
+
+
+def _target(one: Finding, look: Look) -> str:
+    path = Path(look.folder, one.path)
+    return links.target(f"file://{quote(str(path))}#{one.line}") if look.links and path.is_absolute() else ""
