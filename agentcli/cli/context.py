@@ -271,8 +271,8 @@ def _window(program: Program, history: History, policy: str = "") -> Window:
 
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[SummaryTask], Summary]:
     """Summaries by a real model. Each gets a connection of its own, since each runs in an event loop of its own."""
-    from agentcli.agent.compaction.brief import Brief
     from agentcli.agent.compaction.run import summarise
+    from agentcli.agent.compaction.snapshot import Brief
     from agentcli.agent.compaction.summariser import Summariser
 
     calls = program.config.context.max_summary_calls

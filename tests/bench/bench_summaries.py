@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from agentcli.agent.compaction.brief import Brief
 from agentcli.agent.compaction.handover import HandoverRun
+from agentcli.agent.compaction.snapshot import Brief
 from agentcli.agent.compaction.summariser import Summariser
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot.form import Snapshot, parse

@@ -22,7 +22,7 @@ from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Compaction, Prune, Trigger, Undo
 
 if TYPE_CHECKING:
-    from agentcli.agent.compaction.brief import Brief
+    from agentcli.agent.compaction.snapshot import Brief
     from agentcli.agent.compaction.summariser import Summariser
     from agentcli.context.compaction.handover import Handover
 
@@ -153,7 +153,7 @@ class Compactor:
         return [str(rule["text"]) for rule in rules if str(rule["text"]) not in known]
 
     def _summarising(self, interrupt: asyncio.Event, focus: str) -> tuple[Brief, Summariser]:
-        from agentcli.agent.compaction.brief import Brief
+        from agentcli.agent.compaction.snapshot import Brief
         from agentcli.agent.compaction.summariser import Summariser
 
         builder, window = self._builder, self._builder.window()

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 
-from agentcli.agent.compaction.brief import Brief, SummaryResult
 from agentcli.agent.compaction.run import summarise, unledgered, without_model
+from agentcli.agent.compaction.snapshot import Brief, SummaryResult
 from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
 from agentcli.context.compaction.handover import Handover, everything, handed_over, handover_window
 from agentcli.context.compaction.record import SummaryTask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agentcli.agent.compaction.brief import Brief, SummaryResult, chunks
+from agentcli.agent.compaction.snapshot import Brief, SummaryResult, chunks
 from agentcli.agent.compaction.summariser import Summariser, Unusable
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.inject import wrap

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from agentcli.agent.compaction.brief import Brief, SummaryResult
+from agentcli.agent.compaction.snapshot import Brief, SummaryResult
 from agentcli.agent.compaction.summariser import Summariser
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.inject import wrap

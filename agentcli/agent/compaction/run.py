@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
-from agentcli.agent.compaction.brief import Brief, SummaryResult
 from agentcli.agent.compaction.prose import prose
 from agentcli.agent.compaction.regions import regions, replaced
-from agentcli.agent.compaction.snapshot import finished, snapshot
+from agentcli.agent.compaction.snapshot import Brief, SummaryResult, finished, snapshot
 from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
 from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome
 from agentcli.context.compaction.carryover import pins_report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from agentcli.context.compaction.carryover import (
@@ -14,23 +14,22 @@ from agentcli.context.compaction.carryover import (
     verbatim_pins,
     verbatim_prompts,
 )
-from agentcli.context.compaction.uncleared import with_ends
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.loss.price import priced
 from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.plans import Plan, compactable
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse
+from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import ledger_lines
 from agentcli.context.snapshot.transcript import facts
 from agentcli.context.snapshot.verify import Evidence
-from agentcli.context.snapshot.worth import worthwhile
-from agentcli.context.view import View, ViewMessage, is_answer, replaced_key
+from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
-from agentcli.core.message import Text, ToolResult
-from agentcli.core.record import Compaction, Record, Trigger, VerbatimText
+from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.record import Body, Compaction, Record, Trigger, VerbatimText
 from agentcli.core.text.truncate import truncate_middle
 
 _CHARACTERS = 3
@@ -141,7 +140,7 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
     if policy.keeps_prompts:
         words = verbatim_prompts(gone, window)
     pins, answer = verbatim_pins(gone, seen), verbatim_answer(gone, window)
-    legible = tuple(with_ends(gone, history, window.settings.snapshot.cleared_characters))
+    legible = tuple(_with_ends(gone, history, window.settings.snapshot.cleared_characters))
     return SummaryTask(plan, policy, history, window, legible, known, words, pins, answer, skills_in_use(gone, window))
 
 
@@ -239,3 +238,30 @@ def _in_the_middle(seen: View) -> bool:
         return False
     last = seen.messages[-1]
     return last.has_results or bool(last.calls)
+
+
+def _with_ends(messages: Iterable[ViewMessage], history: History, longest: int) -> Iterator[ViewMessage]:
+    """The messages with `longest` characters of everything that was cleared in place of its marker."""
+    bodies = {entry.seq: entry.body for entry in history.entries}
+    for message in messages:
+        blocks = (
+            _uncleared(block, bodies.get(block.seq), longest) if block.cleared else block for block in message.blocks
+        )
+        yield replace(message, blocks=tuple(blocks))
+
+
+def _uncleared(block: Block, body: Body | None, longest: int) -> Block:
+    match block.part, body:
+        case ToolResult() as marked, ToolResult(output=output):
+            return replace(block, part=replace(marked, output=truncate_middle(output, longest)))
+        case ToolCall(call_id) as marked, Message() as message:
+            call = next((call for call in message.calls if call.call_id == call_id), marked)
+            return replace(block, part=replace(call, input=_shortened(call, longest)))
+        case _:
+            return block
+
+
+def _shortened(call: ToolCall, longest: int) -> dict[str, object]:
+    return {
+        name: truncate_middle(value, longest) if isinstance(value, str) else value for name, value in call.input.items()
+    }

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
 from agentcli.context.loss.phases import phase_end
 from agentcli.context.loss.settings import LossSettings
-from agentcli.context.loss.worth import faded
 from agentcli.context.pruning.superseded import superseded
 from agentcli.context.window import Window, output_ratio
 from agentcli.core.message import ToolResult
+
+
+def faded(chance: float, age: int, loss: LossSettings) -> float:
+    """A chance per request after `age` more records: it halves with each half-life."""
+    return chance * math.pow(0.5, age / loss.half_life)
+
+
+def is_worth(characters: int, chance: float, loss: LossSettings) -> bool:
+    """True if carrying so many characters costs less than the recalls that it saves, both per request in fresh tokens."""
+    return characters * loss.token_rate * loss.carry_price <= chance * loss.recall_price
 
 
 def recall_cost(tokens: int, window: Window) -> float:

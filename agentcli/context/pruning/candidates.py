@@ -10,8 +10,7 @@ from itertools import accumulate
 
 from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.ledger.command_results import summary_of
-from agentcli.context.loss.price import priced
-from agentcli.context.loss.worth import is_worth
+from agentcli.context.loss.price import is_worth, priced
 from agentcli.context.pruning.superseded import superseded, superseded_edits
 from agentcli.context.settings import PruneSettings
 from agentcli.context.view import Block

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from typing import Any
 
-from agentcli.agent.compaction.brief import Brief
 from agentcli.agent.compaction.run import CompactionRun
+from agentcli.agent.compaction.snapshot import Brief
 from agentcli.agent.compaction.summariser import Summariser
 from agentcli.agent.fallback import FallbackModel
 from agentcli.context.assemble import assemble
