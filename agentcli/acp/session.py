@@ -125,6 +125,8 @@ class EditorSession:
             async for event in cast("AsyncIterator[Event]", stream):
                 await self._show(event)
                 ended = event if isinstance(event, TurnEnded) else ended
+        if ended.ending == "blocked" and ended.error is not None:
+            await self._send(message_chunk(str(ended.error)))
         if command is not None and ended.text:
             await self._send(message_chunk(ended.text))
         return ended
@@ -286,7 +288,7 @@ class EditorSession:
                 return "cancelled"
             case "limit":
                 return "max_turn_requests"
-            case "refused":
+            case "refused" | "blocked":  # by the model, or by a hook that kept the prompt from being sent
                 return "refusal"
             case "incomplete" if self._cut_off():
                 return "max_tokens"

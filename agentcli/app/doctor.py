@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version as package_version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -85,6 +86,7 @@ def examine(program: Program, live: bool = False) -> list[Finding]:
         *_extensions(program),
         *_hooks(program),
         *(Finding(*row) for row in server_rows(program)),
+        _editors(),
         *_sessions(program),
     ]
 
@@ -213,6 +215,28 @@ def _hooks(program: Program) -> Iterator[Finding]:
 
     for row in rows(program):
         yield Finding(*row)
+
+
+def _editors() -> Finding:
+    """True where an editor can start `agentcli acp`: the SDK of the Agent Client Protocol is there, and the command on PATH."""
+    if find_spec("acp") is None:
+        return Finding(
+            "editors",
+            False,
+            "agent-client-protocol is not installed: pip install 'agent-client-protocol>=0.12.1,<0.13'",
+        )
+    where = shutil.which("agentcli")
+    if where is None:
+        return Finding("editors", False, f"agentcli is not on PATH: give your editor {_own_program()} as its command")
+    return Finding(
+        "editors", True, f"{where} acp, with agent-client-protocol {package_version('agent-client-protocol')}"
+    )
+
+
+def _own_program() -> str:
+    """The command line that starts this program."""
+    beside = Path(sys.executable).with_name("agentcli")
+    return f"{beside} acp" if beside.exists() else f"{sys.executable} -m agentcli acp"
 
 
 def _sessions(program: Program) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,20 @@ async def test_an_edit_is_shown_as_a_diff_and_made_only_if_the_person_allows_it(
         assert editor.person.of("tool_call")[0]["locations"] == [{"path": str(file)}]
         if choice == "once":
             assert editor.person.of("tool_call_update")[-1]["content"] == [proposal]
+
+
+@in_loop
+async def test_a_prompt_that_a_hook_keeps_back_is_refused_with_the_reason(tmp_path: Path) -> None:
+    hook = {"type": "command", "command": "grep -q secret && echo no secrets here >&2 && exit 2; exit 0"}
+    config = tmp_path / "CONFIG" / "agentcli"
+    config.mkdir(parents=True)
+    (config / "hooks.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}))
+    async with editing(tmp_path, {"text": "Done."}) as editor:
+        session = await editor.new()
+        assert await editor.say(session, "my secret") == "refusal"
+        assert "kept the prompt from being sent: no secrets here" in editor.person.text
+        assert await editor.say(session, "hello") == "end_turn"
+        assert editor.person.text.endswith("Done.")
 
 
 @in_loop

@@ -24,3 +24,19 @@ def test_a_configuration_that_cannot_be_read_fails_and_the_rest_is_looked_at(
     assert any(line.startswith("ok    version: ") for line in others)
     assert any(" sandbox: " in line for line in others)
     assert not any(line.split()[1] == "configuration:" for line in others)
+
+
+def test_the_row_of_editors_names_the_command_that_they_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    (tmp_path / "work").mkdir()
+    assert any("editors: agentcli is not on PATH: give your editor " in line for line in lines(tmp_path / "work"))
+    (programs / "agentcli").touch(0o755)
+    assert any(
+        line.startswith(f"ok    editors: {programs / 'agentcli'} acp, with ") for line in lines(tmp_path / "work")
+    )
+
+
+def lines(folder: Path) -> list[str]:
+    return [finding.line for finding in diagnose(Options(cwd=str(folder)))]
