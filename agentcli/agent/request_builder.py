@@ -12,9 +12,9 @@ from typing import Any
 from agentcli.agent.ports import Prompt
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.streams import until_interrupted
-from agentcli.context.assemble import assemble
+from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
-from agentcli.context.invariants import check, ensure, mended
+from agentcli.context.invariants import Passed, check, ensure, mended
 from agentcli.context.large_input import is_oversize, reference, size_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -63,6 +63,7 @@ class RequestBuilder:
         self._agent = agent
         self._strict = strict
         self._inputs = 0
+        self._assembler, self._passed = Assembler(), Passed()
         self._seen = journal.history, view(journal.history)
         self.recount()
 
@@ -124,7 +125,7 @@ class RequestBuilder:
         }
 
     def _assembled(self) -> Request:
-        return assemble(
+        return self._assembler.assemble(
             self.window().view,
             self.system,
             self.tools,
@@ -138,8 +139,8 @@ class RequestBuilder:
     def _checked(self, request: Request) -> Request:
         seen, former = self.window().view, self.cache.sent
         if self._strict:
-            return ensure(request, seen, former=former)
-        broken = check(request, seen, former=former)
+            return ensure(request, seen, former=former, passed=self._passed)
+        broken = check(request, seen, former=former, passed=self._passed)
         for violation in broken:
             _log.error("a request had to be mended before it was sent: %s", violation)
         return mended(request, broken)

@@ -8,12 +8,13 @@ from typing import Any
 
 from agentcli.context.breakpoints import MILESTONE, breakpoints
 from agentcli.context.inject import without_images, wrapped
-from agentcli.context.repair import repair
+from agentcli.context.repair import Repairer
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import reply_tokens
 from agentcli.core.message import Part, ToolResult
 from agentcli.core.model import REPLY_TOKENS, ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.core.prefix import common
 from agentcli.core.servers import loaded_tools
 
 
@@ -32,24 +33,59 @@ def assemble(
 
     Requests of a growing view are prefixes of one another, but for the breakpoints.
     """
-    counter = counter or TokenCounter()
-    messages = repair(messages_of(view, model), model)
-    places = breakpoints(messages, counter.overhead(system, tools), model, counter.part, milestone)
-    reply = min(max_output, model.max_output, reply_tokens(model.window))
-    results = (part for message in messages for part in message.parts if isinstance(part, ToolResult))
-    deferred = loaded_tools(results) if model.deferred_tools else ()
-    return Request(model, tuple(system), tuple(tools), messages, places, reply, dict(options or {}), deferred)
+    return Assembler().assemble(
+        view,
+        system,
+        tools,
+        model,
+        options=options or {},
+        max_output=max_output,
+        counter=counter or TokenCounter(),
+        milestone=milestone,
+    )
 
 
-def messages_of(view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:
-    """The view's messages as they go over the wire, injections and files in their wrappers.
+class Assembler:
+    """Makes the requests of a session one after the other; messages that the one before had are the same objects in the next."""
 
-    A model that binds its thoughts to what stood before them does not get back those it had on another view.
-    """
-    messages = view.messages
-    if model.preserved_thinking and view.undone:
-        messages = tuple(_without_bound(message, view) for message in messages)
-    return tuple(_message(message, model) for message in messages)
+    def __init__(self) -> None:
+        self._repairer = Repairer()
+        self._model: ModelSpec | None = None
+        self._shown: tuple[ViewMessage, ...] = ()
+        self._messages: tuple[RequestMessage, ...] = ()
+
+    def assemble(
+        self,
+        view: View,
+        system: Sequence[str],
+        tools: Sequence[ToolSchema],
+        model: ModelSpec,
+        *,
+        options: Mapping[str, Any],
+        max_output: int,
+        counter: TokenCounter,
+        milestone: int,
+    ) -> Request:
+        """See `assemble`."""
+        messages = self._repairer.repair(self._messages_of(view, model), model)
+        places = breakpoints(messages, counter.overhead(system, tools), model, counter, milestone)
+        reply = min(max_output, model.max_output, reply_tokens(model.window))
+        results = (part for message in messages for part in message.parts if isinstance(part, ToolResult))
+        deferred = loaded_tools(results) if model.deferred_tools else ()
+        return Request(model, tuple(system), tuple(tools), messages, places, reply, dict(options), deferred)
+
+    def _messages_of(self, view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:
+        """The view's messages as they go over the wire, injections and files in their wrappers.
+
+        A model that binds its thoughts to what stood before them does not get back those it had on another view.
+        """
+        shown = view.messages
+        if model.preserved_thinking and view.undone:
+            shown = tuple(_without_bound(message, view) for message in shown)
+        same = common(shown, self._shown) if model == self._model else 0
+        self._messages = (*self._messages[:same], *(_message(message, model) for message in shown[same:]))
+        self._shown, self._model = shown, model
+        return self._messages
 
 
 def _without_bound(message: ViewMessage, view: View) -> ViewMessage:

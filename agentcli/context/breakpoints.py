@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import Part, Text, Thinking, ToolResult
+from agentcli.core.message import Text, Thinking
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, RequestMessage
 
 MILESTONE = 2_000
 """Tokens from which a tool result is large enough to end a cached prefix."""
 
-Size = Callable[[Part | ToolResult], int]
+
+class Sizes(Protocol):
+    """Token counts of a request's messages: a TokenCounter."""
+
+    def through(self, messages: Sequence[RequestMessage], number: int) -> int:
+        """Tokens of the messages up to and including one."""
+        ...
+
+    def newest_result(self, messages: Sequence[RequestMessage], least: int, end: int) -> int:
+        """Number of the newest message before `end` that has a tool result of at least so many tokens; -1 where there is none."""
+        ...
+
+    def snapshot(self, messages: Sequence[RequestMessage]) -> int:
+        """Number of the first message with a text of the compactor; -1 where there is none."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +44,11 @@ class Candidate:
 
 
 def breakpoints(
-    messages: Sequence[RequestMessage], head: int, model: ModelSpec, size: Size, milestone: int = MILESTONE
+    messages: Sequence[RequestMessage],
+    head: int,
+    model: ModelSpec,
+    sizes: Sizes,
+    milestone: int = MILESTONE,
 ) -> tuple[Breakpoint, ...]:
     """At most four places in the order of the request, best expected value first served.
 
@@ -39,10 +57,8 @@ def breakpoints(
     """
     if not model.cache_explicit:
         return ()
-    sizes = [sum(map(size, message.parts)) for message in messages]
-    before = list(accumulate(sizes, initial=head))[1:]
     best: dict[Breakpoint, Candidate] = {}
-    for candidate in _candidates(messages, head, before, model, size, milestone):
+    for candidate in _candidates(messages, head, model, sizes, milestone):
         known = best.get(candidate.place)
         if candidate.tokens >= model.cache_minimum and (known is None or known.value < candidate.value):
             best[candidate.place] = candidate
@@ -51,7 +67,7 @@ def breakpoints(
 
 
 def _candidates(
-    messages: Sequence[RequestMessage], head: int, before: Sequence[int], model: ModelSpec, size: Size, milestone: int
+    messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: Sizes, milestone: int
 ) -> Iterator[Candidate]:
     # The chances say what kind of edit would spare each prefix: all spare the system, a prune what is before the first
     # cleared output, an interrupted or rewound prompt everything but itself.
@@ -61,30 +77,16 @@ def _candidates(
     if _blocks(messages[newest - 1 :]) >= model.cache_lookback:
         # A lookup goes back only so many blocks; the end of the former request is where an entry is sure to be.
         places.append((newest - 2, 0.97))
-    places.append((_snapshot(messages), 0.99))
-    places.append((_milestone(messages[: newest - 1], size, milestone), 0.9))
+    places.append((sizes.snapshot(messages), 0.99))
+    places.append((sizes.newest_result(messages, milestone, newest - 1), 0.9))
     for number, chance in places:
         part = _last_markable(messages[number]) if 0 <= number < len(messages) else -1
         if part >= 0:
-            yield Candidate(Breakpoint(number, part), before[number], chance)
+            yield Candidate(Breakpoint(number, part), head + sizes.through(messages, number), chance)
 
 
 def _blocks(messages: Sequence[RequestMessage]) -> int:
     return sum(len(message.parts) for message in messages)
-
-
-def _snapshot(messages: Sequence[RequestMessage]) -> int:
-    for number, message in enumerate(messages):
-        if any(isinstance(part, Text) and part.source == "compactor" for part in message.parts):
-            return number
-    return -1
-
-
-def _milestone(messages: Sequence[RequestMessage], size: Size, least: int) -> int:
-    for number in range(len(messages) - 1, -1, -1):
-        if any(isinstance(part, ToolResult) and size(part) >= least for part in messages[number].parts):
-            return number
-    return -1
 
 
 def _last_markable(message: RequestMessage) -> int:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from agentcli.context.inject import escape
 from agentcli.context.repair import can_be_sent, repair
-from agentcli.context.view import Block, View
+from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import MOST_BREAKPOINTS, Request, RequestMessage
-from agentcli.core.record import Compaction, VerbatimText
+from agentcli.core.model import MOST_BREAKPOINTS, ModelSpec, Request, RequestMessage
+from agentcli.core.prefix import common
+from agentcli.core.record import Compaction, Record, VerbatimText
 
 Invariant = Literal["pairing", "roles", "thinking", "kept", "snapshot", "breakpoints", "size"]
 
@@ -33,21 +34,30 @@ class Broken(AssertionError):
 
 
 def check(
-    request: Request, view: View, *, tokens: int | None = None, usable: int | None = None, former: Request | None = None
+    request: Request,
+    view: View,
+    *,
+    tokens: int | None = None,
+    usable: int | None = None,
+    former: Request | None = None,
+    passed: Passed | None = None,
 ) -> tuple[Violation, ...]:
     """Everything that is wrong with a request made of this view; empty when it may be sent.
 
     `tokens` is its size as counted and `usable` what it may be. `former` is an earlier request of the session: system and
-    tools must be the same.
+    tools must be the same. Of messages that have `passed` before, only those are looked at that came since.
     """
+    passed = passed or Passed()
+    start = passed.beginning(request, view)
     found = [
-        *_pairing(request.messages),
-        *_roles(request.messages),
-        *_thinking(request, view),
-        *_verbatim(request, view),
-        *_snapshot(view),
+        *_pairing(request.messages, start, passed.called),
+        *_roles(request.messages, start),
+        *_thinking(request, view, start),
+        *(_verbatim(request, view) if not start else ()),
+        *_snapshot(view, start),
         *_breakpoints(request),
     ]
+    passed.note(request, view, ok=not found)
     if former and (former.system, former.tools) != (request.system, request.tools):
         found.append(Violation("kept", "system or tools differ from the former request"))
     if tokens is not None and usable is not None and tokens > usable:
@@ -55,11 +65,41 @@ def check(
     return tuple(found)
 
 
-def ensure(
-    request: Request, view: View, *, tokens: int | None = None, usable: int | None = None, former: Request | None = None
-) -> Request:
-    """The request, if nothing is wrong with it. Raises Broken."""
-    violations = check(request, view, tokens=tokens, usable=usable, former=former)
+class Passed:
+    """The messages of the newest request that was in order, each made of the message of the view with the same number."""
+
+    def __init__(self) -> None:
+        self.called: set[str] = set()
+        """The ids of their calls."""
+        self._model: ModelSpec | None = None
+        self._compaction: Record | None = None
+        self._sent: tuple[RequestMessage, ...] = ()
+        self._shown: tuple[ViewMessage, ...] = ()
+
+    def beginning(self, request: Request, view: View) -> int:
+        """Number of leading messages that need not be looked at again: all that passed, if the request begins with them, or none."""
+        count = len(self._sent)
+        goes_on = (
+            count > 0
+            and request.model == self._model
+            and view.compaction is self._compaction
+            and len(request.messages) == len(view.messages)
+            and common(request.messages, self._sent) == common(view.messages, self._shown) == count
+        )
+        if not goes_on:
+            self.called = set()
+        return count if goes_on else 0
+
+    def note(self, request: Request, view: View, *, ok: bool) -> None:
+        """Keep what was looked at, if it was in order."""
+        self._model, self._compaction = request.model, view.compaction
+        aligned = ok and len(request.messages) == len(view.messages)
+        self._sent, self._shown = (request.messages, view.messages) if aligned else ((), ())
+
+
+def ensure(request: Request, view: View, **more: Any) -> Request:
+    """The request, if nothing is wrong with it; `more` is passed to `check`. Raises Broken."""
+    violations = check(request, view, **more)
     if violations:
         raise Broken("; ".join(map(str, violations)))
     return request
@@ -81,11 +121,13 @@ def _thoughtless(message: RequestMessage) -> RequestMessage:
     return replace(message, parts=tuple(part for part in message.parts if not isinstance(part, Thinking)))
 
 
-def _pairing(messages: Sequence[RequestMessage]) -> Iterator[Violation]:
-    """Results are in the message right after their calls, in the same order, one each, and nowhere else."""
+def _pairing(messages: Sequence[RequestMessage], start: int, seen: set[str]) -> Iterator[Violation]:
+    """Results are in the message right after their calls, in the same order, one each, and nowhere else.
+
+    Messages before `start` are in order, and end with the user's; `seen` are the ids of their calls, to which the others are added.
+    """
     asked: list[str] = []
-    seen: set[str] = set()
-    for number, message in enumerate(messages):
+    for number, message in enumerate(messages[start:], start):
         given = [part.call_id for part in message.parts if isinstance(part, ToolResult)]
         if given != asked:
             yield Violation("pairing", f"turn {number} answers {given} where {asked} were asked")
@@ -99,8 +141,8 @@ def _pairing(messages: Sequence[RequestMessage]) -> Iterator[Violation]:
         yield Violation("pairing", f"{asked} are not answered")
 
 
-def _roles(messages: Sequence[RequestMessage]) -> Iterator[Violation]:
-    for number, message in enumerate(messages):
+def _roles(messages: Sequence[RequestMessage], start: int) -> Iterator[Violation]:
+    for number, message in enumerate(messages[start:], start):
         expected = "assistant" if number % 2 else "user"
         if message.role != expected:
             yield Violation("roles", f"turn {number} is the {message.role}'s")
@@ -114,12 +156,12 @@ def _roles(messages: Sequence[RequestMessage]) -> Iterator[Violation]:
         yield Violation("roles", "the request does not end with the user")
 
 
-def _thinking(request: Request, view: View) -> Iterator[Violation]:
+def _thinking(request: Request, view: View, start: int) -> Iterator[Violation]:
     """Every thought that the model can verify goes back as it came, and no other."""
     model = request.model
-    sent = [part for message in request.messages for part in message.parts if isinstance(part, Thinking)]
+    sent = [part for message in request.messages[start:] for part in message.parts if isinstance(part, Thinking)]
     due: list[Part | ToolResult] = []
-    for message in view.messages:
+    for message in view.messages[start:]:
         origin = RequestMessage(message.role, (), message.provider, message.model)
         blocks = (block for block in message.blocks if not (model.preserved_thinking and view.is_bound(block)))
         thoughts = (block.part for block in blocks if isinstance(block.part, Thinking))
@@ -146,11 +188,11 @@ def _verbatim(request: Request, view: View) -> Iterator[Violation]:
             yield Violation("kept", f"the words of record {piece.seq} are gone")
 
 
-def _snapshot(view: View) -> Iterator[Violation]:
+def _snapshot(view: View, start: int) -> Iterator[Violation]:
     """A snapshot is the newest compaction's and stands first, behind nothing but what that compaction kept in front of it."""
     record = view.compaction
     body = record.body if record else None
-    for number, message in enumerate(view.messages):
+    for number, message in enumerate(view.messages[start:], start):
         for block in message.blocks:
             if block.source != "compactor" or isinstance(block.part, ToolResult):
                 continue
@@ -158,7 +200,7 @@ def _snapshot(view: View) -> Iterator[Violation]:
                 yield Violation("snapshot", f"message {number} holds a summary that is not in force")
             elif any(earlier.seq not in body.kept and earlier.seq != record.seq for earlier in _before(view, number)):
                 yield Violation("snapshot", f"message {number} holds a summary behind what was kept")
-    if isinstance(body, Compaction) and body.snapshot and not _holds(view, body.snapshot):
+    if not start and isinstance(body, Compaction) and body.snapshot and not _holds(view, body.snapshot):
         yield Violation("snapshot", "the snapshot is missing")
 
 

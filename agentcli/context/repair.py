@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, RequestMessage
+from agentcli.core.prefix import common
 
 INTERRUPTED = "Interrupted before it finished: it may or may not have taken effect. Check before you rely on it."
 OUT_OF_SIGHT = "[What was said before is not shown.]"
@@ -20,14 +21,43 @@ def repair(messages: Iterable[RequestMessage], model: ModelSpec) -> tuple[Reques
     become one message. Every call gets exactly one result, in the order of the calls: one that was left open gets an
     error result, and a result without its call is dropped. The user speaks first and last.
     """
-    sendable = (_sendable(message, model) for message in messages)
-    paired = _paired(_merged(message for message in sendable if message.parts))
-    settled = _merged(message for message in paired if message.parts)
-    if not settled or settled[0].role == "assistant":
-        settled.insert(0, RequestMessage("user", (Text(OUT_OF_SIGHT, True, "compactor"),)))
-    if settled[-1].role == "assistant":
-        settled.append(RequestMessage("user", (Text(CONTINUE, True, "compactor"),)))
-    return tuple(settled)
+    return Repairer().repair(tuple(messages), model)
+
+
+class Repairer:
+    """Repairs the requests of a session one after the other; what was in order in the one before is not looked at again."""
+
+    def __init__(self) -> None:
+        self._model: ModelSpec | None = None
+        self._given: tuple[RequestMessage, ...] = ()
+        self._repaired: tuple[RequestMessage, ...] = ()
+        self._called: set[str] = set()
+        self._start = 0
+
+    def repair(self, messages: tuple[RequestMessage, ...], model: ModelSpec) -> tuple[RequestMessage, ...]:
+        """See `repair`."""
+        start = self._begin(messages, model)
+        sendable = (_sendable(message, model) for message in messages[start:])
+        paired = _paired(_merged(message for message in sendable if message.parts), set(self._called))
+        settled = [*messages[:start], *_merged(message for message in paired if message.parts)]
+        if not settled or settled[0].role == "assistant":
+            settled.insert(0, RequestMessage("user", (Text(OUT_OF_SIGHT, True, "compactor"),)))
+        if settled[-1].role == "assistant":
+            settled.append(RequestMessage("user", (Text(CONTINUE, True, "compactor"),)))
+        self._model, self._given, self._repaired = model, messages, tuple(settled)
+        return self._repaired
+
+    def _begin(self, messages: Sequence[RequestMessage], model: ModelSpec) -> int:
+        """Number of leading messages that are in order: those that were so before, up to a reply whose calls may yet be answered."""
+        same = common(messages, self._given) if model == self._model else 0
+        same = min(same, common(self._given, self._repaired))
+        start = next((number for number in range(same - 1, 0, -1) if messages[number].role == "assistant"), 0)
+        if start < self._start:
+            self._called, self._start = set(), 0
+        for message in messages[self._start : start]:
+            self._called.update(call.call_id for call in _calls(message))
+        self._start = start
+        return start
 
 
 def open_result(call: ToolCall) -> ToolResult:
@@ -64,9 +94,8 @@ def _merged(messages: Iterable[RequestMessage]) -> list[RequestMessage]:
     return merged
 
 
-def _paired(messages: Sequence[RequestMessage]) -> Iterator[RequestMessage]:
-    """Messages of alternating roles, with each call answered once and each answer asked for once."""
-    seen: set[str] = set()
+def _paired(messages: Sequence[RequestMessage], seen: set[str]) -> Iterator[RequestMessage]:
+    """Messages of alternating roles, with each call answered once and each answer asked for once; `seen` are the calls before."""
     asked: tuple[ToolCall, ...] = ()
     for message in messages:
         if message.role == "user":

@@ -127,12 +127,11 @@ def grown(history: History, former: History, seen: View) -> View:
         return view(history)
     if not new:
         return seen
-    # The user's message that was the last goes on with what was added; it is joined anew, behind the same reply.
-    open_at = len(seen.messages) - 1 if seen.messages and seen.messages[-1].role == "user" else len(seen.messages)
-    settled, last = seen.messages[:open_at], seen.messages[open_at:]
-    return _of(
-        history, (*settled, *_joined((*last, *map(_Lens(history).message, new)), settled[-1] if settled else None))
-    )
+    more = [message for message in map(_Lens(history).message, new) if message.blocks]
+    settled, last = seen.messages, seen.messages[-1:]
+    if last and more and last[0].role == more[0].role == "user":  # one message, joined anew behind the same reply
+        settled, more = settled[:-1], [*last, *more]
+    return _of(history, (*settled, *_joined(more, settled[-1] if settled else None)))
 
 
 def _of(history: History, messages: tuple[ViewMessage, ...]) -> View:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentcli.context.assemble import Assembler, assemble
+from agentcli.context.invariants import Passed, check
 from agentcli.context.tokens.calibration import calibrate
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import grown, view
 from agentcli.core.history import History, NeedsReplay, evolve, fold
+from agentcli.core.message import ToolCall
+from agentcli.core.model import RequestMessage
 from agentcli.core.record import Record
 from tests.context.made import prompt
-from tests.context.transcripts import Session, sessions
+from tests.context.transcripts import MODEL, OTHER, Session, sessions
 
 LOOKS = st.lists(st.booleans(), min_size=60, max_size=60)
 
@@ -48,6 +53,40 @@ def test_a_calibration_that_went_on_is_that_of_the_whole(session: Session, looks
         if looked:
             learned = calibrate(history, counter._added, learned)
             assert learned == calibrate(history, counter._added)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sessions(), LOOKS, st.booleans())
+def test_a_request_that_went_on_from_the_one_before_is_that_of_the_whole(
+    session: Session, looks: list[bool], bound: bool
+) -> None:
+    counter, assembler, passed = TokenCounter(), Assembler(), Passed()
+    for number, (history, looked) in enumerate(zip(live(session.records), looks * 9, strict=False)):
+        if not looked:
+            continue
+        model = OTHER if number % 7 == 6 else replace(MODEL, preserved_thinking=bound)
+        counter.learn(history)
+        seen = view(history)
+        more = {"options": {}, "max_output": 1_000, "counter": counter, "milestone": 700}
+        request = assembler.assemble(seen, ("system",), (), model, **more)  # type: ignore[arg-type]
+        assert request == assemble(seen, ("system",), (), model, **more)  # type: ignore[arg-type]
+        assert check(request, seen, passed=passed) == check(request, seen) == ()
+        assert counter.prompt(seen) == same_counter(history).prompt(seen)
+
+
+def same_counter(history: History) -> TokenCounter:
+    counter = TokenCounter()
+    counter.learn(history)
+    return counter
+
+
+def test_a_request_that_is_broken_later_is_found_though_its_beginning_passed() -> None:
+    seen = view(fold([Record(1, "r1", "2026-01-01T00:00:01Z", "", prompt("hi"))]))
+    passed, good = Passed(), assemble(seen, (), (), MODEL)
+    assert check(good, seen, passed=passed) == ()
+    more = replace(good, messages=(*good.messages, RequestMessage("assistant", (ToolCall("a", "read", {}),))))
+    longer = replace(seen, messages=(*seen.messages, seen.messages[0]))
+    assert {found.invariant for found in check(more, longer, passed=passed)} == {"pairing", "roles"}
 
 
 def test_a_view_without_new_records_stays_the_same_object() -> None:

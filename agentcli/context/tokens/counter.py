@@ -11,10 +11,11 @@ from typing import Any
 from agentcli.context.tokens.calibration import Calibration, Learned, calibrate, from_json, measured
 from agentcli.context.tokens.estimators import Calibrated, Estimator
 from agentcli.context.tokens.image_tokens import image_tokens
+from agentcli.context.tokens.running import RunningSizes
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.history import History
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import ToolSchema
+from agentcli.core.model import RequestMessage, ToolSchema
 from agentcli.core.record import Prune, Record
 
 
@@ -36,6 +37,8 @@ class TokenCounter:
         self._known: tuple[View, int] | None = None
         self._newest: tuple[tuple[object, ...], int] = ((), 0)
         self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
+        self._head: tuple[object, float] = ((), 0.0)
+        self._forget_sums()
         self._compaction: Record | None = None
         self._learned: Learned | None = None
 
@@ -47,7 +50,9 @@ class TokenCounter:
         """From now on count by this estimator."""
         self.rule = rule
         self._known = self._learned = None
+        self._head = ((), 0.0)
         self._sizes.clear()
+        self._forget_sums()
         self._use_rate()
 
     def use_model(self, model: str, system: Sequence[str], tools: Sequence[ToolSchema]) -> None:
@@ -63,6 +68,7 @@ class TokenCounter:
             self._compaction = history.compaction
             self._sizes.clear()
             self._newest = ((), 0)
+            self._forget_sums()
         if isinstance(self.rule, Calibrated):
             self._learned = calibrate(history, self._added, self._learned)
             self.calibration = self._learned.calibration
@@ -111,9 +117,12 @@ class TokenCounter:
         head = max(self.head, round(self.calibration.head(self.model)))
         if not isinstance(self.rule, Calibrated):
             return head + self.view(view)
-        reported, whole = self._from_last_reply(view), head + self.view(view)
+        reported = self._from_last_reply(view)
         if reported is None:
             return head + measured(view, self.message, self._scale)
+        size, blocks = self._in_view.of(view.messages).whole
+        rule = self.rule
+        whole = head + round(size * rule.rate + blocks * rule.per_block + len(view.messages) * rule.per_message)
         return whole if whole > max(2_000, self.doubt * reported) else reported
 
     def set_exact(self, view: View, tokens: int) -> None:
@@ -122,9 +131,29 @@ class TokenCounter:
 
     def overhead(self, system: Sequence[str], tools: Sequence[ToolSchema]) -> int:
         """Tokens that stand before the first message."""
-        size = sum(map(self.rule.size, system))
-        size += sum(self.rule.size(_schema_text(tool), code=True) for tool in tools)
+        fixed, (known, size) = (tuple(system), tuple(tools)), self._head
+        if known != fixed:
+            size = sum(map(self.rule.size, system))
+            size += sum(self.rule.size(_schema_text(tool), code=True) for tool in tools)
+            self._head = fixed, size
         return round(size * self.rule.rate + (len(system) + len(tools)) * self.rule.per_block)
+
+    def through(self, messages: Sequence[RequestMessage], number: int) -> int:
+        """Tokens of the messages of a request up to and including one."""
+        size, parts = self._sent.of(messages).through(number)
+        return round(size * self.rule.rate + parts * self.rule.per_block)
+
+    def newest_result(self, messages: Sequence[RequestMessage], least: int, end: int) -> int:
+        """Number of the newest message before `end` that has a tool result of at least so many tokens; -1 where there is none."""
+        return self._sent.of(messages).newest_result((least - self.rule.per_block) / self.rule.rate, end)
+
+    def snapshot(self, messages: Sequence[RequestMessage]) -> int:
+        """Number of the first message of a request with a text of the compactor; -1 where there is none."""
+        return self._sent.of(messages).snapshot
+
+    def _forget_sums(self) -> None:
+        self._in_view = RunningSizes[ViewMessage](_parts_in_view, self._size)
+        self._sent = RunningSizes[RequestMessage](_parts_sent, self._size)
 
     def _from_last_reply(self, view: View) -> int | None:
         edited = view.compaction.seq if view.compaction else 0
@@ -180,6 +209,14 @@ class TokenCounter:
 
     def _image(self, image: Image) -> float:
         return image_tokens(image) / self.rule.rate
+
+
+def _parts_in_view(message: ViewMessage) -> Iterable[Part | ToolResult]:
+    return [block.part for block in message.blocks]
+
+
+def _parts_sent(message: RequestMessage) -> Iterable[Part | ToolResult]:
+    return message.parts
 
 
 def as_text(value: Mapping[str, Any]) -> str:

@@ -1,0 +1,66 @@
+"""Sizes of a growing sequence of messages as running sums, so that the size of any beginning of it is known at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+from agentcli.core.message import Part, Text, ToolResult
+from agentcli.core.prefix import common
+
+Content = Iterable[Part | ToolResult]
+M = TypeVar("M")
+
+
+class RunningSizes(Generic[M]):
+    """`content` gives the parts of a message, `size` the size of a part in the estimator's units. Only new messages are measured."""
+
+    def __init__(self, content: Callable[[M], Content], size: Callable[[Part | ToolResult], float]) -> None:
+        self._content, self._size = content, size
+        self._messages: Sequence[M] = ()
+        self._sizes = [0.0]
+        self._parts = [0]
+        self._largest = [0.0]
+        self.snapshot = -1
+        """Number of the first message with a text of the compactor; -1 where there is none."""
+
+    def of(self, messages: Sequence[M]) -> RunningSizes[M]:
+        """Itself, with the sums of these messages."""
+        same = common(messages, self._messages)
+        for kept in (self._sizes, self._parts, self._largest):
+            del kept[same + 1 :]
+        if self.snapshot >= same:
+            self.snapshot = -1
+        for number, message in enumerate(messages[same:], same):
+            size, parts, largest = self._sizes[-1], self._parts[-1], self._largest[-1]
+            for part in self._content(message):
+                measured = self._size(part)
+                size, parts = size + measured, parts + 1
+                if measured > largest and isinstance(part, ToolResult):
+                    largest = measured
+                elif self.snapshot < 0 and isinstance(part, Text) and part.source == "compactor":
+                    self.snapshot = number
+            self._sizes.append(size)
+            self._parts.append(parts)
+            self._largest.append(largest)
+        self._messages = messages
+        return self
+
+    def through(self, number: int) -> tuple[float, int]:
+        """Size and number of parts of the messages up to and including one."""
+        return self._sizes[number + 1], self._parts[number + 1]
+
+    @property
+    def whole(self) -> tuple[float, int]:
+        """Size and number of parts of all messages."""
+        return self._sizes[-1], self._parts[-1]
+
+    def newest_result(self, least: float, end: int) -> int:
+        """Number of the newest message before `end` with a tool result of at least this size; -1 where there is none."""
+        for number in range(end - 1, -1, -1):
+            if self._largest[number + 1] < least:
+                return -1
+            parts = self._content(self._messages[number])
+            if any(isinstance(part, ToolResult) and self._size(part) >= least for part in parts):
+                return number
+        return -1
