@@ -14,10 +14,11 @@ from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, T
 from agentcli.core.model import Breakpoint, RequestMessage
 from agentcli.providers.anthropic.request import Former, to_body, to_wire
 from agentcli.providers.catalog import spec
+from agentcli.providers.google import request as google
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN
 from tests.loopback import Loopback
-from tests.providers.hearing import connected, hear, request
+from tests.providers.hearing import READ, connected, hear, request
 
 TEXTS = st.sampled_from(["", " ", "words", "日本語", "half \ud800", "x" * 500])
 IDS = st.sampled_from(["call_1", "call_2", "toolu_x", "a.b:c", "ü", "y" * 80])
@@ -110,3 +111,14 @@ def test_a_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
         whole = to_wire(asked, BUILT_IN["anthropic"])
         assert headers == whole.pop("extra_headers", {})
         assert json.loads(body) == {**whole, "stream": True}
+
+
+@settings(max_examples=150, deadline=None)
+@given(TURNS)
+def test_a_gemini_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
+    turns: list[RequestMessage],
+) -> None:
+    former = google.Former()
+    for count in range(len(turns) + 1):
+        asked = request(spec("flash"), *turns[:count], system=("s",), tools=(READ,))
+        assert google.to_wire(asked, BUILT_IN["google"], former) == google.to_wire(asked, BUILT_IN["google"])

@@ -20,6 +20,7 @@ from agentcli.providers.google.request import to_wire as to_google
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.providers.wire import wire_id
+from agentcli.tools.registry import tools
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, connected, hear, request
 
@@ -294,11 +295,11 @@ def test_each_style_of_thinking_has_its_form() -> None:
     assert "thinking" not in _wire(old, "a", options={"thinking": False, "effort": "high"}, max_output=32_000)
 
     def gemini(name: str, **options: Any) -> Any:
-        return to_google(request(spec(name), "a", options=options), BUILT_IN["google"])["config"].get("thinking_config")
+        return gemini_body(request(spec(name), "a", options=options))["generationConfig"].get("thinkingConfig")
 
     assert gemini("flash") == {"include_thoughts": True}
-    assert gemini("flash", effort="max") == {"include_thoughts": True, "thinking_level": "high"}
-    assert gemini("flash", thinking=False) == {"include_thoughts": False, "thinking_level": "low"}
+    assert gemini("flash", effort="max") == {"include_thoughts": True, "thinking_level": "HIGH"}
+    assert gemini("flash", thinking=False) == {"include_thoughts": False, "thinking_level": "LOW"}
     assert gemini("gemini-2.5-flash") == {"include_thoughts": True}
     assert gemini("gemini-2.5-flash", effort="low") == {"include_thoughts": True, "thinking_budget": 2048}
     assert gemini("gemini-2.5-flash", thinking_budget=-1) == {"include_thoughts": True, "thinking_budget": -1}
@@ -374,8 +375,8 @@ def test_a_schema_that_the_plain_form_cannot_say_travels_as_it_is() -> None:
         "t", "d", {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}
     )
     empty = ToolSchema("e", "d", {"type": "object", "properties": {}, "required": []})
-    made = to_google(request(spec("flash"), "a", tools=(READ, union, empty)), BUILT_IN["google"])["config"]["tools"][0]
-    assert [sorted(set(tool) - {"name", "description"}) for tool in made["function_declarations"]] == [
+    made = gemini_body(request(spec("flash"), "a", tools=(READ, union, empty)))["tools"][0]
+    assert [sorted(set(tool) - {"name", "description"}) for tool in made["functionDeclarations"]] == [
         ["parameters"],
         ["parameters_json_schema"],
         [],
@@ -395,8 +396,8 @@ def test_lone_surrogates_do_not_stop_a_request() -> None:
 
 def test_no_reply_may_be_longer_than_the_model_allows() -> None:
     assert _wire("claude-haiku-4-5", "a", max_output=500_000)["max_tokens"] == 64_000
-    made = to_google(request(spec("flash"), "a", max_output=500_000), BUILT_IN["google"])
-    assert made["config"]["max_output_tokens"] == 65_536
+    made = gemini_body(request(spec("flash"), "a", max_output=500_000))
+    assert made["generationConfig"]["maxOutputTokens"] == 65_536
 
 
 def test_on_a_platform_gemini_gets_its_contents_through_the_sdk_with_bytes_for_base64() -> None:
@@ -415,8 +416,52 @@ def test_on_a_platform_gemini_gets_its_contents_through_the_sdk_with_bytes_for_b
 
 
 def gemini_contents(made: Request) -> Any:
-    """The contents as they are sent: the SDK passes them on untouched."""
-    return to_google(made, BUILT_IN["google"])["config"]["http_options"]["extra_body"]["contents"]
+    """The contents as they are sent."""
+    return gemini_body(made)["contents"]
+
+
+def gemini_body(made: Request) -> Any:
+    """The body as it is sent: the SDK passes it on untouched."""
+    return to_google(made, BUILT_IN["google"])["config"]["http_options"]["extra_body"]
+
+
+def test_a_gemini_body_is_the_one_that_the_sdk_would_make() -> None:
+    from google import genai
+    from google.genai import types
+
+    deep = {
+        "type": "object",
+        "description": "all that a plain schema can say",
+        "properties": {
+            "list": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+            "number": {"type": "number", "minimum": 1, "maximum": 2.5, "nullable": True},
+            "inner": {"type": "object", "properties": {"flag": {"type": "boolean"}}, "required": ["flag"]},
+        },
+        "required": ["list"],
+    }
+    union = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}
+    declared = (ToolSchema("deep", "d", deep), ToolSchema("u", "d", union), *(tool.schema for tool in tools()))
+    options = {"effort": "high", "temperature": 0.5}
+    turns = ("a", RequestMessage("assistant", (Text("b"),)), "c")
+    for name in ("flash", "gemini-2.5-flash"):
+        made = request(spec(name), *turns, system=("one", " ", "two"), tools=declared, options=options)
+        arguments = to_google(made, ProviderSettings("cloud", "google", platform="vertexai"))
+        with Loopback([say("x")], strict=False) as server:
+            http = types.HttpOptions(base_url=server.url)
+            client = genai.Client(api_key="loopback-key", vertexai=False, http_options=http)
+            for _ in client.models.generate_content_stream(**arguments):
+                pass
+        assert json.loads(server.asked[0].body) == gemini_body(made)
+
+
+def test_the_users_own_fields_are_merged_into_a_gemini_body_in_either_case() -> None:
+    own = {"generation_config": {"maxOutputTokens": 5, "top_k": 3}, "safetySettings": [{"category": "x"}]}
+    settings = replace(BUILT_IN["google"], extra_body=own)
+    made = to_google(request(spec("flash"), "a"), settings)["config"]["http_options"]["extra_body"]
+    assert made["generationConfig"]["maxOutputTokens"] == 5
+    assert made["generationConfig"]["top_k"] == 3
+    assert made["safetySettings"] == [{"category": "x"}]
+    assert "generation_config" not in made
 
 
 def test_older_geminis_get_pictures_after_all_responses() -> None:

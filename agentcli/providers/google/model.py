@@ -14,7 +14,7 @@ from agentcli.core.model import ModelSpec, Request, StreamEvent
 from agentcli.providers.google.errors import from_api_error
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.reply import Reply
-from agentcli.providers.google.request import countable, to_wire
+from agentcli.providers.google.request import Former, countable, to_wire
 from agentcli.providers.http import connection_error, http_client, opened, quiet_sdk, scrubbed
 from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
@@ -30,6 +30,7 @@ class GoogleModel:
         self._settings = settings
         self._key = key
         self._base_url = base_url
+        self._former = Former()
 
     @property
     def spec(self) -> ModelSpec:
@@ -39,7 +40,7 @@ class GoogleModel:
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """See `Model.stream`."""
         await warmed(KIND)
-        wire = to_wire(request, self._settings)
+        wire = to_wire(request, self._settings, self._former)
         reply = Reply(used(request))
         responses: list[Any] = []
         opened.set(responses)

@@ -1,17 +1,18 @@
 """A request as Gemini's generateContent wants it: pure, so that equal requests give equal bytes.
 
-Settings are in the SDK's field names. Contents are in those of the wire, because the SDK converts what it is given part by part: with
-a long history that takes longer than all else in a turn. As `extra_body` they are sent as they are.
+Settings are in the SDK's field names. The body is in those of the wire, because the SDK checks and converts what it is given field by
+field: with a long history that takes longer than all else in a turn. As `extra_body` it is sent as it is.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.message import SIGNATURE, File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.core.prefix import common
 from agentcli.providers.google.models import KIND
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.thinking import wanted_budget
@@ -27,34 +28,117 @@ _PLAIN_SCHEMA = frozenset(
 )
 
 
-def to_wire(request: Request, settings: ProviderSettings) -> Json:
-    """The arguments of `generate_content_stream`.
+def to_wire(request: Request, settings: ProviderSettings, former: Former | None = None) -> Json:
+    """The arguments of `generate_content_stream`. Of messages that stand in `former` too, nothing is made again.
 
     `request.options` may hold `thinking` (bool, default true; None sends nothing about it), `effort` (minimal … xhigh, for models of style "level") and
     `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget"; else by `effort`, or the model's choice),
     and `temperature`.
     """
-    config: Json = {
-        "max_output_tokens": min(request.max_output, request.model.max_output),
-        "automatic_function_calling": {"disable": True},
-        "automatic_continuation": False,
-    }
+    former = former or Former()
+    contents, config = former.contents(request), former.config(request)
+    extra: Json = fit_to_send(dict(settings.extra_body))
+    if not settings.platform:
+        extra = _with({"contents": contents, **_body(config)}, extra)
+        contents, config = _REPLACED, {}
+    if extra:
+        config = config | {"http_options": {"extra_body": extra}}
+    return {"model": request.model.id, "contents": _typed(contents), "config": config | _BY_OURSELVES}
+
+
+_BY_OURSELVES: Json = {"automatic_function_calling": {"disable": True}, "automatic_continuation": False}
+
+
+class Former:
+    """The messages, system text and tools of the newest request as they were sent, for the next one."""
+
+    def __init__(self) -> None:
+        self._model: ModelSpec | None = None
+        self._messages: tuple[RequestMessage, ...] = ()
+        self._parts: list[list[Json]] = []
+        self._fixed: tuple[object, Json] = ((), {})
+
+    def contents(self, request: Request) -> list[Json]:
+        """The messages; neighbours of one role are joined."""
+        same = common(request.messages, self._messages) if request.model == self._model else 0
+        new = [fit_to_send([*_parts(turn, request.model)]) for turn in request.messages[same:]]
+        self._model, self._messages, self._parts = request.model, request.messages, [*self._parts[:same], *new]
+        return _joined(request.messages, self._parts)
+
+    def config(self, request: Request) -> Json:
+        """System text, tools and settings of the reply."""
+        fixed = request.system, request.tools
+        if self._fixed[0] != fixed:
+            self._fixed = fixed, fit_to_send(_beginning(request))
+        config = self._fixed[1] | {"max_output_tokens": min(request.max_output, request.model.max_output)}
+        if "temperature" in request.options:
+            config["temperature"] = request.options["temperature"]
+        return config | _thinking(request)
+
+
+def _beginning(request: Request) -> Json:
+    begin: Json = {}
     system = [{"text": text} for text in request.system if text.strip()]
     if system:
-        config["system_instruction"] = {"parts": system}
+        begin["system_instruction"] = {"parts": system}
     if request.tools:
-        config["tools"] = [{"function_declarations": [_tool(tool) for tool in request.tools]}]
-    config |= _thinking(request)
-    if "temperature" in request.options:
-        config["temperature"] = request.options["temperature"]
-    contents: list[Json] = fit_to_send(_contents(request))
-    extra: Json = dict(settings.extra_body)
-    if not settings.platform:
-        extra = {"contents": contents} | extra
-        contents = _REPLACED
-    if extra:
-        config["http_options"] = {"extra_body": extra}
-    return {"model": request.model.id, "contents": _typed(contents), "config": fit_to_send(config)}
+        begin["tools"] = [{"function_declarations": [_tool(tool) for tool in request.tools]}]
+    return begin
+
+
+def _joined(messages: Sequence[RequestMessage], parts: Sequence[list[Json]]) -> list[Json]:
+    joined: list[Json] = []
+    for turn, own in zip(messages, parts, strict=True):
+        role = "model" if turn.role == "assistant" else "user"
+        if own and joined and joined[-1]["role"] == role:
+            joined[-1] = {"role": role, "parts": [*joined[-1]["parts"], *own]}
+        elif own:
+            joined.append({"role": role, "parts": own})
+    return joined
+
+
+def _body(config: Json) -> Json:
+    """The fields of the wire for these of the SDK."""
+    reply = {_camel(name): value for name, value in config.items() if name not in ("system_instruction", "tools")}
+    if "thinking_level" in (thinking := reply.get("thinkingConfig", {})):
+        reply["thinkingConfig"] = thinking | {"thinking_level": thinking["thinking_level"].upper()}
+    body: Json = {}
+    if "system_instruction" in config:
+        body["systemInstruction"] = config["system_instruction"]
+    if "tools" in config:
+        declared = config["tools"][0]["function_declarations"]
+        body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in declared]}]
+    return body | {"generationConfig": reply}
+
+
+def _declaration(tool: Json) -> Json:
+    return tool | ({"parameters": _plain(tool["parameters"])} if "parameters" in tool else {})
+
+
+def _plain(schema: Json) -> Json:
+    """A plain schema with the names of types as the wire has them."""
+    made = schema | {"type": schema["type"].upper()}
+    if "properties" in schema:
+        made["properties"] = {name: _plain(inner) for name, inner in schema["properties"].items()}
+    if "items" in schema:
+        made["items"] = _plain(schema["items"])
+    return made
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _with(body: Json, extra: Mapping[str, Any]) -> Json:
+    """A body with the user's own fields in it, written in either case, as the SDK merges them."""
+    names = {name.replace("_", "").lower(): name for name in body}
+    merged = dict(body)
+    for given, value in extra.items():
+        name = names.get(given.replace("_", "").lower(), given)
+        inner = merged.get(name)
+        merged[name] = _with(inner, value) if isinstance(inner, dict) and isinstance(value, Mapping) else value
+    return merged
 
 
 _REPLACED: list[Json] = [{"role": "user", "parts": [{"text": "."}]}]
@@ -77,29 +161,16 @@ def _typed(contents: list[Json]) -> list[Json]:
     return [{**content, "parts": [decoded(part) for part in content["parts"]]} for content in contents]
 
 
-def _contents(request: Request) -> list[Json]:
-    """The messages alone; neighbours of one role are joined."""
-    joined: list[Json] = []
-    for turn in request.messages:
-        role = "model" if turn.role == "assistant" else "user"
-        parts = [*_parts(turn, request.model)]
-        if parts and joined and joined[-1]["role"] == role:
-            joined[-1]["parts"] += parts
-        elif parts:
-            joined.append({"role": role, "parts": parts})
-    return joined
-
-
 def countable(request: Request) -> list[Json]:
     """The contents with system text and tools put in front as text, for the counting endpoint, which takes neither."""
     tools = (f"{tool.name}\n{tool.description}\n{dict(tool.parameters)}" for tool in request.tools)
-    head = [{"text": text} for text in (*request.system, *tools) if text.strip()]
-    found = _contents(request)
+    head = fit_to_send([{"text": text} for text in (*request.system, *tools) if text.strip()])
+    found = Former().contents(request)
     if found and found[0]["role"] == "user":
         found = [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
     elif head:
         found = [{"role": "user", "parts": head}, *found]
-    return _typed(fit_to_send(found))
+    return _typed(found)
 
 
 def _tool(tool: ToolSchema) -> Json:
