@@ -29,6 +29,7 @@ class BatchOptions(TypedDict, total=False):
     workers: int
     max_cost_total: float | None
     attempts: int
+    together: bool
     check: str
     setup: str
     only: Sequence[str] | str
@@ -84,6 +85,7 @@ async def run_batch(
     make no sense.
     """
     from agentcli.batch.driver import Driver
+    from agentcli.batch.examination import examined
     from agentcli.batch.results import load, result_lines, write_report
     from agentcli.batch.tasks import chosen, read_tasks
     from agentcli.paths import app_dirs
@@ -100,7 +102,9 @@ async def run_batch(
         if on_task is not None and row.state != "running":
             on_task(_task(next(line for line in result_lines(load(folder)) if line["id"] == row.id)))
 
-    driver = Driver(_plan(options, folder), found, folder, app_dirs(dict(os.environ)), report)
+    plan = _plan(options, folder)
+    await asyncio.to_thread(examined, plan, found, env=dict(os.environ))
+    driver = Driver(plan, found, folder, app_dirs(dict(os.environ)), report)
     running = asyncio.create_task(driver.run())
     try:
         await asyncio.shield(running)
@@ -143,6 +147,7 @@ def _plan(options: BatchOptions, folder: Path) -> Plan:
     return Plan(
         name=re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:40] or "batch",
         workers=options.get("workers", 4),
+        together=options.get("together", False),
         cap=options.get("max_cost_total"),
         isolation=options.get("isolate", "worktree"),
         boxed=not options.get("unboxed"),

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from agentcli.core.message import Usage
 
 
+_MOMENTS = 3
+"""Rounds of the event loop within which it is seen that nobody reads a turn any more."""
+
+
 class Session:
     """A session: `async with Session(cwd=…) as s`, then `s.say(text)` for each turn. Limits hold for each turn.
 
@@ -80,6 +84,7 @@ class Session:
         turn runs, and for a session that is not open.
         """
         program, agent = self._open()
+        await self._left_turn()
         if self._turn is not None:
             raise UsageError("A turn is running. Wait for its result, or interrupt it.")
         first, self._first = self._first, ()
@@ -91,7 +96,18 @@ class Session:
             try:
                 await turn.leave()
             finally:
+                self._turn = None if self._turn is turn else self._turn
+
+    async def _left_turn(self) -> None:
+        """Wait for the end of a turn whose reader has left, by `break` say: Python closes its events in the next moment."""
+        for _ in range(_MOMENTS):
+            if self._turn is None:
+                return
+            if self._turn.is_over:
+                await self._turn.leave()
                 self._turn = None
+                return
+            await asyncio.sleep(0)
 
     def interrupt(self) -> None:
         """Interrupt the turn that runs, from any thread; its result comes as soon as it has ended in good order."""

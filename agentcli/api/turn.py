@@ -34,9 +34,15 @@ class Turn:
         self._interrupt = asyncio.Event()
         self._stopped_by = 0
         self._left = False
+        self._ended = False
         self._queue: asyncio.Queue[AnyEvent | None] = asyncio.Queue(AHEAD)
         self._builder = ResultBuilder(agent.journal.id)
         self._task = asyncio.create_task(self._run())
+
+    @property
+    def is_over(self) -> bool:
+        """True if its result was made, or nobody reads it any more."""
+        return self._ended or self._left
 
     async def events(self) -> AsyncIterator[AnyEvent]:
         """The events as they occur, the result last."""
@@ -70,8 +76,11 @@ class Turn:
         try:
             for event in self._first:
                 await self._put(event)
-            await self._put(await self._result())
+            result = await self._result()
+            self._ended = True
+            await self._put(result)
         finally:
+            self._ended = True
             await self._put(None)
 
     async def _result(self) -> Result:

@@ -79,6 +79,7 @@ def run(
 
 def _begun(asked: Any) -> int:
     """Run what the options of `run` ask for; the exit code."""
+    from agentcli.batch.examination import examined
     from agentcli.batch.tasks import chosen
 
     if asked.attempts > 1 and not asked.check:
@@ -91,7 +92,7 @@ def _begun(asked: Any) -> int:
     found, folder = _tasks(asked.tasks, asked.out, asked.each, asked.prompt, defaults)
     found = chosen(found, filter(None, asked.only.split(",")))
     plan = _plan(asked, folder)
-    for note in _examined(plan, found, elsewhere=asked.engine != "local"):
+    for note in examined(plan, found, elsewhere=asked.engine != "local"):
         print(f"agentcli: {note}", file=sys.stderr)
     if asked.dry:
         from agentcli.batch.money import limit_of
@@ -172,38 +173,6 @@ def _tasks(
     except (OSError, ValueError) as error:
         raise InputError(f"{tasks} cannot be read: {error}.") from error
     return read_tasks(text, tasks.resolve().parent, defaults), (out or fresh).resolve()
-
-
-def _examined(plan: Plan, tasks: tuple[Task, ...], elsewhere: bool = False) -> list[str]:
-    """Notes about the repositories. Raises AgentError for a base, a key, a price or a sandbox that is missing: nothing has started then.
-
-    Keys and sandboxes of other machines cannot be looked at: the first task that lacks one stops the batch.
-    """
-    from agentcli.app.options import Options
-    from agentcli.app.program import Program
-    from agentcli.batch import trees
-    from agentcli.core.errors import AgentError, ConfigError
-
-    notes = []
-    for repo, base in dict.fromkeys((task.repo, task.base) for task in tasks):
-        if plan.isolation in ("worktree", "clone"):
-            trees.base_commit(repo, base)
-            if trees.is_dirty(repo):
-                notes.append(f"{repo} has changes that are not committed: the tasks do not see them.")
-    for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
-        program = Program(Options(cwd=repo, model=model, settings=plan.settings))
-        spec = program.models.spec(model or program.selection.model_name())
-        if not elsewhere and isinstance(obstacle := program.models.obstacle(spec.name), AgentError):
-            raise obstacle
-        if plan.cap is not None and spec.prices is None and spec.provider not in ("script", "demo"):
-            raise ConfigError(
-                f'The price of {spec.name} is not known, so a cap cannot hold: --set models."{spec.name}".prices=….'
-            )
-        if not elsewhere and plan.boxed and plan.isolation != "none" and not program.workspace_policy.sandbox.working:
-            raise AgentError(
-                f"No sandbox works here: {program.workspace_policy.sandbox.report} Install bubblewrap, or run with --unboxed."
-            )
-    return notes
 
 
 @app.command("status")

@@ -19,6 +19,7 @@ TOPICS = (
         "sessions",
         "configuration",
         "scripting",
+        "python",
         "editors",
         "batch",
         "ci",

@@ -157,3 +157,17 @@ def test_a_session_that_is_open_elsewhere_cannot_be_opened_twice(tmp_path: Path)
                 await agentcli.run("2", **{**given, "resume": session.id})
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("last", [agentcli.InitEvent, agentcli.MessageEvent, agentcli.Result])
+def test_a_reader_may_break_off_anywhere_and_say_the_next_thing_at_once(last: type, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with agentcli.Session(**options(tmp_path, "one " * 40, "two")) as session:
+            async for event in session.say("1"):
+                if isinstance(event, last):
+                    break
+            assert (await result_of(session.say("2"))).status == "success"
+            assert texts(session)[0] == "1"
+            assert "2" in texts(session)
+
+    asyncio.run(main())

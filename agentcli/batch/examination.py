@@ -1,0 +1,41 @@
+"""Examination of a batch before it starts: repositories, keys, prices, the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.batch import trees
+from agentcli.batch.plan import Plan
+from agentcli.batch.tasks import Task
+from agentcli.core.errors import AgentError, ConfigError
+
+
+def examined(
+    plan: Plan, tasks: Sequence[Task], elsewhere: bool = False, env: Mapping[str, str] | None = None
+) -> list[str]:
+    """Notes about the repositories. Raises AgentError for a base, a key, a price or a sandbox that is missing: nothing has started then.
+
+    `env` replaces the environment of this process. Keys and sandboxes of other machines cannot be looked at: the first task that lacks one stops the batch.
+    """
+    notes = []
+    for repo, base in dict.fromkeys((task.repo, task.base) for task in tasks):
+        if plan.isolation in ("worktree", "clone"):
+            trees.base_commit(repo, base)
+            if trees.is_dirty(repo):
+                notes.append(f"{repo} has changes that are not committed: the tasks do not see them.")
+    for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
+        program = Program(Options(cwd=repo, model=model, settings=plan.settings), env)
+        spec = program.models.spec(model or program.selection.model_name())
+        if not elsewhere and isinstance(obstacle := program.models.obstacle(spec.name), AgentError):
+            raise obstacle
+        if plan.cap is not None and spec.prices is None and spec.provider not in ("script", "demo"):
+            raise ConfigError(
+                f'The price of {spec.name} is not known, so a cap cannot hold: --set models."{spec.name}".prices=….'
+            )
+        if not elsewhere and plan.boxed and plan.isolation != "none" and not program.workspace_policy.sandbox.working:
+            raise AgentError(
+                f"No sandbox works here: {program.workspace_policy.sandbox.report} Install bubblewrap, or run with --unboxed."
+            )
+    return notes
