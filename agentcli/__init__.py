@@ -11,6 +11,7 @@ _NAMES = {
     **dict.fromkeys(("Question", "Choice"), "core.tool"),
     "RunOptions": "api.options",
     "AgentError": "core.errors",
+    "Finding": "core.findings",
     "Usage": "core.message",
     **dict.fromkeys(
         (

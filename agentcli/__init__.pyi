@@ -11,6 +11,7 @@ from agentcli.api.session import Session as Session
 from agentcli.api.tools import FunctionTool as FunctionTool
 from agentcli.api.tools import tool as tool
 from agentcli.core.errors import AgentError as AgentError
+from agentcli.core.findings import Finding as Finding
 from agentcli.core.message import Usage as Usage
 from agentcli.core.tool import Choice as Choice
 from agentcli.core.tool import Question as Question
