@@ -214,6 +214,7 @@ class Conversation:
     def received(self, reply: ReplyBuilder, failure: AgentError | None) -> Iterator[Event]:
         """Record a reply, or what arrived of it. One that says nothing is not stored, but what it cost is."""
         turn, spec = self.journal.history.turn, self.model.spec
+        yield from self.compactor.provider.learn(reply)
         if not reply.empty:
             yield self.record(reply.message(turn, spec, error=str(failure) if failure else ""))
         elif reply.usage is not None:

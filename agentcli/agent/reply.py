@@ -7,7 +7,7 @@ from dataclasses import replace
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import ReplyRestarted
 from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, Usage
-from agentcli.core.model import ModelSpec, PartDone, Stopped, StreamEvent, TextDelta, UsageSeen
+from agentcli.core.model import EditsApplied, ModelSpec, PartDone, Stopped, StreamEvent, TextDelta, UsageSeen
 
 Tail = tuple["Tail | None", str]
 """Text as it arrives, each piece pointing to the one before it: adding a piece copies nothing."""
@@ -22,6 +22,7 @@ class ReplyBuilder:
     usage: Usage | None = None
     stop: Stop | None = None
     detail: str = ""
+    applied: EditsApplied | None = None
     malformed: str = ""
     """The tool whose call is malformed, where it is known."""
 
@@ -34,6 +35,8 @@ class ReplyBuilder:
                 return replace(self, parts=(*self.parts, part), tail=None if isinstance(part, Text) else self.tail)
             case UsageSeen(usage):
                 return replace(self, usage=usage)
+            case EditsApplied():
+                return replace(self, applied=step)
             case Stopped(stop, detail, tool):
                 return replace(self, stop=stop, detail=detail, malformed=tool)
             case ReplyRestarted():

@@ -14,6 +14,7 @@ from agentcli.agent.settings import AgentSettings
 from agentcli.agent.streams import until_interrupted
 from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
+from agentcli.context.clearing import NATIVE, clearing_of
 from agentcli.context.invariants import Passed, check, ensure, mended
 from agentcli.context.large_input import is_oversize, reference, size_of
 from agentcli.context.settings import ContextSettings
@@ -62,9 +63,12 @@ class RequestBuilder:
         """The thinking effort in force."""
         self._agent = agent
         self._strict = strict
+        self.clears_nothing = False
+        """True once the provider has not cleared what it was asked to: then `auto` stands in for `native`."""
         self._inputs = 0
         self._assembler, self._passed = Assembler(), Passed()
         self._seen = journal.history, view(journal.history)
+        self._window: tuple[tuple[object, ...], Window] | None = None
         self.recount()
 
     def begin(self, history: History) -> None:
@@ -77,7 +81,12 @@ class RequestBuilder:
         history = self.journal.history
         if self._seen[0] is not history:
             self._seen = history, grown(history, *self._seen)
-        return window_of(self._seen[1], self.model.spec, self.counter, self.settings, self.traits)
+        seen, spec = self._seen[1], self._spec
+        state = (id(seen), spec, self.settings, self.counter.calibration, self.counter.head)
+        if self._window is None or self._window[0] != state:
+            # Remembered, since the provider's count of a prompt holds for the very view that it was asked for.
+            self._window = state, window_of(seen, spec, self.counter, self.settings, self.traits)
+        return self._window[1]
 
     def request(self) -> Request:
         """The next request; it is sent now. The same records give the same bytes."""
@@ -124,9 +133,15 @@ class RequestBuilder:
             "session": self.journal.id,
         }
 
+    @property
+    def _spec(self) -> ModelSpec:
+        spec = self.model.spec
+        return replace(spec, context_editing=False) if self.clears_nothing and spec.context_editing else spec
+
     def _assembled(self) -> Request:
-        return self._assembler.assemble(
-            self.window().view,
+        window = self.window()
+        request = self._assembler.assemble(
+            window.view,
             self.system,
             self.tools,
             self.model.spec,
@@ -135,6 +150,10 @@ class RequestBuilder:
             counter=self.counter,
             milestone=self.settings.cache.milestone,
         )
+        if window.settings.policy != NATIVE or not window.settings.prune.enabled:
+            return request
+        asked = clearing_of(window.view, window.usable, self.counter, window.settings, self.traits)
+        return replace(request, clearing=asked)
 
     def _checked(self, request: Request) -> Request:
         seen, former = self.window().view, self.cache.sent

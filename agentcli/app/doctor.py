@@ -17,6 +17,7 @@ from agentcli.app.extensions.doctor_servers import server_rows
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.config import PREFIX
+from agentcli.context.clearing import NATIVE, fallen_back
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
@@ -178,6 +179,7 @@ def _helpers(program: Program) -> Iterator[Finding]:
         yield Finding(name, where is not None, where or f"not on PATH ({use})")
     yield Finding("sandbox", program.workspace_policy.sandbox.working, program.workspace_policy.sandbox.report)
     yield _counting(program)
+    yield from _policy(program)
 
 
 def _extensions(program: Program) -> Iterator[Finding]:
@@ -208,6 +210,19 @@ def _counting(program: Program) -> Finding:
     )
     cure = f" (put one into {program.vocabularies}; it is never downloaded)"
     return Finding("token counting", fine, detail if fine else detail + cure)
+
+
+def _policy(program: Program) -> Iterator[Finding]:
+    """The policy, where the model in use does not allow it."""
+    if program.config.context.policy != NATIVE:
+        return
+    try:
+        spec = program.models.spec(program.selection.model_name())
+    except AgentError as error:
+        yield Finding("context policy", False, f"native: {error}")
+        return
+    detail = f"native: {spec.name} clears old outputs itself" if spec.context_editing else fallen_back(spec.name)
+    yield Finding("context policy", spec.context_editing, detail)
 
 
 def _hooks(program: Program) -> Iterator[Finding]:

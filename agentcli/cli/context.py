@@ -19,6 +19,7 @@ from agentcli.cli.flags import InProject, Json, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
 from agentcli.context.cache_health import explain_miss, health_of
+from agentcli.context.clearing import NATIVE, fallen_back
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.forecast import forecast
 from agentcli.context.lab import window_report
@@ -50,7 +51,7 @@ Session = Annotated[str, typer.Argument(metavar="SESSION", help="id, unique pref
 Sessions = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]
 Model = Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="use this model's window and prices")]
 Policy = Annotated[
-    str, typer.Option("-p", "--policy", metavar="POLICY", help="auto, gemini, opencode, regions or sliding")
+    str, typer.Option("-p", "--policy", metavar="POLICY", help="auto, gemini, opencode, regions, sliding or native")
 ]
 Policies = Annotated[str, typer.Option("--policies", metavar="NAMES", help="policies, separated by commas")]
 
@@ -131,7 +132,7 @@ def compare(
     past = {name: program.sessions.past(name) for name in sessions}
     recorded = {name: list(session.records()) for name, session in past.items()}
     setups = {name: _setup(program, session.history, summariser) for name, session in past.items()}
-    found = compare_policies(recorded, _named(policies, horizons), setups)
+    found = compare_policies(recorded, _playable(policies, horizons, setups), setups)
     first = next(iter(found.played))
     series = {name: played.sizes for name, played in found.played[first].items()}
     marks = _marks(setups[first])
@@ -168,6 +169,16 @@ def _named(policies: str, horizons: str) -> list[str]:
         more = filter(None, map(str.strip, horizons.split(","))) if policy == "auto" else ()
         named += [policy, *(f"auto@{horizon}" for horizon in more)]
     return list(dict.fromkeys(named))
+
+
+def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list[str]:
+    """The policies to play: those that the models of all sessions allow. Raises InputError for another that was asked for by name."""
+    every = policies == ALL_POLICIES
+    named = _named(policies, horizons)
+    without = [setup.model.name for setup in setups.values() if not setup.model.context_editing]
+    if NATIVE in named and without and not every:
+        raise InputError(fallen_back(without[0], ""))
+    return [name for name in named if name != NATIVE or not without]
 
 
 def _title(sessions: list[str]) -> str:
@@ -262,11 +273,11 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
 
 def _window(program: Program, history: History, policy: str = "") -> Window:
     """The window of a session as it stands, under this policy or its own."""
-    name = policy or program.selection.policy_of(history)
+    name, spec = policy or program.selection.policy_of(history), program.selection.spec_for(history)
+    if policy == NATIVE and not spec.context_editing:
+        raise InputError(fallen_back(spec.name, ""))
     context = replace(program.config.context, policy=cast(PolicyName, name))
-    return window_of(
-        view(history), program.selection.spec_for(history), program.counts_for(history, policy), context, TRAITS
-    )
+    return window_of(view(history), spec, program.counts_for(history, policy), context, TRAITS)
 
 
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[SummaryTask], Summary]:

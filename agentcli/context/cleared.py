@@ -11,6 +11,10 @@ CLEARED = "[Old tool result content cleared]"
 """Marker in place of a pruned output; a line that names the call follows."""
 
 
+_HARMLESS = {"caller"}
+"""Metadata of a call that says only who made it."""
+
+
 @lru_cache(maxsize=4096)
 def cleared_result(call_id: str, name: str, status: Status, outcome: str = "") -> ToolResult:
     """A pruned result as the model sees it: the marker, how a command ended, and how to get the output back."""
@@ -26,8 +30,8 @@ def cleared_input(call: ToolCall) -> ToolCall:
 
 
 def keeps_input(call: ToolCall) -> bool:
-    """True if the input may not change: the provider has signed the call."""
-    return call.meta is not None
+    """True if the input may not change: the provider has signed the call, or resolves it by more than its name."""
+    return any(set(fields) - _HARMLESS for fields in (call.meta or {}).values())
 
 
 @lru_cache(maxsize=4096)

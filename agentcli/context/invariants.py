@@ -164,7 +164,7 @@ def _thinking(request: Request, view: View, start: int) -> Iterator[Violation]:
     for message in view.messages[start:]:
         origin = RequestMessage(message.role, (), message.provider, message.model)
         blocks = (block for block in message.blocks if not (model.preserved_thinking and view.is_bound(block)))
-        thoughts = (block.part for block in blocks if isinstance(block.part, Thinking))
+        thoughts = (block.sent for block in blocks if isinstance(block.sent, Thinking))
         due += [thought for thought in thoughts if can_be_sent(thought, origin, model)]
     if sent != due:
         yield Violation("thinking", f"{len(sent)} thoughts are sent where {len(due)} are due, or they were changed")

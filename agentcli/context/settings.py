@@ -12,7 +12,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.text.ranges import Part, Positive, Share
 
-PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding"]
+PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding", "native"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 EstimatorName = Literal["calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 OwnEstimator = Literal["", "calibrated", "gemini", "chars4", "shannon", "tiktoken"]
@@ -179,6 +179,25 @@ class SlidingSettings:
     """Largest summary, in tokens; what is longer is cut."""
     temperature: float = 0.2
     """Sampling temperature of the summariser, where the model takes one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSettings:
+    """`context.native.*`: clearing of old outputs by the provider itself. Sizes in tokens.
+
+    It clears nothing of the tools in `prune.protected_tools`, and inputs of edits unless `prune.inputs` is false.
+    """
+
+    trigger: Positive = 100_000
+    """Size of the prompt beyond which it clears."""
+    trigger_share: Share = 0.5
+    """Upper bound of `trigger` on a small window, as a share of what is usable."""
+    keep: Positive = 3
+    """The newest tool uses that stay; more where `context.keep_recent` tokens, a pin or the running step need them."""
+    clear_at_least: int = 20_000
+    """Tokens that it must free at once, at most a quarter of `trigger`: the cache is written anew."""
+    thinking_turns: int = 0
+    """The newest turns whose thoughts stay; 0: all, which spares the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,6 +393,7 @@ class ContextSettings:
     opencode: OpencodeSettings = OpencodeSettings()
     regions: RegionSettings = RegionSettings()
     sliding: SlidingSettings = SlidingSettings()
+    native: NativeSettings = NativeSettings()
 
     def recent(self, usable: int) -> int:
         """The newest tokens that stay in a window of so many."""

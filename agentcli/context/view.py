@@ -18,6 +18,8 @@ GO_ON = (
     "do not repeat what is done, and do not ask whether to continue."
 )
 WHAT_WAS_DONE = "What did we do so far?"
+HIDDEN = Thinking("")
+"""Stands in place of a thought that the provider leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,15 @@ class Block:
     pinned: bool = False
     compactable: bool = True
     cleared: bool = False
-    original: ToolResult | None = None
-    """The result itself where `part` stands in its place."""
+    original: Part | ToolResult | None = None
+    """The result, call or thought itself where `part` stands in its place."""
+    held: bool = False
+    """True if it is the provider that shows `part` to the model: the original is sent."""
+
+    @property
+    def sent(self) -> Part | ToolResult:
+        """What goes over the wire."""
+        return self.original if self.held and self.original is not None else self.part
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,10 @@ class View:
     prunes: tuple[Record, ...] = ()
     pins: frozenset[int] = frozenset()
     undone: tuple[tuple[int, int], ...] = ()
+    held_thinking: int = 0
+    """Seq of the first record whose thoughts the provider shows to the model; 0: those of all."""
+    foreseen: Prune | None = None
+    """What the provider will clear at the next request, in no record yet."""
 
     @property
     def blocks(self) -> Iterator[Block]:
@@ -135,7 +148,7 @@ def grown(history: History, former: History, seen: View) -> View:
 
 
 def _of(history: History, messages: tuple[ViewMessage, ...]) -> View:
-    return View(messages, history.compaction, history.prunes, history.pins, history.undone)
+    return View(messages, history.compaction, history.prunes, history.pins, history.undone, history.held_thinking)
 
 
 def _edited_as(history: History, former: History) -> bool:
@@ -175,8 +188,8 @@ class _Lens:
         self.record = history.compaction
         body = history.compaction.body if history.compaction else None
         self.compaction = body if isinstance(body, Compaction) else None
-        edits = [self.compaction, *(prune.body for prune in history.prunes)]
         prunes = [prune.body for prune in history.prunes if isinstance(prune.body, Prune)]
+        edits = [self.compaction, *(prune for prune in prunes if not prune.by)]
         self.outcomes = {call: text for prune in prunes for call, text in prune.outcomes.items()}
         self.thinking_from = max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
 
@@ -239,9 +252,14 @@ class _Lens:
     def spoken(self, block: Block) -> Block:
         """A part of a reply; the input of a call whose input is cleared is a marker."""
         call = block.part
-        if not isinstance(call, ToolCall) or call.call_id not in self.history.cleared_inputs or keeps_input(call):
+        if isinstance(call, Thinking) and block.seq < self.history.held_thinking:
+            return replace(block, part=HIDDEN, cleared=True, held=True, original=call)
+        if not isinstance(call, ToolCall) or call.call_id not in self.history.cleared_inputs:
             return block
-        return replace(block, part=cleared_input(call), cleared=True)
+        held = call.call_id in self.history.held
+        if not held and keeps_input(call):
+            return block
+        return replace(block, part=cleared_input(call), cleared=True, held=held, original=call)
 
     def part(self, part: Part, record: Record) -> Block:
         tier, source = _origin(part)
@@ -261,13 +279,15 @@ class _Lens:
             result, record.seq, 3, "tool", record.time, result.call_id, pinned=record.seq in self.history.pins
         )
         summary = self.compaction.replaced.get(result.call_id) if self.compaction else None
+        held = result.call_id in self.history.held
         if summary is not None:
             part = ToolResult(result.call_id, result.name, result.status, summary)
-            return replace(block, part=part, source="compactor", compactable=False, original=result)
-        if result.call_id in self.history.cleared:
-            outcome = self.outcomes.get(result.call_id, "")
+            block = replace(block, part=part, source="compactor", compactable=False, original=result)
+        if held or (summary is None and result.call_id in self.history.cleared):
+            outcome = "" if held else self.outcomes.get(result.call_id, "")
             part = cleared_result(result.call_id, result.name, result.status, outcome)
-            return replace(block, part=part, cleared=True, original=result)
+            whole = block.part if held else result
+            return replace(block, part=part, cleared=True, held=held, original=whole)
         return block
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from agentcli.context.clearing import NATIVE, foreseen
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
@@ -78,8 +80,20 @@ class Window:
 def window_of(
     view: View, model: ModelSpec, counter: TokenCounter, settings: ContextSettings, traits: Mapping[str, Traits]
 ) -> Window:
-    """The window of this model with this view in it."""
-    return Window(view, limits_of(model, settings), counter, settings, traits)
+    """The window of this model with this view in it: under `native` as the provider will show it.
+
+    Where the model's provider clears nothing, `auto` stands in for `native`.
+    """
+    settings, limits = in_force(settings, model), limits_of(model, settings)
+    if settings.policy == NATIVE:
+        view = foreseen(view, limits.usable, counter, settings, traits)
+    return Window(view, limits, counter, settings, traits)
+
+
+def in_force(settings: ContextSettings, model: ModelSpec) -> ContextSettings:
+    """The settings with the policy that this model allows."""
+    falls_back = settings.policy == NATIVE and not model.context_editing
+    return replace(settings, policy="auto") if falls_back else settings
 
 
 def reply_tokens(window: int) -> int:

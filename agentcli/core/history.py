@@ -42,7 +42,8 @@ class History:
     """The state in force: the records of the view, and everything folded from the rest.
 
     `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on (and what it kept from
-    before). `cleared` and `cleared_inputs` map a call id to the seq of the prune that cleared its output and its input. `turn` counts the user's prompts. `undone` are the
+    before). `cleared` and `cleared_inputs` map a call id to the seq of the prune that cleared its output and its input. `held` are
+    those of these calls that the provider clears of each request, and so are thoughts before `held_thinking`: they are sent whole. `turn` counts the user's prompts. `undone` are the
     stretches, from an edit to its undo, in which the model saw another view than the one in force: the seqs of both.
     `usage` and `cost` (USD, None where no price is known) are all that was ever spent, also on what was taken back.
     """
@@ -51,6 +52,8 @@ class History:
     compaction: Record | None = None
     cleared: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
     cleared_inputs: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    held: frozenset[str] = frozenset()
+    held_thinking: int = 0
     prunes: tuple[Record, ...] = ()
     pins: frozenset[int] = frozenset()
     model: str = ""
@@ -124,12 +127,7 @@ def evolve(history: History, record: Record) -> History:
                 return _spent(history, body.usage, body.cost)
             return _compacted(_spent(_carried(history, body), body.usage, body.cost), record, body)
         case Prune():
-            return replace(
-                history,
-                cleared=_with(history.cleared, body.call_ids, record.seq),
-                cleared_inputs=_with(history.cleared_inputs, body.inputs, record.seq),
-                prunes=(*history.prunes, record),
-            )
+            return _pruned(history, record, body)
         case Undo():
             raise NeedsReplay
         case Pin(seq):
@@ -231,6 +229,25 @@ def _carried(history: History, body: Compaction) -> History:
     )
 
 
+def _pruned(history: History, record: Record, body: Prune) -> History:
+    """What the provider clears from now on stands in `held`; what agentcli clears, or takes over from it, no longer."""
+    calls, back = frozenset(body.cleared), frozenset(body.restored)
+    theirs = body.by == "provider"
+    held = (history.held | calls) - back if theirs else history.held - calls
+    return replace(
+        history,
+        cleared=_with(_without(history.cleared, back), body.call_ids, record.seq),
+        cleared_inputs=_with(_without(history.cleared_inputs, back), body.inputs, record.seq),
+        held=held,
+        held_thinking=body.drop_thinking_before if theirs else history.held_thinking if held else 0,
+        prunes=(*history.prunes, record),
+    )
+
+
+def _without(cleared: Mapping[str, int], calls: frozenset[str]) -> Mapping[str, int]:
+    return {call: seq for call, seq in cleared.items() if call not in calls} if calls else cleared
+
+
 def answered(entries: Iterable[Record]) -> frozenset[str]:
     """The ids of the calls whose results are among the records."""
     return frozenset(entry.body.call_id for entry in entries if isinstance(entry.body, ToolResult))
@@ -248,6 +265,8 @@ def _compacted(history: History, record: Record, body: Compaction) -> History:
         compaction=record,
         cleared=MappingProxyType({call: seq for call, seq in cleared.items() if call in alive}),
         cleared_inputs=MappingProxyType({call: seq for call, seq in inputs.items() if call in alive}),
+        held=frozenset(),
+        held_thinking=0,
         prunes=(),
     )
     return replace(compacted, undone=_around(compacted, history.undone))

@@ -77,6 +77,8 @@ class ModelSpec:
     deferred_tools: bool = False
     """True if it takes definitions of tools that are loaded by the search results which refer to them."""
     images: bool = True
+    context_editing: bool = False
+    """True if the provider itself clears old outputs of a request that asks for it."""
     summary_model: str = ""
     summary_prices: Prices | None = None
     window_stated: bool = False
@@ -157,6 +159,24 @@ class Breakpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Clearing:
+    """Order to the provider to clear outputs of tools from a request, the oldest first, and thoughts, before the model reads it.
+
+    Beyond `trigger` tokens, or with `counts_uses` beyond so many tool uses, all but the newest `keep` uses are cleared if that
+    frees `at_least` tokens; those of the tools in `exclude` stay. `inputs` are tools whose inputs go as well. The thoughts of the
+    newest `thinking_turns` turns stay, with 0 all.
+    """
+
+    trigger: int
+    keep: int
+    at_least: int = 0
+    counts_uses: bool = False
+    exclude: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    thinking_turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """Everything sent to a model. Equal requests give equal bytes on the wire.
 
@@ -171,6 +191,7 @@ class Request:
     max_output: int = REPLY_TOKENS
     options: Mapping[str, Any] = field(default_factory=dict)
     deferred: tuple[ToolSchema, ...] = ()
+    clearing: Clearing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +209,16 @@ class UsageSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class EditsApplied:
+    """Report of the provider on what it cleared of the request: the oldest tool uses, and the thoughts of the oldest turns."""
+
+    tool_uses: int = 0
+    tokens: int = 0
+    thinking_turns: int = 0
+    thinking_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The reply ended as the provider meant it to end. A stream without this was cut: none of its calls may run.
 
@@ -200,7 +231,16 @@ class Stopped:
 
 
 StreamEvent = (
-    TextDelta | ThinkingDelta | CallDelta | PartDone | UsageSeen | Stopped | Retrying | ReplyRestarted | Noticed
+    TextDelta
+    | ThinkingDelta
+    | CallDelta
+    | PartDone
+    | UsageSeen
+    | EditsApplied
+    | Stopped
+    | Retrying
+    | ReplyRestarted
+    | Noticed
 )
 
 

@@ -15,6 +15,8 @@ SCHEMA = 1
 Trigger = Literal["manual", "auto", "overflow"]
 CompactionStatus = Literal["compressed", "failed_inflated", "failed_token_count", "failed_summary", "noop"]
 Mode = Literal["ask", "auto-edit", "plan", "yolo", "auto"]
+Editor = Literal["", "provider"]
+"""Who cleared something: agentcli, or the provider."""
 MODES: tuple[Mode, ...] = ("ask", "auto-edit", "plan", "yolo", "auto")
 MODE_SUMMARIES: Mapping[Mode, str] = {
     "ask": "asks before it changes or runs anything",
@@ -111,7 +113,8 @@ class Prune:
     """The outputs of `call_ids` and the inputs of `inputs` are shown to the model as a marker from now on. `tokens` is what that frees.
 
     Thinking in assistant messages with a seq below `drop_thinking_before` is dropped with it: an edit before a preserved
-    thinking block invalidates the block.
+    thinking block invalidates the block. With `by` "provider" all that is what the provider cleared of the request before, and
+    clears again of each request that has it whole; it shows `restored` calls again.
     """
 
     call_ids: tuple[str, ...]
@@ -121,6 +124,8 @@ class Prune:
     inputs: tuple[str, ...] = ()
     outcomes: Mapping[str, str] = field(default_factory=dict)
     """By call id, the line that says in the marker how a command ended."""
+    by: Editor = ""
+    restored: tuple[str, ...] = ()
 
     @property
     def cleared(self) -> tuple[str, ...]:

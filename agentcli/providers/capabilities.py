@@ -24,6 +24,7 @@ TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "summaries": ("summaries of its thoughts", "they are not shown"),
         "thoughts": ("its own earlier thoughts", "it goes on without them"),
         "effort": ("an effort", "it thinks as much as it does by default"),
+        "context_editing": ("context_management", "agentcli clears old outputs itself"),
         "cache": ("cache marks", "every request is paid in full unless it caches by itself"),
         "system_messages": ("system messages between others", "reminders travel in the user's message"),
         "deferred_tools": ("tools that are loaded later", "their definitions travel as text"),
@@ -114,6 +115,8 @@ class CapableModel:
     def spec(self) -> ModelSpec:
         """Spec of the wrapped model, with the window that the server has stated where ours is a guess or too large."""
         spec, window = self._model.spec, self._window
+        if spec.context_editing and "context_editing" in self._lacking:
+            spec = replace(spec, context_editing=False)
         if not window or (spec.known and window >= spec.window):
             return spec
         return replace(spec, window=window, max_output=min(spec.max_output, window // 2), window_stated=True)
@@ -205,6 +208,8 @@ def _without(request: Request, capability: str) -> Request:
             return replace(request, options={**options, "thinking": None})
         case "effort" if options.get("effort"):
             return replace(request, options={**options, "effort": ""})
+        case "context_editing":
+            return replace(request, clearing=None)
         case "cache":
             return replace(
                 request, breakpoints=(), options={**options, "session": ""} if options.get("session") else options

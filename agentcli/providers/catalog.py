@@ -13,7 +13,7 @@ from agentcli.core.model import ModelSpec, PriceChange, Prices
 from agentcli.core.text.near import near_names
 from agentcli.providers.platforms import PLATFORMS, vendor_id
 from agentcli.providers.registry import PROVIDERS
-from agentcli.providers.settings import BUILT_IN, ProviderSettings
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, is_vendor
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {alias: name for provider in PROVIDERS.values() for alias, name in provider.aliases.items()}
@@ -43,6 +43,8 @@ def spec(
     """
     known = {**BUILT_IN, **providers}
     found = _find(name, known)
+    if found.context_editing and not is_vendor(known[found.provider]):
+        found = replace(found, context_editing=False)  # other platforms offer it or not; an override may say so
     for key in (found.id, found.name):
         if key in overrides:
             found = _overridden(found, overrides[key])

@@ -126,7 +126,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             also=("claude",),
             prefixes=("claude-",),
             # A Claude we have no figures for is treated as the strictest ones: dropping a thought too many costs little, a refused request more.
-            unknown_own=replace(_CLAUDE_LIKE, preserved_thinking=True),
+            unknown_own=replace(_CLAUDE_LIKE, preserved_thinking=True, context_editing=True),
             summary_model=anthropic_models.SUMMARY_MODEL,
         ),
         "google": Provider(

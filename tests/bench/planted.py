@@ -158,7 +158,7 @@ def led(
     policy: PolicyName, summariser: str, count: int = 300, facts: int = 100, window: int = WINDOW, **more: Any
 ) -> Outcome:
     """A session of `count` turns under a policy, compacted and pruned as the agent does it; and the fate of its facts."""
-    main = replace(MAIN, window=window)
+    main = replace(MAIN, window=window, context_editing=True)
     rules = ContextSettings(policy=policy, gemini=GeminiSettings(limit=window), **more)
     journal, counter, planted, compactions = MemorySession(), TokenCounter(), [], 0
     for bodies, new in turns(count, facts):
@@ -183,6 +183,9 @@ def _made_room(
     answer: Callable[[Request], str],
 ) -> int:
     window = window_of(view(journal.history), main, counter, rules, TRAITS)
+    if window.view.foreseen:
+        journal.append(window.view.foreseen)  # as the provider would report it
+        window = window_of(view(journal.history), main, counter, rules, TRAITS)
     prune, _ = due_prune(window, datetime(2026, 1, 1, tzinfo=UTC))
     if prune:
         journal.append(prune)

@@ -12,6 +12,8 @@ from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.scripted.model import tokens_of
+from tests.loopback import anthropic_edits
+from tests.loopback.anthropic_edits import edited
 from tests.loopback.deferred import check_deferred, expanded, loaded_at_once
 from tests.loopback.plan import Asked
 from tests.loopback.refusal import Refused
@@ -20,6 +22,7 @@ from tests.loopback.seals import Seals, bare
 TOP = {
     "model", "max_tokens", "messages", "system", "tools", "tool_choice", "stream", "stop_sequences", "metadata", "thinking",
     "output_config", "cache_control", "service_tier", "container", "inference_geo", "speed", "diagnostics",
+    "context_management",
 }  # fmt: skip
 FIELDS = {
     "text": {"text", "cache_control", "citations"},
@@ -43,6 +46,7 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
     if "anthropic-version" not in asked.headers:
         raise Refused("anthropic-version: header is required")
     body = asked.json
+    anthropic_edits.check(asked)
     _top(body, asked.counting)
     _thinking(body, counting=asked.counting)
     _marks(body)
@@ -65,7 +69,14 @@ def spec_of(model: str) -> ModelSpec:
 
 def prompt_tokens(asked: Asked) -> int:
     """The size of the prompt by the server's own count."""
-    return sum(tokens for _, tokens in cache_blocks(asked.json)[0])
+    return sum(tokens for _, tokens in cache_blocks(edited(asked.json).body)[0])
+
+
+def count(asked: Asked) -> dict[str, Any]:
+    """The answer to a request for a count: of the prompt as it is edited, and what it was before."""
+    whole = sum(tokens for _, tokens in cache_blocks(asked.json)[0])
+    managed = {"context_management": {"original_input_tokens": whole}} if "context_management" in asked.json else {}
+    return {"input_tokens": prompt_tokens(asked), **managed}
 
 
 def prefix(body: dict[str, Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from agentcli.context.cache_model import CacheRules
 from agentcli.core.message import Part, Text, Thinking, ToolCall
 from agentcli.providers.scripted.model import PIECE, Reply, tokens_of
 from tests.loopback import anthropic_rules
+from tests.loopback.anthropic_edits import edited
 from tests.loopback.plan import Asked, utf8
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def line(event: Mapping[str, Any]) -> bytes:
 
 def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
     """The whole stream."""
-    usage = _usage(asked, reply, server)
+    seen = edited(asked.json)
+    usage = _usage(asked, reply, server, seen.body)
     asked.usage = usage
     message = {
         "id": f"msg_{asked.number:04}",
@@ -42,7 +44,7 @@ def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
         found.append({"type": "content_block_stop", "index": index})
     details = {"type": "refusal", "category": "cyber"} if reply.ending == "refusal" else None
     delta = {"stop_reason": STOPS.get(reply.ending, reply.ending), "stop_sequence": None, "stop_details": details}
-    found += [{"type": "message_delta", "delta": delta, "usage": usage}, {"type": "message_stop"}]
+    found += [{"type": "message_delta", "delta": delta, "usage": usage, **seen.report}, {"type": "message_stop"}]
     return [*map(line, found)]
 
 
@@ -103,9 +105,9 @@ def _cut(text: str) -> Iterator[str]:
     yield from (text[start : start + PIECE] for start in range(0, len(text), PIECE))
 
 
-def _usage(asked: Asked, reply: Reply, server: Loopback) -> dict[str, int]:
+def _usage(asked: Asked, reply: Reply, server: Loopback, body: dict[str, Any]) -> dict[str, int]:
     spec = anthropic_rules.spec_of(asked.model)
-    blocks, breakpoints = anthropic_rules.cache_blocks(asked.json)
+    blocks, breakpoints = anthropic_rules.cache_blocks(body)
     rules = CacheRules(spec.cache_minimum, spec.cache_lookback, spec.cache_lifetime)
     read, written = server.cache.use(blocks, breakpoints, rules, server.clock(), asked.model)
     whole = sum(tokens for _, tokens in blocks)

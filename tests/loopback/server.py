@@ -209,7 +209,12 @@ class Loopback:
             if asked.counting and not self.counts:
                 raise Refused("Not found", 404)
             if asked.counting:
-                await _send(writer, 200, json.dumps({COUNTED[asked.wire]: rules.prompt_tokens(asked)}).encode())
+                count = (
+                    rules.count(asked)
+                    if asked.wire == "anthropic"
+                    else {COUNTED[asked.wire]: rules.prompt_tokens(asked)}
+                )
+                await _send(writer, 200, json.dumps(count).encode())
                 return b""
             answer = self._next(asked)
         except Refused as refused:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from agentcli.agent.compaction.provider_clearing import ProviderClearing
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
@@ -53,6 +54,7 @@ class Compactor:
         self._cwd = cwd
         self.handover: Handover | None = None
         """The beginning of a new session that goes on from this one, once it was asked for."""
+        self.provider = ProviderClearing(builder, record)
         self._futile_size: int | None = None
         self._calls_left = builder.settings.max_summary_calls
 
@@ -65,6 +67,8 @@ class Compactor:
 
         Raises ContextError rather than send what is known not to fit.
         """
+        for event in self.provider.prepare():
+            yield event
         window = self._builder.window()
         pruner, usable = policy_of(window).prune, window.usable
         if pruner and not pruner.once_a_prompt:
@@ -191,7 +195,13 @@ class Compactor:
 
     def undo_prune(self) -> Sequence[Event]:
         """Take back the newest prune. Raises InputError when there is none since the last compaction."""
-        newest = next(reversed(self._history.prunes), None)
+        prunes = [record for record in self._history.prunes if isinstance(record.body, Prune)]
+        newest = next((record for record in reversed(prunes) if not getattr(record.body, "by", "")), None)
+        if newest is None and prunes:
+            raise InputError(
+                "Nothing to undo: the provider cleared these outputs, and does so for each request. "
+                "The model can recall them. To clear by price instead: agentcli resume --set context.policy=auto."
+            )
         if newest is None:
             raise InputError("Nothing to undo: no output has been cleared since the last compaction.")
         return [self._record(Undo(newest.seq, "prune"))]

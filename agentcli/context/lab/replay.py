@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from agentcli.context.assemble import assemble
+from agentcli.context.clearing import as_shown
 from agentcli.context.compaction.record import Summary, SummaryTask, prepare, shrinkage, to_record
 from agentcli.context.forecast import due_prune
 from agentcli.context.invariants import check
@@ -19,7 +20,7 @@ from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.context.view import View, after, view
-from agentcli.context.window import Window, limits_of
+from agentcli.context.window import Window, limits_of, window_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History, evolve, in_force
 from agentcli.core.message import File, Message, Text, ToolCall, ToolResult, Usage
@@ -130,7 +131,7 @@ class _Player:
         if self._seen is None or self._seen[0] is not self.history:
             self._seen = (
                 self.history,
-                Window(view(self.history), self.limits, self.counter, self.settings, self.setup.traits),
+                window_of(view(self.history), self.model, self.counter, self.settings, self.setup.traits),
             )
         return self._seen[1]
 
@@ -189,6 +190,7 @@ class _Player:
 
     def make_room(self) -> None:
         """As the agent does before each request: prune if that pays, compact at the policy's marks."""
+        self.prune(self.window.view.foreseen)
         if self.prunes_each == "request":
             self.prune(self.due_prune())
         due = plan(self.window)
@@ -238,7 +240,8 @@ class _Player:
         self.played = replace(self.played, cost=self.played.cost + cost, summary_cost=self.played.summary_cost + cost)
 
     def request(self) -> tuple[Request, int]:
-        milestone, seen = self.settings.cache.milestone, self.window.view
+        # What the model is shown, and what is paid, is the prompt once the provider has cleared it.
+        milestone, seen = self.settings.cache.milestone, as_shown(self.window.view)
         request = assemble(seen, self.system, self.tools, self.model, counter=self.counter, milestone=milestone)
         if self.edited:
             self.broken |= {violation.invariant for violation in check(request, seen)}

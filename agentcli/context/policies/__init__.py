@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal, Protocol
 
-from agentcli.context.policies import auto, gemini, opencode, regions, sliding
+from agentcli.context.policies import auto, gemini, native, opencode, regions, sliding
 from agentcli.context.policies.plans import Plan, keep_all
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
 from agentcli.context.window import Window
@@ -90,6 +90,16 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "opencode": Policy(opencode.plan, opencode.threshold, "compact-opencode.md", "prose", prune=_TO_THE_LETTER),
         "regions": Policy(regions.plan, regions.threshold, "compact-regions.md", "regions", hard=regions.hard),
         "sliding": Policy(sliding.plan, sliding.threshold, "compact-sliding.md", "prose", hard=sliding.hard),
+        "native": Policy(
+            native.plan,
+            native.threshold,
+            "compact.md",
+            "snapshot",
+            prune=Pruner(native.prune, native.clears_from),
+            keeps_prompts=True,
+            items=True,
+            priced=True,
+        ),
     }
 )
 

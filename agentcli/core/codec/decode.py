@@ -30,6 +30,7 @@ from agentcli.core.record import (
     Checkpoint,
     Compaction,
     CompactionStatus,
+    Editor,
     Failure,
     Pin,
     Prune,
@@ -249,7 +250,9 @@ def _undo(raw: Mapping[str, Any]) -> Undo:
 def _prune(raw: Mapping[str, Any]) -> Prune:
     calls = items(raw, "call_ids", str, None)
     drop, inputs = whole(raw, "drop_thinking_before"), items(raw, "inputs", str)
-    return Prune(calls, whole(raw, "tokens"), text(raw, "reason"), drop, inputs, _all(str, table(raw, "outcomes")))
+    outcomes, restored = _all(str, table(raw, "outcomes")), items(raw, "restored", str)
+    by: Editor = "provider" if text(raw, "by") == "provider" else ""
+    return Prune(calls, whole(raw, "tokens"), text(raw, "reason"), drop, inputs, outcomes, by, restored)
 
 
 def _all(kind: type, table: dict[str, Any]) -> dict[str, Any]:

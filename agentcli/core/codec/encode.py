@@ -80,9 +80,11 @@ def body_to_json(body: Body) -> Json:
             return _result_to_json(body)
         case Compaction():
             return _compaction_to_json(body)
-        case Prune(call_ids, tokens, reason, drop, inputs, outcomes):
+        case Prune(call_ids, tokens, reason, drop, inputs, outcomes, by, restored):
             also: dict[str, Any] = {"inputs": list(inputs)} if inputs else {}
             also |= {"outcomes": dict(outcomes)} if outcomes else {}
+            also |= {"by": by} if by else {}
+            also |= {"restored": list(restored)} if restored else {}
             return {
                 "call_ids": list(call_ids),
                 "tokens": tokens,

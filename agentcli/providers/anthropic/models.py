@@ -34,7 +34,7 @@ def _claude(model: str, *prices: float, cache_minimum: int = 512, **known: Any) 
         cache_minimum=cache_minimum,
         summary_model=SUMMARY_MODEL,
         deferred_tools=True,
-        **{"thinking": "adaptive", **known},
+        **{"thinking": "adaptive", "context_editing": True, **known},
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
-from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
+from agentcli.core.model import EditsApplied, PartDone, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.wire import Ids, can_run, sendable, sendable_json, tokens
 
@@ -87,6 +87,7 @@ class Reply:
                 details = delta.get("stop_details")
                 self._detail = str(details.get("category") or "") if isinstance(details, dict) else self._detail
                 yield from self._count(event.get("usage"))
+                yield from _applied(event.get("context_management"))
             case _:
                 pass
 
@@ -176,6 +177,22 @@ class Reply:
             self._usage |= {name: value for name, value in usage.items() if value is not None}
         if self._usage:
             yield UsageSeen(to_usage(self._usage))
+
+
+def _applied(managed: Any) -> Iterator[StreamEvent]:
+    """The edits that were applied to the request; nothing where the server does not speak of them."""
+    edits = managed.get("applied_edits") if isinstance(managed, dict) else None
+    if not isinstance(edits, list):
+        return
+    sums = {"cleared_tool_uses": 0, "cleared_thinking_turns": 0, "tool_tokens": 0, "thinking_tokens": 0}
+    for edit in edits:
+        kind = "thinking" if "cleared_thinking_turns" in edit else "tool"
+        sums[f"{kind}_tokens"] += tokens(edit.get("cleared_input_tokens"))
+        for name in ("cleared_tool_uses", "cleared_thinking_turns"):
+            sums[name] += tokens(edit.get(name))
+    yield EditsApplied(
+        sums["cleared_tool_uses"], sums["tool_tokens"], sums["cleared_thinking_turns"], sums["thinking_tokens"]
+    )
 
 
 def _index(event: Mapping[str, Any]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, Clearing, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.servers import LOADED
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.body import BodyWriter
@@ -21,6 +21,8 @@ Json = dict[str, Any]
 _CACHED = {"type": "ephemeral"}
 _INTERLEAVED = "interleaved-thinking-2025-05-14"
 """Lets models of style "budget" think between tool calls; those that cannot take no notice."""
+_EDITING = "context-management-2025-06-27"
+"""Without it `context_management` is refused."""
 _UNCACHEABLE = ("thinking", "redacted_thinking")
 
 
@@ -59,7 +61,12 @@ def _arguments(request: Request, settings: ProviderSettings, former: Former) -> 
         wire["tools"] = tools
     wire["messages"] = messages
     wire |= _thinking(request, messages, wire["max_tokens"], settings)
-    if extra := _extra_body(request.model.id, settings):
+    edits = context_edits(request.clearing, thinks="thinking" in wire) if request.clearing else []
+    betas = [name for name, used in ((_INTERLEAVED, _is_interleaved(wire, settings)), (_EDITING, edits)) if used]
+    if betas:
+        wire["extra_headers"] = {"anthropic-beta": ",".join(dict.fromkeys((*settings.beta_headers, *betas)))}
+    managed = {"context_management": {"edits": edits}} if edits else {}
+    if extra := managed | _extra_body(request.model.id, settings):
         wire["extra_body"] = extra
     return wire
 
@@ -73,6 +80,29 @@ def _extra_body(model: str, settings: ProviderSettings) -> Json:
 
 def _deferred(request: Request, settings: ProviderSettings) -> tuple[ToolSchema, ...]:
     return request.deferred if is_vendor(settings) else ()
+
+
+def context_edits(clearing: Clearing, *, thinks: bool) -> list[Json]:
+    """The edits of `context_management`: thoughts come first, and may be named only where the request has the model think."""
+    kind = "tool_uses" if clearing.counts_uses else "input_tokens"
+    uses: Json = {
+        "type": "clear_tool_uses_20250919",
+        "trigger": {"type": kind, "value": clearing.trigger},
+        "keep": {"type": "tool_uses", "value": clearing.keep},
+    }
+    if clearing.at_least:
+        uses["clear_at_least"] = {"type": "input_tokens", "value": clearing.at_least}
+    if clearing.exclude:
+        uses["exclude_tools"] = list(clearing.exclude)
+    if clearing.inputs:
+        uses["clear_tool_inputs"] = list(clearing.inputs)
+    turns = clearing.thinking_turns
+    keep: Any = {"type": "thinking_turns", "value": turns} if turns else "all"
+    return [*([{"type": "clear_thinking_20251015", "keep": keep}] if thinks else []), uses]
+
+
+def _is_interleaved(wire: Json, settings: ProviderSettings) -> bool:
+    return settings.name == KIND and wire.get("thinking", {}).get("type") == "enabled"
 
 
 def _tool(tool: ToolSchema) -> Json:
@@ -266,9 +296,6 @@ def _thinking(request: Request, messages: Sequence[Json], max_tokens: int, setti
         case "budget" if options.get("thinking") and _may_think(messages):
             if (budget := budget_within(options, max_tokens)) is not None:
                 wire["thinking"] = {"type": "enabled", "budget_tokens": budget}
-                if settings.name == KIND:
-                    betas = ",".join((*settings.beta_headers, _INTERLEAVED))
-                    wire["extra_headers"] = {"anthropic-beta": betas}
         case _:
             pass
     if options.get("effort") and request.model.thinking == "adaptive":

@@ -1,0 +1,82 @@
+"""The provider's own clearing of old outputs: what it says that it cleared is recorded, so that view and provider agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from agentcli.context.clearing import INSTEAD, NATIVE, boundary, fallen_back, reported, tool_uses
+from agentcli.core.event import Event, Noticed, Pruned, Recorded
+from agentcli.core.message import Message, Text
+from agentcli.core.model import EditsApplied
+from agentcli.core.record import Body, Prune
+
+if TYPE_CHECKING:
+    from agentcli.agent.reply import ReplyBuilder
+    from agentcli.agent.request_builder import RequestBuilder
+
+WARNING = (
+    "Old tool results will be cleared from this conversation and a placeholder stands in their place. All of them are kept: "
+    'recall(pattern="…") finds what you need again; use it instead of running a call again.'
+)
+"""Reminder for the model before the first clearing: the provider's placeholder does not name `recall`."""
+
+
+class ProviderClearing:
+    """Clearing by the provider in a session whose policy is `native`. What changes goes through `record`."""
+
+    def __init__(self, builder: RequestBuilder, record: Callable[[Body], Recorded]) -> None:
+        self._builder = builder
+        self._record = record
+        self._told = ""
+
+    def prepare(self) -> Iterator[Event]:
+        """Before a request: say where the policy falls back, take over what the provider no longer clears, warn the model."""
+        builder, history = self._builder, self._builder.journal.history
+        window = builder.window()
+        if window.settings.policy == NATIVE:
+            self._told = ""
+            foreseen = window.view.foreseen
+            if foreseen is not None and foreseen.cleared and not history.held:
+                parts = (Text(WARNING, synthetic=True, source="reminder"),)
+                yield self._record(Message("user", parts, history.turn))
+            return
+        if builder.settings.policy == NATIVE and self._told != builder.model.spec.name:
+            self._told = builder.model.spec.name
+            yield Noticed(fallen_back(self._told))
+        if history.held or history.held_thinking:
+            yield self._record(self._taken_over())
+
+    def _taken_over(self) -> Prune:
+        """The record by which agentcli's markers stand from now on for what the provider cleared.
+
+        A thought that is bound to what stood before it does not survive that.
+        """
+        history, spec = self._builder.journal.history, self._builder.model.spec
+        calls = tuple(call for call in history.cleared if call in history.held)
+        inputs = tuple(call for call in history.cleared_inputs if call in history.held)
+        before = history.last_seq + 1 if spec.preserved_thinking else history.held_thinking
+        return Prune(calls, 0, "No longer cleared by the provider, but by agentcli.", before, inputs)
+
+    def learn(self, reply: ReplyBuilder) -> Iterator[Event]:
+        """After a request, before its reply is recorded: what the provider cleared of it.
+
+        Of a reply that broke off the end with the report is missing: then what was foreseen counts.
+        """
+        window, history = self._builder.window(), self._builder.journal.history
+        if window.settings.policy != NATIVE or reply.usage is None:
+            return
+        body = self._foreseen() if reply.applied is None and reply.stop is None else None
+        if body is None and (reply.applied is not None or reply.stop is not None):
+            applied = reply.applied or EditsApplied()
+            body = reported(window.view, applied, history, window.settings, window.traits)
+            if not applied.tool_uses and boundary(tool_uses(window.view, window.settings)):
+                self._builder.clears_nothing = True
+                yield Noticed(f"{self._builder.model.spec.name} did not clear what it was asked to. {INSTEAD}")
+        if body is not None:
+            yield self._record(body)
+            if body.cleared:
+                yield Pruned(body.cleared, body.tokens, body.reason)
+
+    def _foreseen(self) -> Prune | None:
+        return self._builder.window().view.foreseen
