@@ -21,7 +21,7 @@ from agentcli.context.clearing import NATIVE, fallen_back
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
-from agentcli.integrations.extensions.places import shown
+from agentcli.integrations.extensions.places import display_path
 from agentcli.providers import reach
 from agentcli.providers.capabilities import gaps
 from agentcli.providers.connect import is_installed
@@ -186,15 +186,17 @@ def _extensions(program: Program) -> Iterator[Finding]:
     """The skills, commands and agents, each with its file, and what is wrong with the others."""
     found = program.extensions
     for plugin in program.plugins[0]:
-        yield Finding(f"plugin {plugin.name}", True, shown(plugin.folder))
+        yield Finding(f"plugin {plugin.name}", True, display_path(plugin.folder))
     for skill in found.skills.values():
-        yield Finding(f"skill {skill.name}", True, shown(skill.folder))
+        yield Finding(f"skill {skill.name}", True, display_path(skill.folder))
     for command in found.commands.values():
-        yield Finding(f"command /{command.name}", True, shown(command.file))
+        yield Finding(f"command /{command.name}", True, display_path(command.file))
     for kind in found.agents.values():
-        yield Finding(f"agent {kind.name}", True, shown(kind.file) if kind.file else "")
+        yield Finding(f"agent {kind.name}", True, display_path(kind.file) if kind.file else "")
     for hidden in found.shadowed:
-        yield Finding(f"shadowed {hidden.name}", True, f"{shown(hidden.file)} has no effect" if hidden.file else "")
+        yield Finding(
+            f"shadowed {hidden.name}", True, f"{display_path(hidden.file)} has no effect" if hidden.file else ""
+        )
     for note in found.notes:
         yield Finding("extensions", False, note)
 

@@ -43,9 +43,9 @@ class TerminalHost:
         program = self._program
         return program.sessions.open(program.store.fork(program.store.find(session.journal.id)), "fork")
 
-    def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
+    def hand_over(self, session: AgentSession, handover: Handover) -> AgentSession:
         """A new session that goes on from another with this hand-over."""
-        return self._program.sessions.hand_over(session, made)
+        return self._program.sessions.hand_over(session, handover)
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
         """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""

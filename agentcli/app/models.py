@@ -68,11 +68,11 @@ class Models:
 
         Raises CredentialsError where a key is missing.
         """
-        model = self._made(name, brief)
+        model = self._connected(name, brief)
         self.connected.append(model)
         return model
 
-    def _made(self, name: str, brief: bool) -> Model:
+    def _connected(self, name: str, brief: bool) -> Model:
         from agentcli.app.demo.script import model as demo_model
 
         spec = self.spec(name)
@@ -100,7 +100,7 @@ class Models:
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
         """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""
         try:
-            self._made(name, False)
+            self._connected(name, False)
         except (InputError, CredentialsError) as error:
             return error
         return None

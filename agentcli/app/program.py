@@ -88,7 +88,7 @@ class Program(ProjectContext):
 
     @cached_property
     def memory(self) -> EndpointMemory:
-        """What endpoints were found to lack; kept in the state folder unless this run writes nothing."""
+        """Findings about endpoints that lack capabilities, kept in the state folder unless this run writes nothing."""
         return EndpointMemory(None if self.options.no_session else self.dirs.state / FILE)
 
     @property

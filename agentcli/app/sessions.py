@@ -161,16 +161,16 @@ class SessionOpener:
         setup = self._setup([*notes, *filter(None, (why, lifetime(spec, date.today().isoformat())))])
         return AgentSession(journal, setup, models.connect(spec.name), mode, source)
 
-    def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
+    def hand_over(self, session: AgentSession, handover: Handover) -> AgentSession:
         """A new session that goes on from another with this hand-over; `session` stays as it is."""
         journal = session.journal
         if not isinstance(journal, Session) or self._options.no_session:
-            fresh = MemorySession(predecessor=Predecessor(journal, made.until))
-            fresh.append(made.beginning)
+            fresh = MemorySession(predecessor=Predecessor(journal, handover.until))
+            fresh.append(handover.beginning)
             return self.session_for(fresh, source="clear")
-        origin = Parent(journal.id, made.until, "handoff")
+        origin = Parent(journal.id, handover.until, "handoff")
         stored = self._project.store.create(self._project.cwd, parent=origin, version=__version__)
-        stored.append(made.beginning)
+        stored.append(handover.beginning)
         return self.session_for(stored, source="clear")
 
     def past(self, selector: str) -> Session:

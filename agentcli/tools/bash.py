@@ -17,9 +17,9 @@ from agentcli.core.programs import find_program
 from agentcli.core.text.secrets import holds_secret
 from agentcli.core.tool import NO_OUTPUT, ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.tools.jobs import MILLISECONDS, Fresh, Job, Jobs, waiting_time
+from agentcli.tools.lib.files_seen import with_files_seen
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.lib.process import Command, Ended, Sink, Why, run
-from agentcli.tools.lib.shown import with_files_seen
 from agentcli.tools.lib.text import plural
 
 _TICK = 0.1

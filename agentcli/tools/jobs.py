@@ -35,7 +35,7 @@ class Job:
     task: asyncio.Task[None] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Added to the result that first shows its end."""
-    shown: bool = False
+    end_shown: bool = False
     """True once a result has shown its end."""
 
     @property
@@ -151,8 +151,8 @@ async def bash_output(
     job.fresh.clear()
     job.missed = 0
     job.reported = job.reported or job.ended is not None
-    more = job.metadata if job.ended is not None and not job.shown else {}
-    job.shown = job.shown or job.ended is not None
+    more = job.metadata if job.ended is not None and not job.end_shown else {}
+    job.end_shown = job.end_shown or job.ended is not None
     exit_code = job.ended.exit_code if job.ended else None
     output = truncate_bytes(text, ctx.limits.bash_output, "left out")
     return ToolOutput(

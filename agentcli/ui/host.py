@@ -43,7 +43,7 @@ class Host(Protocol):
         """Fork: open an independent copy of a session."""
         ...
 
-    def hand_over(self, session: AgentSession, made: Handover) -> AgentSession:
+    def hand_over(self, session: AgentSession, handover: Handover) -> AgentSession:
         """Create a session that goes on from another with this hand-over."""
         ...
 

@@ -46,7 +46,7 @@ def survivors() -> dict[str, tuple[int, int]]:
         for block in message.blocks
         if block.source == "user" and isinstance(block.part, Text)
     ]
-    whole = Evidence(facts(messages), said=said)
+    whole = Evidence(facts(messages), user_texts=said)
     sources = Sources(messages, whole)
 
     def left(lines: list[str]) -> int:

@@ -79,11 +79,11 @@ class Subagents:
         self._setup, self._runner, self._parent, self._open_child = setup, runner, conversation, open_child
         self._parent_extensions = extensions
         self._opened = 0
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._slots = asyncio.Semaphore(max(1, setup.agent.subagents_at_once))
         self._asking = asyncio.Lock()
         self._sent: dict[str, Errand] = {}
-        self._kept: dict[str, Journal] = {}
+        self._journals: dict[str, Journal] = {}
         self._background: list[Job] = []
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
@@ -168,7 +168,7 @@ class Subagents:
             for body in results
             if isinstance(body, ToolResult) and body.metadata.get("session")
         }
-        journal = self._kept.get(id) or self._setup.reopen(own, id)
+        journal = self._journals.get(id) or self._setup.reopen(own, id)
         if journal is None:
             raise ToolError(f"There is no subagent {id} of this session. Ids: {', '.join(found) or 'none'}.")
         return Former(journal, found.get(id, ""))
@@ -183,7 +183,7 @@ class Subagents:
         self._tell(kind, trouble)
         journal = errand.journal or setup.child(conversation.journal)
         if journal.folder is None:
-            self._kept[journal.id] = journal
+            self._journals[journal.id] = journal
         if recorded := {str(tool["name"]) for tool in journal.history.tools}:
             tools = [tool for tool in tools if tool.name in recorded]
         self._sent[errand.call_id] = errand
@@ -210,8 +210,8 @@ class Subagents:
         if trouble:
             self._runner.ctx.printed.put_nowait(Warned(trouble))
         missing = unknown_tools(kind, self._setup.tools)
-        if missing and kind.name not in self._told:
-            self._told.add(kind.name)
+        if missing and kind.name not in self._reported:
+            self._reported.add(kind.name)
             notice = f"Agent {kind.name} goes without tools that do not exist here: {safe_line(', '.join(missing))}."
             self._runner.ctx.printed.put_nowait(Noticed(notice))
 
@@ -265,6 +265,6 @@ class Subagents:
         self._sent = {
             call_id: errand
             for call_id, errand in self._sent.items()
-            if (not errand.job.shown if errand.job else call_id not in done)
+            if (not errand.job.end_shown if errand.job else call_id not in done)
         }
         return [*self._sent.values()]

@@ -1,4 +1,4 @@
-"""What servers offer to the person: prompts as `/server:prompt`, resources as `@server:uri`."""
+"""Offers of servers to the person: prompts as `/server:prompt`, resources as `@server:uri`."""
 
 from __future__ import annotations
 

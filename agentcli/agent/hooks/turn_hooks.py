@@ -29,7 +29,7 @@ class TurnHooks:
         self._close_opening = asyncio.Event()
         self._opened: list[Outcome] = []
         """The outcome of the session's beginning, until a prompt has taken it."""
-        self._shown = False
+        self._reported = False
         self._stops = 0
         self._text = ""
         self._compaction = _newest_compaction(journal)
@@ -51,7 +51,7 @@ class TurnHooks:
     def go_on_from(self, former: TurnHooks) -> None:
         """Take over the beginning of the same session, as it was open before."""
         self.source, self._opening, self._close_opening = former.source, former._opening, former._close_opening
-        self._opened, self._shown = former._opened, former._shown
+        self._opened, self._reported = former._opened, former._reported
 
     async def close(self) -> None:
         """End the hooks of the beginning where they still run."""
@@ -101,7 +101,7 @@ class TurnHooks:
 
     def _unshown(self, outcomes: Sequence[Outcome]) -> Sequence[Event]:
         """The events of a beginning, once."""
-        shown, self._shown = self._shown, True
+        shown, self._reported = self._reported, True
         return [] if shown else [event for outcome in outcomes for event in outcome.events]
 
     async def steering(self, prompts: Sequence[Prompt], interrupt: asyncio.Event) -> tuple[list[Prompt], list[Event]]:

@@ -98,7 +98,7 @@ class RunServers:
 
     @property
     def problems(self) -> Sequence[str]:
-        """What is wrong with the files that define servers."""
+        """Problems of the files that define servers."""
         return self.configured().problems
 
     @property

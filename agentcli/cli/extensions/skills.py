@@ -19,7 +19,7 @@ from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import Extensions
-from agentcli.integrations.extensions.places import Place, shown
+from agentcli.integrations.extensions.places import Place, display_path
 from agentcli.integrations.extensions.skills import Skill, check
 
 skills = typer.Typer(help="List and check skills.", no_args_is_help=True, rich_markup_mode=None)
@@ -42,7 +42,7 @@ def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the f
     for error in errors:
         print_styled([(safe_line(error), "")])
     if not errors:
-        print_styled([(f"{shown(Path(folder))} is a valid skill.", "")])
+        print_styled([(f"{display_path(Path(folder))} is a valid skill.", "")])
     return 1 if errors else 0
 
 
@@ -85,5 +85,5 @@ def _list(found: Sequence[tuple[Skill | AgentKind, Place, Path]], json: bool) ->
         print_styled([("There are none here.", "")])
     else:
         columns = (Column("name", style="bold"), Column("from"), Column("description", wraps=True), Column("path"))
-        rows = [(one.name, place.scope, one.description, shown(path)) for one, place, path in found]
+        rows = [(one.name, place.scope, one.description, display_path(path)) for one, place, path in found]
         print_table(columns, [[safe_line(" ".join(cell.split()))[:200] for cell in row] for row in rows])

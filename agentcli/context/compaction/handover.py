@@ -69,7 +69,7 @@ def handed_over(task: SummaryTask, text: str, following: str, number: Callable[[
     """The first record of the new session. `text` is the snapshot, `following` what the user says comes next; `number` gives
     the numbers that the records of this session have there."""
     history, ledger = task.history, _renumbered_ledger(task.ledger, number)
-    words = relevant_words(task.said, following, task.window.counter, task.window.settings.handoff.words)
+    words = relevant_words(task.user_texts, following, task.window.counter, task.window.settings.handoff.words)
     asked = (VerbatimText(0, history.turn, following),) if following.strip() else ()
     whole = parse(text)
     first, last = task.covers
@@ -98,20 +98,20 @@ def handed_over(task: SummaryTask, text: str, following: str, number: Callable[[
 
 
 def relevant_words(
-    said: Sequence[VerbatimText], following: str, counter: TokenCounter, tokens: int
+    texts: Sequence[VerbatimText], following: str, counter: TokenCounter, tokens: int
 ) -> tuple[VerbatimText, ...]:
     """The user's prompts in so many tokens, oldest first: those that speak of what comes next, and the newest."""
     wanted = _topics(following)
 
     def weight(place: int) -> tuple[int, int]:
-        return len(wanted & _topics(said[place].text)), place
+        return len(wanted & _topics(texts[place].text)), place
 
     chosen = []
-    for place in sorted(range(len(said)), key=weight, reverse=True):
-        tokens -= counter.text(said[place].text)
+    for place in sorted(range(len(texts)), key=weight, reverse=True):
+        tokens -= counter.text(texts[place].text)
         if tokens >= 0:
             chosen.append(place)
-    return tuple(said[place] for place in sorted(chosen))
+    return tuple(texts[place] for place in sorted(chosen))
 
 
 def _topics(text: str) -> set[str]:

@@ -46,7 +46,7 @@ class SummaryTask:
     window: Window
     gone: tuple[ViewMessage, ...]
     ledger: Ledger
-    words: tuple[VerbatimText, ...]
+    user_words: tuple[VerbatimText, ...]
     pins: tuple[VerbatimText, ...]
     answer: VerbatimText | None = None
     skills: tuple[VerbatimText, ...] = ()
@@ -81,7 +81,7 @@ class SummaryTask:
     @property
     def goal(self) -> str:
         """The user's goal until a summary names one: the first prompt in words, else the very first."""
-        typed = [*(words.text for words in self.words), *_typed(self.gone)]
+        typed = [*(words.text for words in self.user_words), *_typed(self.gone)]
         goal = next(filter(_is_worded, typed), next(iter(typed), ""))
         line, longest = " ".join(goal.split()), self.form.goal_characters
         return line if len(line) <= longest else f"{line[: longest - 1]}…"
@@ -97,14 +97,14 @@ class SummaryTask:
     def evidence(self) -> Evidence:
         """The evidence that the summary is verified against."""
         former = self.former.snapshot if self.former else ""
-        known = (*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.words))
-        return Evidence(known, self.form.sentence_characters, self.said)
+        known = (*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.user_words))
+        return Evidence(known, self.form.sentence_characters, self.user_texts)
 
     @property
-    def said(self) -> tuple[VerbatimText, ...]:
+    def user_texts(self) -> tuple[VerbatimText, ...]:
         """The user's own words, oldest first: those carried so far, and those of the part that goes."""
         typed = {words.seq: words for message in self.gone for words in typed_texts(message)}
-        carried = {words.seq: words for words in (*self.ledger.rules, *self.words)}
+        carried = {words.seq: words for words in (*self.ledger.rules, *self.user_words)}
         merged = {**carried, **typed}
         return tuple(merged[seq] for seq in sorted(merged))
 
@@ -177,7 +177,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         snapshot=summary.text or (former.snapshot if stays and former else ""),
         ledger=to_json(prepare.ledger),
         pins=prepare.pins,
-        user_words=prepare.words,
+        user_words=prepare.user_words,
         kept=kept,
         replaced=replaced | dict(summary.replaced),
         cleared=tuple(call for call in plan.cleared if call not in plan.clipped),

@@ -118,12 +118,12 @@ def policy_of(window: Window) -> Policy:
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
     """The plan of the policy in force, unless one was just carried out. Raises ConfigError for a policy that does not exist."""
-    made = policy_of(window).plan(window, forced=forced)
-    too_soon = "" if forced or made.trigger is None else _too_soon(window, made)
-    return keep_all(window.settings.policy, window, too_soon) if too_soon else made
+    proposed = policy_of(window).plan(window, forced=forced)
+    too_soon = "" if forced or proposed.trigger is None else _too_soon(window, proposed)
+    return keep_all(window.settings.policy, window, too_soon) if too_soon else proposed
 
 
-def _too_soon(window: Window, made: Plan) -> str:
+def _too_soon(window: Window, proposed: Plan) -> str:
     """Reason why a compaction that nobody asked for would follow the last one too soon, or an empty text.
 
     A second one in a turn waits for the hard mark; one for its price alone waits, after one by hand, until there is something new.
@@ -134,7 +134,7 @@ def _too_soon(window: Window, made: Plan) -> str:
     turn, hard = max(message.turn for message in window.view.messages), policy_of(window).hard(window)
     if last.body.trigger != "manual" and last.body.carry.turn == turn and window.tokens < hard:
         return f"This turn was compacted before, and {window.tokens:,} tokens are below the hard mark of {hard:,}."
-    if last.body.trigger == "manual" and made.optional:
+    if last.body.trigger == "manual" and proposed.optional:
         new = sum(window.size(block) for block in window.view.blocks if block.seq > last.seq)
         if new < window.settings.compact_least:
             return f"Only {new:,} tokens are new since the last compaction."

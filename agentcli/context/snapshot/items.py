@@ -115,9 +115,11 @@ class Sources:
 
     def _joined(self, steps: tuple[int, ...]) -> Evidence:
         if len(steps) != 1:
-            return Evidence([text for step in steps for text in self._texts[step]], self.whole.longest, self.whole.said)
+            return Evidence(
+                [text for step in steps for text in self._texts[step]], self.whole.longest, self.whole.user_texts
+            )
         if steps[0] not in self._evidence:
-            self._evidence[steps[0]] = Evidence(self._texts[steps[0]], self.whole.longest, self.whole.said)
+            self._evidence[steps[0]] = Evidence(self._texts[steps[0]], self.whole.longest, self.whole.user_texts)
         return self._evidence[steps[0]]
 
     def _add(self, message: ViewMessage) -> None:

@@ -171,11 +171,11 @@ _FILE_LINE = re.compile(
 )
 
 
-def _actions(said: Sequence[str], ledger: Ledger, settings: SnapshotSettings) -> tuple[str, ...]:
+def _actions(reported: Sequence[str], ledger: Ledger, settings: SnapshotSettings) -> tuple[str, ...]:
     lookups = newest([command for command in ledger.commands if is_lookup(command.command)], settings.lookups)
     listed = [command for command in ledger.commands if command in lookups or not is_lookup(command.command)]
     listed = list(newest(listed, settings.commands))
-    lines = [item for item in said if not _contradicts(uncited(item), ledger) and not _retold(item, listed)]
+    lines = [item for item in reported if not _contradicts(uncited(item), ledger) and not _retold(item, listed)]
     lines = [line for line in lines if not line.startswith(_TESTS)]
     lines += [cite(_command_line(command, cwd=ledger.cwd), _seq(command.last)) for command in listed]
     # One order of time: a report stands between the commands that it came after and before.
@@ -316,10 +316,10 @@ _REPORT = re.compile(r"\(turn \d+\) the assistant said: ")
 _LEFT_OUT_LINE = re.compile(r"\(\d+ older items left out")
 
 
-def _plan(said: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
+def _plan(steps: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
     """The todo list as it stands, then the steps of the summary that it does not know."""
     known = [f"{_MARKS[item.status]} {item.content}" for item in todo]
-    others = [step for step in said if not any(same_step(step, item.content) for item in todo)]
+    others = [step for step in steps if not any(same_step(step, item.content) for item in todo)]
     return (*known, *(step if _MARK.match(step) else f"[TODO] {step}" for step in others))
 
 

@@ -29,7 +29,7 @@ _DEFAULT = SnapshotSettings()
 class Evidence:
     """Sources that a summary may draw on: the summarised part, the ledger, and the verified snapshot before.
 
-    `longest` are the characters of the longest sentence that is believed, `said` the user's own words: all that a
+    `longest` are the characters of the longest sentence that is believed, `user_texts` the user's own words: all that a
     summary may quote of the user's will.
     """
 
@@ -37,10 +37,10 @@ class Evidence:
         self,
         texts: Iterable[str],
         longest: int = _DEFAULT.sentence_characters,
-        said: Sequence[VerbatimText] = (),
+        user_texts: Sequence[VerbatimText] = (),
     ) -> None:
         self.longest = longest
-        self.said = tuple(said)
+        self.user_texts = tuple(user_texts)
         self.text = " ".join("\n".join(texts).split())
         self._folded = self.text.casefold()
         self._stems: frozenset[str] = frozenset()
@@ -61,7 +61,7 @@ class Evidence:
         """The user's own sentences around words of theirs, with the turn; empty where the user has not said so byte for byte."""
         if len(span.split()) < 2 and len(span) < _SHORTEST_QUOTATION:
             return ""
-        for words in self.said:
+        for words in self.user_texts:
             line = " ".join(words.text.split())
             start = line.find(span)
             if start >= 0:

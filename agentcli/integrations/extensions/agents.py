@@ -9,7 +9,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.regular_file import Unusable
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations import frontmatter
-from agentcli.integrations.extensions.places import Found, Place, files, first_of_each_name, read_text, shown
+from agentcli.integrations.extensions.places import Found, Place, display_path, files, first_of_each_name, read_text
 from agentcli.integrations.frontmatter import FrontMatter
 
 AGENTS = 200
@@ -64,23 +64,23 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
     try:
         head = frontmatter.read(read_text(path, place.within))
     except Unusable as why:
-        notes.append(f"{shown(path)}: {why}: left out.")
+        notes.append(f"{display_path(path)}: {why}: left out.")
         return None
     missing = [
         field for field in ("name", "description") if not (head.text(field) or (field == "name" and _by_file(place)))
     ]
     if missing:
         reason = f" ({head.trouble})" if head.trouble else ""
-        notes.append(f"Agent in {shown(path)} has no {' and no '.join(missing)}{reason}: left out.")
+        notes.append(f"Agent in {display_path(path)} has no {' and no '.join(missing)}{reason}: left out.")
         return None
     name = path.stem if _by_file(place) else head.text("name")
     if not all(letter.isalnum() or letter in "-_." for letter in name):
-        notes.append(f"{shown(path)}: an agent cannot be called {safe_line(name)}: left out.")
+        notes.append(f"{display_path(path)}: an agent cannot be called {safe_line(name)}: left out.")
         return None
     if head.text("mode") == "primary":
         return None
     if name in BUILT_IN and not place.plugin:
-        notes.append(f"{shown(path)}: {name} is an agent of agentcli itself: left out.")
+        notes.append(f"{display_path(path)}: {name} is an agent of agentcli itself: left out.")
         return None
     for field in _WITHOUT_EFFECT:
         if field in head.fields:

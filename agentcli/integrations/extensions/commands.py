@@ -9,7 +9,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.regular_file import Unusable
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations import frontmatter
-from agentcli.integrations.extensions.places import Found, Place, files, first_of_each_name, read_text, shown
+from agentcli.integrations.extensions.places import Found, Place, display_path, files, first_of_each_name, read_text
 from agentcli.integrations.extensions.template import Part, Syntax, parse
 
 COMMANDS = 1_000
@@ -53,7 +53,7 @@ def load(found: Found, notes: list[str]) -> Template | None:
     path, place = found.path, found.place
     name = found.inner.removesuffix(_suffix(place)).replace("/", ":")
     if not all(letter.isalnum() or letter in "-_.:" for letter in name):
-        notes.append(f"{shown(path)}: a command cannot be called {safe_line(name)}: left out.")
+        notes.append(f"{display_path(path)}: a command cannot be called {safe_line(name)}: left out.")
         return None
     prefix = f"{place.plugin}:" if place.plugin else ""
     try:
@@ -63,10 +63,10 @@ def load(found: Found, notes: list[str]) -> Template | None:
             return Template(prefix + name, described if isinstance(described, str) else "", path, place)
         parsed = frontmatter.read(read_text(path, place.within))
     except Unusable as why:
-        notes.append(f"{shown(path)}: {why}: left out.")
+        notes.append(f"{display_path(path)}: {why}: left out.")
         return None
     if parsed.trouble:
-        notes.append(f"{shown(path)}: {parsed.trouble}.")
+        notes.append(f"{display_path(path)}: {parsed.trouble}.")
     return Template(
         name=prefix + name,
         description=parsed.text("description") or _first_line(parsed.body),

@@ -114,7 +114,7 @@ def first_of_each_name(
     shadowed: list[T] = []
     for file in found:
         if len(first) >= most:
-            where = f"those of {shown(file.place.folder)} from {file.inner} on"
+            where = f"those of {display_path(file.place.folder)} from {file.inner} on"
             notes.append(f"There are more than {most:,} {kind}: {where} are left out.")
             break
         one, remarks = _loaded(load, file, version(file.path))
@@ -140,15 +140,15 @@ def files(place: Place, ending: str, depth: int, notes: list[str]) -> Iterator[F
     if not os.path.isdir(place.folder):
         return
     if place.within is not None and not Path(os.path.realpath(place.folder)).is_relative_to(place.within):
-        notes.append(f"{shown(place.folder)} leads out of the repository: left out.")
+        notes.append(f"{display_path(place.folder)} leads out of the repository: left out.")
         return
     left, seen = [ENTRIES], set[tuple[int, int]]()
     yield from _below(place, place.folder, "", ending, depth, left, seen, notes)
     if left[0] <= 0:
-        notes.append(f"{shown(place.folder)} has more than {ENTRIES:,} entries: the rest is left out.")
+        notes.append(f"{display_path(place.folder)} has more than {ENTRIES:,} entries: the rest is left out.")
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """A path for people, with `~` for the home folder."""
     text = safe_line(str(path))
     home = str(Path.home())
@@ -193,7 +193,7 @@ def _entries(folder: Path, left: list[int], seen: set[tuple[int, int]], notes: l
     except FileNotFoundError:
         return ()
     except OSError as error:
-        notes.append(f"{shown(folder)} cannot be listed: {error.strerror}.")
+        notes.append(f"{display_path(folder)} cannot be listed: {error.strerror}.")
         return ()
     return sorted(found, key=lambda entry: entry.name)
 
@@ -204,7 +204,7 @@ def _inside(path: Path, place: Place, notes: list[str]) -> bool:
         return True
     if Path(os.path.realpath(path)).is_relative_to(place.within):
         return True
-    notes.append(f"{shown(path)} is a link that leads out of the repository: left out.")
+    notes.append(f"{display_path(path)} is a link that leads out of the repository: left out.")
     return False
 
 

@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.regular_file import Unusable
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations import frontmatter
-from agentcli.integrations.extensions.places import Found, Place, files, first_of_each_name, read_text, shown
+from agentcli.integrations.extensions.places import Found, Place, display_path, files, first_of_each_name, read_text
 from agentcli.integrations.extensions.template import Part, parse
 from agentcli.integrations.frontmatter import FrontMatter
 
@@ -80,16 +80,16 @@ def load(found: Found, notes: list[str]) -> Skill | None:
     try:
         head = frontmatter.read(read_text(path, place.within))
     except Unusable as why:
-        notes.append(f"{FILE} in {shown(folder)}: {why}: left out.")
+        notes.append(f"{FILE} in {display_path(folder)}: {why}: left out.")
         return None
     notes += _remarks(head, folder)
     description = " ".join(filter(None, (head.text("description"), head.text("when_to_use"))))
     if not head.text("description"):
         reason = f": {head.trouble}" if head.trouble else ""
-        notes.append(f"{FILE} in {shown(folder)} has no description{reason}: left out.")
+        notes.append(f"{FILE} in {display_path(folder)} has no description{reason}: left out.")
         return None
     if not _usable_name(folder.name):
-        notes.append(f"The folder {shown(folder)} cannot be the name of a skill: left out.")
+        notes.append(f"The folder {display_path(folder)} cannot be the name of a skill: left out.")
         return None
     prefix = f"{place.plugin}:" if place.plugin else ""
     return Skill(
@@ -142,7 +142,7 @@ def catalogue(skills: Mapping[str, Skill], characters: int = 0) -> str:
 def check(folder: Path) -> list[str]:
     """The errors of a skill's folder against the specification (agentskills.io); none for a valid one."""
     if not folder.is_dir():
-        return [f"{shown(folder)} is no folder."]
+        return [f"{display_path(folder)} is no folder."]
     path = next((folder / name for name in (FILE, FILE.lower()) if (folder / name).exists()), None)
     if path is None:
         return [f"There is no {FILE}."]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.commands import Template
-from agentcli.integrations.extensions.places import shown
+from agentcli.integrations.extensions.places import display_path
 from agentcli.integrations.extensions.skills import Skill
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
@@ -28,8 +28,10 @@ async def skills(context: CommandContext, _: str) -> None:
     The model loads one when a task fits; /NAME loads it with your next message. See `agentcli help skills`.
     """
     found = context.session.extensions.found
-    hidden = [f"{one.name} in {shown(one.folder)} is shadowed." for one in found.shadowed if isinstance(one, Skill)]
-    lines = [_line(skill.name, skill.description, str(shown(skill.folder))) for skill in found.skills.values()]
+    hidden = [
+        f"{one.name} in {display_path(one.folder)} is shadowed." for one in found.shadowed if isinstance(one, Skill)
+    ]
+    lines = [_line(skill.name, skill.description, str(display_path(skill.folder))) for skill in found.skills.values()]
     context.say(*(lines or ["There are no skills."]), *hidden, *found.notes)
 
 
@@ -81,7 +83,7 @@ def listed(session: AgentSession, taken: Container[str], wide: int) -> Sequence[
     lines = [f"/{_free_name(one, taken)} ".ljust(wide) + _summary(one) for one in entries]
     hidden = [one for one in entries if one.name in taken]
     shadowed = [
-        f"/{one.name} of {shown(one.place.folder)} is shadowed by ours; call it /{_free_name(one, taken)}."
+        f"/{one.name} of {display_path(one.place.folder)} is shadowed by ours; call it /{_free_name(one, taken)}."
         for one in hidden
     ]
     return ["", "From files:", *lines, *shadowed] if lines else []
@@ -93,7 +95,11 @@ def explained(session: AgentSession, name: str) -> Sequence[str]:
     if one is None:
         return []
     hint = f" {safe_line(one.hint)}" if one.hint else ""
-    return [safe_line(" ".join(one.description.split())), f"/{one.name}{hint}", f"It is defined in {shown(one.file)}."]
+    return [
+        safe_line(" ".join(one.description.split())),
+        f"/{one.name}{hint}",
+        f"It is defined in {display_path(one.file)}.",
+    ]
 
 
 def _free_name(one: Skill | Template, taken: Container[str]) -> str:
@@ -117,4 +123,4 @@ def _line(name: str, description: str, place: str) -> str:
 
 
 def _file(kind: AgentKind) -> str:
-    return shown(kind.file) if kind.file is not None else ""
+    return display_path(kind.file) if kind.file is not None else ""

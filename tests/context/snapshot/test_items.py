@@ -20,7 +20,7 @@ from tests.context.story import Story
 def sources(story: Story) -> Sources:
     messages = view(fold(story.records)).messages
     said = [VerbatimText(block.seq, message.turn, block.part.text) for message in messages for block in message.blocks if block.source == "user"]  # type: ignore[union-attr]  # fmt: skip
-    return Sources(messages, Evidence(facts(messages), said=said))
+    return Sources(messages, Evidence(facts(messages), user_texts=said))
 
 
 def items(*lines: str) -> Delta:

@@ -13,7 +13,7 @@ SAID = Evidence(
         "def foo_bar(): return camelCase --verbose 1,234 https://example.com/v2",
         "I want the door painted green",
     ],
-    said=[VerbatimText(3, 2, "I want the door painted green. Do not touch the lock.")],
+    user_texts=[VerbatimText(3, 2, "I want the door painted green. Do not touch the lock.")],
 )
 
 
@@ -73,7 +73,7 @@ def test_what_does_not_occur_is_struck_and_logged(lie: str) -> None:
 
 JAPANESE = Evidence(
     ["src/a.pyを編集してparse_allを直してください。テストは3件失敗、readFileは遅い。設定はport=8080です。"],
-    said=[VerbatimText(1, 1, "src/a.pyを編集してparse_allを直してください。")],
+    user_texts=[VerbatimText(1, 1, "src/a.pyを編集してparse_allを直してください。")],
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentcli.integrations.extensions.discover import catalogue, changes_since, discover
 from agentcli.integrations.extensions.lookup import named
-from agentcli.integrations.extensions.places import FILE_BYTES, Place, files, first_of_each_name, shown
+from agentcli.integrations.extensions.places import FILE_BYTES, Place, display_path, files, first_of_each_name
 from agentcli.integrations.extensions.skills import Skill
 
 HOME, CONFIG = Path("home"), Path("config")
@@ -162,4 +162,4 @@ def test_files_after_the_most_names_are_left_out_and_the_first_of_them_is_named(
     beneath = files(Place(tmp_path, "user", ".agentcli"), ".md", 1, notes)
     found, shadowed = first_of_each_name(beneath, lambda file, _: file.path, "agents", 2, notes)
     assert ([*found], shadowed) == (["a.md", "b.md"], [])
-    assert notes == [f"There are more than 2 agents: those of {shown(tmp_path)} from c.md on are left out."]
+    assert notes == [f"There are more than 2 agents: those of {display_path(tmp_path)} from c.md on are left out."]
