@@ -53,6 +53,8 @@ class Listing:
     prompts: tuple[ServerPrompt, ...] = ()
     resources: tuple[ServerResource, ...] = ()
     instructions: str = ""
+    readable: bool = False
+    """True if the server has resources, also where it lists none of them: templates may name them."""
 
 
 Elicit = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
@@ -222,6 +224,7 @@ class Connection:
                 for found in sorted(resources, key=lambda found: str(found.uri))
             ),
             client.instructions or "",
+            offered.resources is not None,
         )
 
     def _tool(self, tool: types.Tool) -> ServerTool:

@@ -42,8 +42,15 @@ _log = logging.getLogger("mcp")
 class ServerLife:
     """One server of a run. `state`, `tools`, `prompts` and `resources` are values that other threads may read at any time."""
 
-    def __init__(self, server: ServerDefinition, host: Host, changed: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        server: ServerDefinition,
+        host: Host,
+        changed: Callable[[str], None],
+        reconnects: Sequence[float] = RECONNECTS,
+    ) -> None:
         """`changed` is called with a line about each change that the model should know of."""
+        self._reconnects = reconnects
         self.server = server
         self.state = ServerState(server.name, "connecting", origin=server.source)
         self.tools: tuple[ServerTool, ...] = ()
@@ -165,7 +172,8 @@ class ServerLife:
                 )
             return self._connection
 
-    async def _connect(self) -> None:
+    async def _connect(self, *, quiet: bool = False) -> None:
+        """Connect, or set the state that says why not; `quiet` where that is tried again soon."""
         try:
             server = expanded(self.server, self._host.variables)
         except MissingVariable as error:
@@ -177,7 +185,7 @@ class ServerLife:
         if why and connection.refused == 401:
             self._set("needs login", f"run `/mcp login {server.name}` or `agentcli mcp login {server.name}`")
         elif why:
-            self._set("failed", f"{why}{self._last_words()}")
+            self._set("failed", f"{why}{self._last_words()}", quiet=quiet)
         else:
             self._connection = connection
             self._offer(connection.listing)
@@ -218,12 +226,12 @@ class ServerLife:
             self._changed(f"Server {self.server.name} has ended{self._last_words()}; the next call starts it again.")
             return
         self._set("connecting", "the connection broke off", quiet=True)
-        for delay in RECONNECTS:
+        for number, delay in enumerate(self._reconnects, 1):
             await asyncio.sleep(delay)
             async with self._lock:
                 if self._connection is not None and not self._connection.closed.is_set():
                     return
-                await self._connect()
+                await self._connect(quiet=number < len(self._reconnects))
                 if self.state.status in ("connected", "needs login"):
                     return
 
@@ -239,7 +247,7 @@ class ServerLife:
 
     def _offer(self, listing: Listing) -> None:
         own = {tool.tool for tool in listing.tools}
-        extra = [self._resource_tool(READ, _READ), self._resource_tool(LISTS, _NONE)] if listing.resources else []
+        extra = [self._resource_tool(READ, _READ), self._resource_tool(LISTS, _NONE)] if listing.readable else []
         self.tools = tuple(
             sorted((*listing.tools, *(tool for tool in extra if tool.tool not in own)), key=lambda tool: tool.name)
         )

@@ -27,7 +27,7 @@ from agentcli.core.servers import (
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.mcp import search
 from agentcli.integrations.mcp.config import ServerDefinition, environment
-from agentcli.integrations.mcp.life import CLOSE_SECONDS, ServerLife
+from agentcli.integrations.mcp.life import CLOSE_SECONDS, RECONNECTS, ServerLife
 from agentcli.integrations.mcp.logs import LOG_BYTES, ServerLogs
 from agentcli.integrations.mcp.loop_thread import LoopThread
 from agentcli.integrations.mcp.names import server_prefix
@@ -48,6 +48,7 @@ class Surroundings:
     logs: Path | None = None
     ask: Ask | None = None
     auth: Callable[[ServerDefinition], Any] = lambda _: None
+    reconnects: Sequence[float] = RECONNECTS
 
 
 class McpServers(Servers):
@@ -199,7 +200,9 @@ class McpServers(Servers):
                 elicit=self._elicit,
             )
             fresh = {
-                name: ServerLife(server, replace(host, auth=partial(around.auth, server)), self._note)
+                name: ServerLife(
+                    server, replace(host, auth=partial(around.auth, server)), self._note, around.reconnects
+                )
                 for name, server in self._definitions.items()
                 if name not in self._lives
             }

@@ -23,6 +23,8 @@ from agentcli.core.errors import InputError
 from agentcli.integrations.mcp.config import ServerDefinition
 
 CALLBACK = "/callback"
+REDIRECTS = 5
+"""Redirects that are followed at a login."""
 _REQUEST = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -94,15 +96,29 @@ async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool
     method = "GET" if server.kind == "sse" else "POST"
     body = None if server.kind == "sse" else _REQUEST
     try:
-        async with (
-            httpx2.AsyncClient(auth=auth, headers=headers, timeout=30.0) as client,
-            client.stream(method, server.url, json=body) as response,
-        ):
+        async with httpx2.AsyncClient(auth=auth, headers=headers, timeout=30.0) as client:
+            response = await _sent(client, client.build_request(method, server.url, json=body))
             if response.status_code in (401, 403):
                 raise InputError(f"The login failed: the server still answers {response.status_code}.")
     except (OAuthFlowError, httpx2.HTTPError) as error:
         raise InputError(f"The login failed: {error}") from error
     return bool(vault.read())
+
+
+async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+    """The answer to a request, its body not read. Redirects are followed on the same host alone, as the SDK does."""
+    for _ in range(REDIRECTS):
+        response = await client.send(request, stream=True)
+        await response.aclose()
+        after = response.next_request
+        if after is None or after.method != request.method or _origin(after.url) != _origin(request.url):
+            break
+        request = after
+    return response
+
+
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
 
 
 class _FixedScopes(OAuthClientMetadata):

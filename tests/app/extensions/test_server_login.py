@@ -43,7 +43,12 @@ class Authority(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        if self.path == "/registration":
+        if self.path == "/mcp":
+            self.send_response(307)
+            self.send_header("Location", "/mcp/")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif self.path == "/registration":
             self._answer({**json.loads(body), "client_id": "registered"}, 201)
         elif self.path == "/token":
             ASKED.append({name: values[0] for name, values in parse_qs(body.decode()).items()})

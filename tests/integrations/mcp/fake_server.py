@@ -102,6 +102,7 @@ def answered(message: dict[str, Any], faults: set[str], lists: list[int]) -> Non
             send({"id": number, "result": {**head, "instructions": "Use echo to say things."}})
         case "tools/list":
             lists.append(number)
+            log("tools/list")
             if "refuses-relist" in faults and len(lists) > 1:
                 send({"id": number, "error": {"code": -32603, "message": "not now"}})
             elif "pages" in faults and not params.get("cursor"):

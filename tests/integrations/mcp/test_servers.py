@@ -13,6 +13,7 @@ import pytest
 from agentcli.core.errors import ToolError
 from agentcli.core.servers import Elicitation, ServerState
 from agentcli.integrations.mcp.config import definition
+from tests.integrations.mcp.fake_http import serving
 from tests.integrations.mcp.running import call, fake, is_alive, pids, refusing, servers, settled, text, until, wait
 
 
@@ -210,3 +211,42 @@ def test_servers_are_told_when_the_folders_of_the_workspace_change(tmp_path: Pat
         wait(until(lambda: "roots changed" in (tmp_path / "fake.log").read_text()))
         listed = json.loads(text(call(made, "mcp__fake__roots")))["roots"]
         assert [root["uri"] for root in listed] == [folder.as_uri() for folder in folders]
+
+
+def test_a_server_over_http_that_goes_away_fails_the_call_alone_and_is_reached_again(tmp_path: Path) -> None:
+    with serving() as port:
+        pass
+    with servers(tmp_path, {"web": {"url": f"http://127.0.0.1:{port}/mcp"}}, reconnects=[0.01] * 3) as made:
+        with serving(port):
+            (state,) = settled(made)
+            assert (state.status, text(call(made, "mcp__web__echo", text="moved"))) == ("connected", "moved")
+        with pytest.raises(ToolError, match="Server web"):
+            call(made, "mcp__web__echo", text="gone")
+        with serving(port):
+            assert wait(made.restart("web")).status == "connected"
+            assert text(call(made, "mcp__web__echo", text="back")) == "back"
+
+
+def test_a_server_that_sends_us_to_another_host_is_not_followed(tmp_path: Path) -> None:
+    with (
+        serving() as port,
+        servers(tmp_path, {"web": {"type": "http", "url": f"http://127.0.0.1:{port}/away"}}) as made,
+    ):
+        (state,) = settled(made)
+        assert state.status == "failed"
+
+
+def test_a_server_that_changes_its_mind_about_lists_keeps_the_old_one(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("changes", "refuses-relist")}) as made:
+        settled(made)
+        assert text(call(made, "mcp__fake__echo", text="a")) == "a"
+        asyncio.run(until(lambda: (tmp_path / "fake.log").read_text().count("tools/list") > 1))
+        assert len(made.tools()) == 5
+
+
+def test_text_on_stdout_and_wrong_bytes_reach_no_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with servers(tmp_path, {"fake": fake("chatter", "latin"), "exits": fake("exits")}) as made:
+        settled(made)
+        call(made, "mcp__fake__echo", text="a")
+    out, err = capfd.readouterr()
+    assert (out, "Traceback" in err, "no licence" in err) == ("", False, False)
