@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, StatusFacts, WindowUsage
@@ -114,7 +115,7 @@ class ScriptedSession:
         self.model, self.cwd = MODELS[0], Path.cwd()
         self.for_people = frozenset(name for name, traits in TRAITS.items() if traits.for_people)
         self.tools: Sequence[Tool] = ()
-        self.instructions = [(Path("AGENTS.md"), 420)]
+        self.standing = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")
         self.approve, self.ask_user = approve, ask_user
         self.used = 12_000
         self.notes: Sequence[str] = ()
