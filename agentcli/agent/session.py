@@ -90,7 +90,7 @@ class AgentSession:
         self.conversation.hooked.source = source or self.conversation.hooked.source
         self.compactor = self.conversation.compactor
         if setup.depth or not setup.attended:
-            self.conversation.background = self._subagents.wait_for_background
+            self.await_background()
         self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, opened_at)
         self._titles = TitleWriter(setup.summariser, setup.agent.titles)
         self._unknown_reported: set[str] = set()
@@ -240,6 +240,10 @@ class AgentSession:
             return []
         title, spent = written
         return [self._runner.record(title), *spent] if title.title or spent else []
+
+    def await_background(self) -> None:
+        """Have each turn wait for its subagents in the background, because nobody will ask for their reports later."""
+        self.conversation.background = self._subagents.wait_for_background
 
     def background(self) -> bool:
         """Send the running command to the background; false when none runs."""

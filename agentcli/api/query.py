@@ -21,7 +21,9 @@ def query(prompt: str, **options: Unpack[RunOptions]) -> AsyncGenerator[AnyEvent
 
     Reading the first event raises AgentError for all that keeps a session from being opened.
     """
-    return _events(Session(**options), prompt)
+    session = Session(**options)
+    session.one_turn = True
+    return _events(session, prompt)
 
 
 async def run(prompt: str, **options: Unpack[RunOptions]) -> Result:

@@ -39,6 +39,8 @@ class Session:
         self._closed = False
         self._first: tuple[InitEvent | WarningEvent, ...] = ()
         self._turn: Turn | None = None
+        self.one_turn = False
+        """True if the first turn is the last: then it waits for its subagents in the background."""
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -57,9 +59,11 @@ class Session:
         program = self._given.program()
         with program.preparing():
             agent = program.sessions.begin()
+        if self.one_turn:
+            agent.await_background()
         self._opened = program, agent
         try:
-            await asyncio.to_thread(warm, agent.model.kind)
+            await asyncio.to_thread(warm, agent.model.kind, freeze=False)
             await agent.prepare(asyncio.Event())
         except BaseException:  # a cancelled start holds no session open either
             await self.close()

@@ -21,7 +21,7 @@ from agentcli.tools.lib.truncate import whole_or_cut
 from agentcli.tools.registry import TRAITS
 
 Effect = Literal["none", "read", "write", "run", "network"]
-"""What a call does to the world. `none` and `read` are allowed unasked and may run side by side; the others are asked about."""
+"""The effect of a call on the world. `none` and `read` are allowed unasked and may run side by side; the others are asked about."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _TITLE = 100

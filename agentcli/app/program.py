@@ -195,15 +195,13 @@ class Program(ProjectContext):
             mcp=config.mcp,
             defers=self.models.defers,
             servers=servers,
-            notes=(
-                *notes,
-                *config.warnings,
-                *self.extensions.left_out,
-                *hooks.notes,
-                *self.servers.problems,
-                *unstarted(self, attended=self.approve is not nobody),
-            ),
+            notes=(*notes, *self._notes(hooks.notes)),
         )
+
+    def _notes(self, hooks: Sequence[str]) -> Sequence[str]:
+        """Notes for the person about settings, extensions, hooks and servers before the first prompt."""
+        unread = unstarted(self, attended=self.approve is not nobody)
+        return (*self.config.warnings, *self.extensions.left_out, *hooks, *self.servers.problems, *unread)
 
     def tools_with(self, servers: bool) -> Sequence[Tool]:
         """The tools of a session, with those that reach servers if there are any."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -60,6 +61,7 @@ class WorkspacePolicy:
             readable=lambda: context.extensions.readable,
             destroys=context.config.permissions.destructive == "allow",
             path=context.search_path,
+            other_homes=() if context.env.get("HOME") == os.environ.get("HOME") else (Path.home(),),
             env=context.given_env,
         )
 

@@ -68,6 +68,8 @@ class Workspace:
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)
+    other_homes: tuple[Path, ...] = ()
+    """Home folders besides `home` whose private files stay private: that of the process, where a session has another."""
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, compare=False)
     """The environment of hooks, and but for `path` that of commands."""
     resolved_roots: tuple[Path, ...] = field(init=False, compare=False)
@@ -267,7 +269,7 @@ def _is_below(path: str, tops: Iterable[str | Path]) -> bool:
 def _private(parts: list[str], workspace: Workspace) -> str:
     """The reason that a path is private to the user, compared as a file system that ignores case would."""
     names: list[str] | None = None
-    for folder, reason in _private_folders(workspace.home, workspace.own):
+    for folder, reason in _private_folders((workspace.home, *workspace.other_homes), workspace.own):
         if len(parts) >= len(folder):
             names = names or [canonical(part) for part in parts]
             if tuple(names[: len(folder)]) == folder:
@@ -276,10 +278,11 @@ def _private(parts: list[str], workspace: Workspace) -> str:
 
 
 @lru_cache(maxsize=16)
-def _private_folders(home: Path, own: tuple[Path, ...]) -> list[tuple[tuple[str, ...], str]]:
+def _private_folders(homes: tuple[Path, ...], own: tuple[Path, ...]) -> list[tuple[tuple[str, ...], str]]:
     """The private folders as canonical components, each with the reason to give."""
     found = [(folder, f"{folder} belongs to agentcli") for folder in own]
-    found += [(home.joinpath(*parts), f"~/{'/'.join(parts)} is private") for parts in PRIVATE_IN_HOME]
+    private = ((home.joinpath(*parts), parts) for home in dict.fromkeys(homes) for parts in PRIVATE_IN_HOME)
+    found += [(folder, f"~/{'/'.join(parts)} is private") for folder, parts in private]
     both = [(form, reason) for folder, reason in found for form in {folder, resolved(folder)}]
     return [(tuple(canonical(part) for part in folder.parts[1:]), reason) for folder, reason in both]
 

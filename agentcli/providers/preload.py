@@ -9,10 +9,11 @@ from agentcli.providers.registry import PROVIDERS
 _importing = threading.Lock()
 
 
-def warm(kind: str) -> None:
+def warm(kind: str, *, freeze: bool = True) -> None:
     """Import the SDK that `kind` needs, in the calling thread; nothing where it needs none or has it already.
 
-    Collecting garbage meanwhile would stop the other threads for long, and what was imported is never garbage.
+    Collecting garbage meanwhile would stop the other threads for long, and what was imported is never garbage. Without
+    `freeze` the collector is left alone: in a program of somebody else it is not ours.
     """
     import gc
     import sys
@@ -24,11 +25,13 @@ def warm(kind: str) -> None:
         if not missing:
             return
         was_enabled = gc.isenabled()
-        gc.disable()
+        if freeze:
+            gc.disable()
         try:
             import_partly(missing, PROVIDERS[kind].sdk_unused)
         finally:
-            gc.freeze()
+            if freeze:
+                gc.freeze()
             if was_enabled:
                 gc.enable()
 

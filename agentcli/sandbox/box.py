@@ -88,7 +88,8 @@ def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000, git
 
 def private(workspace: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, ...]:
     """Existing private files and folders of the user, except a folder that the workspace lies in."""
-    named = [workspace.home / name for name in _HIDDEN_IN_HOME] + list(workspace.own)
+    homes = (workspace.home, *workspace.other_homes)
+    named = [home / name for home in homes for name in _HIDDEN_IN_HOME] + list(workspace.own)
     roots = (*workspace.resolved_roots, *roots)
     return tuple(path for path in dict.fromkeys(map(resolved, named)) if path.exists() and not _holds(path, roots))
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import agentcli
-from agentcli.permissions.shell.parse import parser
+from agentcli.permissions.shell.grammar import parser
 from agentcli.providers.http import tls_context
 from tests.api.embedded import calls, environment, options, script, workspace
 
@@ -149,3 +149,31 @@ def test_the_tls_settings_are_loaded_once_and_parsers_belong_to_their_thread() -
     assert found[0] is tls_context()
     assert found[1] is not parser()
     assert parser() is parser()
+
+
+def test_the_private_files_of_the_process_s_home_stay_private_under_another_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = tmp_path / "real"
+    (real / ".ssh").mkdir(parents=True)
+    (real / ".ssh" / "id").write_text("key")
+    monkeypatch.setenv("HOME", str(real))
+    given = options(tmp_path, calls("read", file_path=f"{real}/.ssh/id"), "done", allow="read", add_dir=[real])
+    result = asyncio.run(agentcli.run("hi", **given))
+    assert ["is private" in denial.why for denial in result.denials] == [True]
+
+
+def test_sessions_that_are_closed_leave_no_open_files_behind(tmp_path: Path) -> None:
+    given = options(tmp_path, calls("bash", command="sleep 60", run_in_background=True), "done", mode="yolo")
+
+    async def main() -> list[int]:
+        counts = []
+        for _ in range(3):
+            async with agentcli.Session(**given) as session:
+                async for _event in session.say("hi"):
+                    pass
+            counts.append(len(os.listdir("/dev/fd")))
+        return counts
+
+    first, *_, last = asyncio.run(main())
+    assert last <= first

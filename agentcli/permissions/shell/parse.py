@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
+from agentcli.permissions.shell.grammar import parser
 from agentcli.permissions.shell.known_programs import ANYWHERE, EVALUATING, MARKS, OPERANDS, RUNNING, SHELLS, WRAPPERS
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +95,6 @@ def below(node: Node) -> Iterator[Node]:
     for child in node.children:
         yield child
         yield from below(child)
-
-
-def parser() -> Parser:
-    """The parser for bash of this thread, made at its first use: two threads must not share one."""
-    found: Parser | None = getattr(_parsers, "bash", None)
-    if found is None:
-        import tree_sitter_bash
-        from tree_sitter import Language, Parser
-
-        found = _parsers.bash = Parser(Language(tree_sitter_bash.language()))
-    return found
-
-
-_parsers = threading.local()
 
 
 def assigned_words(text: str) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import invisible
+from agentcli.permissions.shell.grammar import parser
 from agentcli.permissions.shell.obstacles import KEYWORDS, OBSTACLES, UNCHECKED, unusual_node
-from agentcli.permissions.shell.parse import PLACE, Command, Loop, below, parser
+from agentcli.permissions.shell.parse import PLACE, Command, Loop, below
 
 if TYPE_CHECKING:
     from tree_sitter import Node
