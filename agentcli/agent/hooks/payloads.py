@@ -51,6 +51,8 @@ class Circumstances:
             "hook_event_name": event,
             "permission_mode": PERMISSION_MODES[self.mode],
             "prompt_id": f"{self.session}-{self.turn}",
+            "turn_id": f"{self.session}-{self.turn}",
+            "model": self.model,
         }
         inside = {"agent_id": of.id, "agent_type": foreign_agent(of.kind)} if of else {}
         return {**own, **inside, "agentcli": {"mode": self.mode, "version": __version__}}

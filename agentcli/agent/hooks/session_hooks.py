@@ -98,7 +98,7 @@ class SessionHooks(NoHooks):
             return await self._fire("SubagentStart", of.kind, interrupt)
         if not self.has("SessionStart"):
             return NOTHING
-        found = event(self._facts(), "SessionStart", source, source=source, model=self._place.model())
+        found = event(self._facts(), "SessionStart", source, source=source)
         with environment_file() as file:
             ran = await self._ran(found, interrupt, {VARIABLE: str(file.path)})
             fresh, trouble = await file.variables(self._place.cwd, self._place.workspace.command_env)

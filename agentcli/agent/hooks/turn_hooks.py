@@ -123,10 +123,13 @@ class TurnHooks:
             self._add(_context(outcome.verdict.context))
 
     async def stop(self, text: str, interrupt: asyncio.Event) -> Outcome:
-        """Run the hooks of the end of a turn. A block has it go on, up to three times in a row."""
+        """Run the hooks of the end of a turn. A block, or text for the model, has it go on, up to three times in a row."""
         self._text = text
         jobs = [job.command for job in self._runner.jobs.running()]
         held = await self._hooks.stop(text, self._stops > 0, jobs, interrupt)
+        if held.verdict.context:
+            said = "\n\n".join(filter(None, (held.verdict.reason if held.verdict.blocks else "", held.verdict.context)))
+            held = replace(held, verdict=replace(held.verdict, answer="deny", reason=said))
         if held.verdict.ends or not held.verdict.blocks:
             self._stops = 0
             ended = [Noticed(held.verdict.stop_reason)] if held.verdict.ends and held.verdict.stop_reason else []
@@ -134,7 +137,7 @@ class TurnHooks:
         self._stops += 1
         if self._stops <= STOPS:
             return held
-        told = Warned(f"The hook {held.names} has had the turn go on {STOPS} times in a row; it is ignored now.")
+        told = Warned(f"The hook {held.names or 'of Stop'} has had the turn go on {STOPS} times in a row; it is ignored now.")
         return replace(NOTHING, events=(*held.events, told))
 
     async def stop_failed(self, error: AgentError, interrupt: asyncio.Event) -> Sequence[Event]:

@@ -193,6 +193,13 @@ def test_a_hook_may_have_the_turn_go_on_three_times_in_a_row(tmp_path: Path) -> 
     ]
 
 
+def test_text_of_a_hook_at_the_end_reaches_the_model_and_the_turn_goes_on(tmp_path: Path) -> None:
+    once = f"[ -e once ] || {{ touch once; {answer('Stop', additionalContext='look at the log')}; }}"
+    session = open_session(tmp_path, replying(say("one"), say("two")), hooks=[hook("Stop", once)])
+    assert ended(say_to(session, "go")).text == "two"
+    assert "look at the log" in str(messages(session)[2].parts)
+
+
 def test_a_hook_may_end_the_turn(tmp_path: Path) -> None:
     session, events = running(
         tmp_path, "echo one", hook("PostToolUse", """echo '{"continue": false, "stopReason": "enough"}'""")
