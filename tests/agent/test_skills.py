@@ -249,6 +249,17 @@ def test_a_command_that_may_not_run_ends_before_anything_is_sent(tmp_path: Path)
     assert not (work / "made").exists()
 
 
+def test_a_command_of_gemini_cli_is_sent_with_the_output_of_one_that_failed(tmp_path: Path) -> None:
+    work = project(tmp_path)
+    folder = work / ".gemini/commands"
+    folder.mkdir(parents=True)
+    (folder / "find.toml").write_text('prompt = """Found: !{grep {{args}} none; echo seen; exit 3} end"""')
+    session = in_project(work, [say("Done.")], mode="yolo")
+    say_to(session, "/find it's")
+    assert "seen\n[exit code 3]\n</shell-output>" in texts(session)[-2]
+    assert texts(session)[-1] == " end"
+
+
 def test_text_that_no_person_typed_is_no_command(tmp_path: Path) -> None:
     session = in_project(project(tmp_path, commands__x="Other."), [say("Done.")])
 

@@ -43,9 +43,9 @@ class Filler:
         done: list[Part] = []
         for part in parts:
             match part:
-                case Shell(inner, quoted):
+                case Shell(inner, quoted, may_fail):
                     command = "".join(given.fill(one, quoted) for one in inner)
-                    output = await self._output(command)
+                    output = await self._output(command, may_fail)
                     done.append(Text(wrap("shell-output", output, command=command), True, "inline"))
                 case FileName(inner, inline):
                     name = "".join(given.fill(one) for one in inner)
@@ -62,8 +62,8 @@ class Filler:
             done.append(Text(ending))
         return (*attached, *_joined(done))
 
-    async def _output(self, command: str) -> str:
-        """The output of a command that a file wants to run."""
+    async def _output(self, command: str, may_fail: bool) -> str:
+        """The output of a command that a file wants to run; of one that fails only if it may."""
         self._commands += 1
         if self._commands > SHELLS:
             raise InputError(f"{self._what} has more than {SHELLS} commands in it. Take some out.")
@@ -81,7 +81,8 @@ class Filler:
             raise InputError(f"{self._what} was not run, since it wants to run {command}: {permit.refused}")
         result = await self._runner.run(tool, permit.call.call_id, permit.call.input)
         self._drop_progress(call.call_id)
-        if result.status != "success" or result.metadata.get("job"):
+        failed = may_fail and result.status == "error" and result.metadata.get("exit_code")
+        if (result.status != "success" and not failed) or result.metadata.get("job"):
             raise InputError(f"{self._what} was not sent, since {command} failed:\n{result.output}")
         return "" if result.output == NO_OUTPUT else result.output.rstrip("\n")
 

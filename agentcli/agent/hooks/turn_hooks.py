@@ -137,7 +137,9 @@ class TurnHooks:
         self._stops += 1
         if self._stops <= STOPS:
             return held
-        told = Warned(f"The hook {held.names or 'of Stop'} has had the turn go on {STOPS} times in a row; it is ignored now.")
+        told = Warned(
+            f"The hook {held.names or 'of Stop'} has had the turn go on {STOPS} times in a row; it is ignored now."
+        )
         return replace(NOTHING, events=(*held.events, told))
 
     async def stop_failed(self, error: AgentError, interrupt: asyncio.Event) -> Sequence[Event]:

@@ -34,10 +34,11 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """A command whose output is filled in. `quoted`: arguments in it are quoted for the shell."""
+    """A command whose output is filled in. `quoted`: arguments in it are quoted for the shell; `may_fail`: its output counts all the same."""
 
     parts: tuple[str | Argument | Variable, ...]
     quoted: bool = False
+    may_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +100,8 @@ def parse(body: str, syntax: Syntax, zero_based: bool = False, names: Sequence[s
         parts = [*_gemini(body)]
     else:
         from_zero = zero_based or bool(re.search(r"\$0(?!\d)", body))
-        parts = (
-            _greedy([*_dollars(body, from_zero, names)])
-            if syntax == "opencode"
-            else [*_dollars(body, from_zero, names)]
-        )
+        found = [*_dollars(body, from_zero, names, escapes=syntax == "claude")]
+        parts = _greedy(found) if syntax == "opencode" else found
     return tuple(part for part in parts if part != "")
 
 
@@ -115,6 +113,8 @@ def takes_arguments(parts: Sequence[Part]) -> bool:
 
 _FENCE = r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$"
 _SPAN = r"(?<!`)`[^`\n]+`(?!`)"
+_ESCAPED = r"(?<!\\)\\(?P<escaped>\$(?:ARGUMENTS(?:\[\d{1,3}\])?|\d{1,2}(?!\d)))"
+"""A placeholder behind a backslash, which stands for itself in files of Claude Code and of our own."""
 _DOLLAR = r"\$ARGUMENTS\[(?P<at>\d{1,3})\]|\$ARGUMENTS\b|\$(?P<nth>\d{1,2})(?!\d)"
 _VARIABLE = r"\$\{(?P<variable>CLAUDE_[A-Z_]+|AGENTCLI_[A-Z_]+|extensionPath)\}"
 _MARK = (
@@ -123,12 +123,12 @@ _MARK = (
 )
 
 
-def _dollars(body: str, from_zero: bool, names: Sequence[str]) -> Iterator[Part]:
+def _dollars(body: str, from_zero: bool, names: Sequence[str], *, escapes: bool) -> Iterator[Part]:
     """The parts of a body as Claude Code and opencode write them."""
     code = [found.span() for pattern in (_FENCE, _SPAN) for found in re.finditer(pattern, body)]
     known = "|".join(re.escape(name) for name in names if name)
     named = rf"|\$(?P<name>{known})\b" if known else ""
-    inner = re.compile(f"{_DOLLAR}|{_VARIABLE}{named}")
+    inner = re.compile(f"{_ESCAPED if escapes else '(?P<escaped>(?!))'}|{_DOLLAR}|{_VARIABLE}{named}")
     done = 0
     for found in re.finditer(f"{_MARK}|{inner.pattern}", body, re.MULTILINE | re.DOTALL):
         yield body[done : found.start()]
@@ -155,8 +155,12 @@ def _filled(
     yield text[done:]
 
 
-def _placeholder(found: re.Match[str], from_zero: bool, names: Sequence[str], in_code: bool) -> Argument | Variable:
+def _placeholder(
+    found: re.Match[str], from_zero: bool, names: Sequence[str], in_code: bool
+) -> str | Argument | Variable:
     groups = found.groupdict()
+    if groups.get("escaped"):
+        return str(groups["escaped"])
     if groups.get("variable"):
         return Variable(groups["variable"])
     if groups.get("name"):
@@ -200,7 +204,7 @@ def _gemini(body: str) -> Iterator[Part]:
             continue
         pieces = re.split(r"(\{\{args\}\})", body[found.end() : end].strip())
         inner = tuple(Argument() if piece == "{{args}}" else piece for piece in pieces if piece)
-        yield Shell(inner, quoted=True) if found[0] == "!{" else FileName(inner, inline=True)
+        yield Shell(inner, quoted=True, may_fail=True) if found[0] == "!{" else FileName(inner, inline=True)
         done = end + 1
     yield body[done:]
 

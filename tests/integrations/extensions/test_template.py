@@ -30,6 +30,7 @@ def filled(body: str, given: str, syntax: str = "claude", zero_based: bool = Fal
         ("$ARGUMENTS[1]", "a b", "b"),
         ("$1 costs $100", "", " costs $100"),
         ("it's $1", "don't", "it's don't"),
+        (r"\$1 \$ARGUMENTS \$ARGUMENTS[0] \\$1 \$x", "a", r"$1 $ARGUMENTS $ARGUMENTS[0] \\a \$x"),
         ("dir ${CLAUDE_SKILL_DIR} ${HOME}", "", "dir /s ${HOME}"),
     ],
 )
