@@ -263,16 +263,16 @@ class Reminders:
         self._servers = False
 
     def due(
-        self, mode: Mode, today: date, unattended: str = "", instructions: str = "", came: str = "", servers: str = ""
+        self, mode: Mode, today: date, unattended: str = "", facts: Sequence[str] = (), servers: str = ""
     ) -> Sequence[Part]:
         """The reminders that the next prompt takes with it.
 
-        The date, instruction files that changed, and skills and agents that `came` or went, are said again where the view no longer says them. `unattended` is
+        The date and these `facts` (instruction files that changed, skills that came, subagents that were interrupted) are said again where the view no longer says them. `unattended` is
         the reminder of a run where nobody can allow calls; it is given once. So is the list of `servers` where the view has it:
         what changes among them is told as it happens.
         """
         due: list[Part] = []
-        for fact in (f"Today is {today.isoformat()}.", instructions, came):
+        for fact in (f"Today is {today.isoformat()}.", *facts):
             if fact and self._newest(fact) != fact:
                 due.append(_reminder(fact))
         newest = self._newest(servers) if servers else ""

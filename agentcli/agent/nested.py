@@ -18,7 +18,7 @@ from agentcli.integrations.instructions import Instructions, beneath, folders
 FILES = 3
 """Instruction files that one result brings at most."""
 FILE_BYTES = 16_000
-"""Bytes of one of them that are used."""
+"""Bytes of one of them that are used, and of its imports together."""
 SESSION_BYTES = 60_000
 """Bytes of all of them in one session."""
 METADATA = "instructions"
@@ -33,8 +33,8 @@ class NestedInstructions:
     A file is brought again once no result in the view holds it any more, as after a compaction.
     """
 
-    def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path]) -> None:
-        self._journal, self._cwd, self._roots = journal, cwd, roots
+    def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path], home: Path) -> None:
+        self._journal, self._cwd, self._roots, self._home = journal, cwd, roots, home
         self._left = SESSION_BYTES
 
     def added(self, result: ToolResult, path: Path | None, traits: Traits) -> ToolResult:
@@ -45,9 +45,10 @@ class NestedInstructions:
         if not found:
             return result
         known = self.in_view()
-        fresh = [file for file in found if str(file.path) not in known][:FILES]
+        fresh = [file for file in found if str(file.path) not in known]
+        chosen = [file.path for file in fresh if file.imported_by is None][:FILES]
         parts, paths = [], []
-        for file in fresh:
+        for file in (file for file in fresh if (file.imported_by or file.path) in chosen):
             size = len(file.text.encode())
             if size <= self._left:
                 self._left -= size
@@ -71,7 +72,7 @@ class NestedInstructions:
     def _found(self, path: Path) -> Iterator[Instructions]:
         """The instruction files between the workspace's folder and this path, outermost first."""
         for folder, root in folders_to(path, self._cwd, self._roots):
-            yield from beneath(folder, root, FILE_BYTES)
+            yield from beneath(folder, root, FILE_BYTES, self._home)
 
 
 class NestedSkills:

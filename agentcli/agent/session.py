@@ -11,6 +11,7 @@ from agentcli.agent import loop
 from agentcli.agent.checkpointing import UndoStack
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.delegation.subagents import Subagents
+from agentcli.agent.delegation.unfinished import interruption_notices, reminder
 from agentcli.agent.extensions.server_tools import CATALOGUE_SHARE
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.extensions.turn import changed_for_turn
@@ -28,7 +29,7 @@ from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.errors import InputError
-from agentcli.core.event import Event, TurnEnded, Warned
+from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult
@@ -60,7 +61,7 @@ class AgentSession:
         self.notes: Sequence[str] = [*lost(journal), *setup.notes, *filter(None, [setup.unattended(for_person, mode)])]
         """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self._setup = setup
-        opened_at = journal.history.last_seq
+        self._opened_at = journal.history.last_seq
         self._runner = ToolRunner(
             journal,
             setup,
@@ -91,9 +92,10 @@ class AgentSession:
         self.compactor = self.conversation.compactor
         if setup.depth or not setup.attended:
             self.await_background()
-        self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, opened_at)
+        self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, self._opened_at)
         self._titles = TitleWriter(setup.summariser, setup.agent.titles)
         self._unknown_reported: set[str] = set()
+        self._interruptions_told = False
 
     @property
     def history(self) -> History:
@@ -127,8 +129,12 @@ class AgentSession:
         changed = changed_instructions(self.standing.text, self.history.system)
         room = min(self._setup.mcp.catalogue_tokens, int(self.model.window * CATALOGUE_SHARE))
         catalogue = self._runner.server_tools.catalogue(room)
+        interrupted = self._subagents.unfinished if self._opened_at else ()
+        for note in () if self._interruptions_told else map(Noticed, interruption_notices(interrupted)):
+            yield note
+        self._interruptions_told = True
         self.conversation.pending += self.conversation.reminders.due(
-            self.mode, self._setup.today(), unattended, changed, came, catalogue
+            self.mode, self._setup.today(), unattended, (changed, came, reminder(interrupted)), catalogue
         )
         if not self.model.known and self.model.name not in self._unknown_reported:
             self._unknown_reported.add(self.model.name)

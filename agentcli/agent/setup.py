@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.checkpointing import Checkpointer, Makes
+from agentcli.agent.delegation.unfinished import Children
 from agentcli.agent.hooks.outcome import Subagent
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
@@ -112,6 +113,8 @@ class SessionSetup:
     """Makes a worktree for a subagent, by the id of its call. Raises NoWorktree."""
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
     """The session of a former subagent of a session, by its id, to go on with; None where there is none of that id."""
+    children: Children = lambda _: ()
+    """The subagents that a session has had."""
     above: Callable[[], tuple[Spent, Spent]] | None = None
     """Spending of the parent's session and task besides, where this is a subagent."""
     sandbox: str = ""

@@ -72,7 +72,9 @@ class ToolRunner:
         """The reason why a hook ends the turn, where one does."""
         self._added: dict[str, str] = {}
         place = setup.workspace
-        self._nested = NestedInstructions(journal, place.cwd, place.resolved_roots) if setup.trusted else None
+        self._nested = (
+            NestedInstructions(journal, place.cwd, place.resolved_roots, place.home) if setup.trusted else None
+        )
         self.nested_skills = NestedSkills(journal, place.cwd, place.resolved_roots if setup.trusted else ())
         self._setup = setup
         self._calls: dict[str, ToolCall] = {}

@@ -180,6 +180,7 @@ class Program(ProjectContext):
             child=self.sessions.child,
             worktree=lambda _: add_worktree(self.cwd, self.dirs.cache / "worktrees" / new_id(), self.given_env),
             reopen=self.sessions.reopen,
+            children=self.sessions.children,
             policy=self.selection.policy_asked,
             restated=options.restates_system,
             sandbox=workspace_policy.sandbox.state,

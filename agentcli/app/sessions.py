@@ -19,6 +19,7 @@ from agentcli.app.project import ProjectContext
 from agentcli.core.errors import CredentialsError, InputError, TrustError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal, Predecessor
+from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Mode, Settings
 from agentcli.integrations.extensions.agents import AgentKind
@@ -194,6 +195,17 @@ class SessionOpener:
             return None
         return self._project.store.open(info.project_id, info.id)
 
+    def children(self, parent: Journal) -> Sequence[tuple[str, str]]:
+        """The subagents that a session has had, oldest first: their ids, and the first prompt of each."""
+        if not isinstance(parent, Session):
+            return ()
+        infos = sorted(self._project.store.list(self._project.project), key=lambda info: info.id)
+        own = [
+            info for info in infos if info.parent and (info.parent.session, info.parent.kind) == (parent.id, "subagent")
+        ]
+        opened = (self._project.store.open(info.project_id, info.id, read_only=True) for info in own)
+        return [(session.id, _first_prompt(session)) for session in opened]
+
     def _fresh(self, session_id: str = "") -> Journal:
         if self._options.no_session:
             return MemorySession(session_id=session_id and checked_id(session_id))
@@ -205,6 +217,13 @@ class SessionOpener:
             return ()
         gone = "" if Path(info.directory).is_dir() else ", which is gone"
         return (f"This session was started in {info.directory}{gone}. It continues in {self._project.cwd}.",)
+
+
+def _first_prompt(session: Session) -> str:
+    bodies = (record.body for record in session.records())
+    first = next((body for body in bodies if isinstance(body, Message) and body.is_prompt), None)
+    parts = first.parts if first is not None else ()
+    return "".join(part.text for part in parts if isinstance(part, Text) and not part.synthetic)
 
 
 def mode_named(name: str) -> Mode:

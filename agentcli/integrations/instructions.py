@@ -61,10 +61,12 @@ def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit
     return InstructionSet(tuple(_each_once(files)), tuple(notes))
 
 
-def beneath(folder: Path, within: Path, limit: int) -> list[Instructions]:
-    """The instruction files of one folder further down, imports left as they are written."""
-    found = [_first(folder, limit, NAMES, within), *(_first(folder, limit, [name], within) for name in LOCAL_NAMES)]
-    return [file for file in found if file is not None]
+def beneath(folder: Path, within: Path, limit: int, home: Path) -> Iterator[Instructions]:
+    """The instruction files of one folder further down, each followed by its imports, which lie in `within` as well."""
+    for names in (NAMES, *([name] for name in LOCAL_NAMES)):
+        if (file := _first(folder, limit, names, within)) is not None:
+            imports = Imports(home, lambda path: path.is_relative_to(within), limit)
+            yield from _with_imports(file, imports)
 
 
 def folders(cwd: Path) -> Iterator[Path]:

@@ -85,6 +85,19 @@ def test_ignored_folders_and_links_out_are_passed_over(project: Path, tmp_path_f
     assert "instructions" not in "".join(result.output for result in results(session))
 
 
+def test_imports_of_a_file_further_down_come_with_it(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "secret.md"
+    outside.write_text("a secret")
+    (project / "a/AGENTS.md").write_text(f"rules of a, @style.md and @{outside} and @AGENTS.md")
+    (project / "a/style.md").write_text("style of a")
+    session, _ = working(project, call("read", file_path="a/x.py"), call("list", path="a"))
+    first, second = results(session)
+    assert first.metadata["instructions"] == [f"{project}/a/AGENTS.md", f"{project}/a/style.md"]
+    assert f'<instructions path="{project}/a/style.md">\nstyle of a\n</instructions>' in first.output
+    assert "a secret" not in first.output
+    assert "instructions" not in second.metadata
+
+
 def test_a_file_that_left_the_view_comes_again(project: Path) -> None:
     session, _ = working(project, call("read", file_path="a/x.py"))
     (first,) = results(session)

@@ -15,7 +15,7 @@ from agentcli.agent.spending import RunLimits
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.event import Event, Noticed, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
-from agentcli.core.message import Text, ToolCall, ToolResult, Usage
+from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Prices, Request
 from agentcli.integrations.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
@@ -386,6 +386,62 @@ def test_a_former_subagent_goes_on_with_what_it_knows_and_its_costs_count_once(s
     assert asked[1].system == asked[0].system
     assert second.metadata["spent"]["usage"]["input"] == 100
     assert third.output == f"There is no subagent nobody of this session. Ids: {first.metadata['session']}."
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_subagents_that_a_crash_interrupted_are_told_once_and_go_on_with_all_their_costs(
+    background: bool, tmp_path: Path
+) -> None:
+    store = Store(tmp_path / "sessions")
+    parent = store.create(tmp_path)
+    work = {"description": "find it", "prompt": "Where?", "agent": "explore"}
+    parent.append(Message("user", (Text("go"),), 1))
+    parent.append(Message("assistant", (call("task", "t1", **work), call("task", "t2", **work)), 1))
+    parent.append(ToolResult("t1", "task", "success", "found", metadata={"session": "other"}))
+    if background:
+        parent.append(ToolResult("t2", "task", "success", "as job-1", metadata={"job": "job-1", "agent": "explore"}))
+    child = store.create(tmp_path, parent=Parent(parent.id, 2, "subagent"))
+    child.append(Message("user", (Text("Where?"),), 1))
+    child.append(Message("assistant", (Text("Half."),), 1, usage=Usage(input=70, output=7), cost=0.5))
+    for one in (child, parent):
+        one.close()  # as after a kill: no result was written
+    asked: list[Request] = []
+
+    def script(request: Request) -> Reply:
+        if is_child(request):
+            return say("All of it.", usage=Usage(input=100, output=10))
+        asked.append(request)
+        return (
+            say("", call("task", "t3", **{**work, "prompt": "Go on.", "resume": child.id}))
+            if len(asked) == 1
+            else say("Ok.")
+        )
+
+    def opened(_: object, id: str) -> Session:
+        return store.open(child.info.project_id, id)
+
+    session = open_session(
+        tmp_path,
+        script,
+        journal=store.open(parent.info.project_id, parent.id),
+        reopen=opened,
+        children=lambda _: [("other", "Where?"), (child.id, "Where?")],
+    )
+    events = say_to(session, "resume them", "and now?")
+    notices = [event.message for event in events if isinstance(event, Noticed) and "interrupted" in event.message]
+    assert notices == [
+        "A subagent was interrupted when the program ended (find it). The model is told, and can have them go on."
+    ]
+    texts = [part.text for message in asked[-1].messages for part in message.parts if isinstance(part, Text)]
+    told = [text for text in texts if "were interrupted" in text]
+    assert len(told) == 1
+    assert f'- task(resume="{child.id}"): find it (agent explore)' in told[0]
+    assert '"other"' not in told[0]
+    result = results(session)[-1]
+    assert report(result) == "All of it."
+    assert (result.metadata["agent"], result.metadata["session"]) == ("explore", child.id)
+    assert result.metadata["spent"]["usage"]["input"] == 170
+    session.close()
 
 
 def test_a_subagent_in_the_background_is_a_job_and_a_run_without_a_person_waits_for_it(tmp_path: Path) -> None:

@@ -27,6 +27,21 @@ def repository(name: str, folder: Path) -> Path:
     return target
 
 
+def npm_packages(folder: Path, *names: str) -> Path:
+    """The `bin` folder of packages from npm, or of the folder in which `$AGENTCLI_TEST_NPM` has them installed."""
+    local = os.environ.get("AGENTCLI_TEST_NPM")
+    place = Path(local) if local else folder
+    if not local:
+        try:
+            command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(place), *names]
+            subprocess.run(command, check=True, capture_output=True, timeout=SECONDS)
+        except (OSError, subprocess.SubprocessError) as error:
+            pytest.skip(f"{', '.join(names)} are not to be had: {error}")
+        for script in place.glob("node_modules/@anthropic-ai/claude-code/install.cjs"):
+            subprocess.run(["node", str(script)], check=False, capture_output=True, timeout=SECONDS, cwd=script.parent)
+    return place / "node_modules/.bin"
+
+
 def python_package(*names: str, folder: Path, python: str = sys.executable) -> Path:
     """The `bin` folder of a virtual environment with packages from PyPI."""
     bin_ = folder / "venv" / "bin"

@@ -34,23 +34,24 @@ from agentcli.tools.lib.process import Ended
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """A subagent that has ended: its session and its kind, empty where that is not known."""
+    """A subagent that has ended: its session and its kind, empty where that is not known. One that was interrupted by a crash is not `reported`."""
 
     journal: Journal
     kind: str
+    reported: bool = True
 
 
 class Errand:
-    """One piece of work of a subagent. `journal` is its session, None until it begins unless a former one goes on.
+    """One piece of work of a subagent. `journal` is its session, None until it begins unless a `former` one goes on.
 
     `show` shows an event while its call runs; as a job it writes into the job's output instead.
     """
 
     def __init__(
-        self, call_id: str, work: Delegation, kind: AgentKind, journal: Journal | None, show: Callable[[Event], object]
+        self, call_id: str, work: Delegation, kind: AgentKind, former: Former | None, show: Callable[[Event], object]
     ) -> None:
-        self.call_id, self.work, self.kind, self.journal = call_id, work, kind, journal
-        self.former = journal is not None
+        self.call_id, self.work, self.kind, self.former = call_id, work, kind, former
+        self.journal = former.journal if former is not None else None
         self.job: Job | None = None
         self.first = 0
         self._show = show
@@ -60,8 +61,9 @@ class Errand:
     def began(self, journal: Journal) -> None:
         """Count from here on: what a former subagent spent and changed has been reported."""
         history = journal.history
-        self.journal, self.first = journal, history.last_seq + 1 if self.former else 0
-        if self.former:
+        counted = self.former is not None and self.former.reported
+        self.journal, self.first = journal, history.last_seq + 1 if counted else 0
+        if counted:
             self._usage, self._cost = history.usage, history.cost or 0.0
 
     @property

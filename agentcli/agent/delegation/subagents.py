@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Protocol
 
 from agentcli.agent.conversation import Conversation
@@ -19,6 +20,7 @@ from agentcli.agent.delegation.kinds import (
     tools_for,
     unknown_tools,
 )
+from agentcli.agent.delegation.unfinished import Unfinished, unfinished
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
 from agentcli.agent.setup import SessionSetup
@@ -86,6 +88,12 @@ class Subagents:
         self._journals: dict[str, Journal] = {}
         self._background: list[Job] = []
 
+    @cached_property
+    def unfinished(self) -> Sequence[Unfinished]:
+        """The subagents that were at work when the program ended. To be asked for before the session sends others."""
+        journal, traits = self._parent().journal, self._setup.traits
+        return unfinished(journal, lambda name: name in traits and traits[name].delegates, self._setup.children)
+
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
         """Have a subagent do this and report. Raises ToolError for a kind, or a former subagent, that does not exist.
 
@@ -97,7 +105,7 @@ class Subagents:
         if self._opened >= AGENTS:
             raise ToolError(f"This session has had {AGENTS} subagents, which is the most. Do it yourself.")
         self._opened += 1
-        errand = Errand(call_id, work, kind, former.journal if former else None, self._runner.ctx.printed.put_nowait)
+        errand = Errand(call_id, work, kind, former, self._runner.ctx.printed.put_nowait)
         working = asyncio.create_task(self._run(errand))
         with self._runner.jobs.watched() as away:
             if work.background or kind.background:
@@ -168,10 +176,13 @@ class Subagents:
             for body in results
             if isinstance(body, ToolResult) and body.metadata.get("session")
         }
+        ids = dict.fromkeys((*found, *(one.id for one in self.unfinished)))
         journal = self._journals.get(id) or self._setup.reopen(own, id)
         if journal is None:
-            raise ToolError(f"There is no subagent {id} of this session. Ids: {', '.join(found) or 'none'}.")
-        return Former(journal, found.get(id, ""))
+            raise ToolError(f"There is no subagent {id} of this session. Ids: {', '.join(ids) or 'none'}.")
+        known = next((one for one in self.unfinished if one.id == id), None)
+        reported = id in found
+        return Former(journal, found.get(id, "") or (known.kind if known else ""), reported)
 
     def _open(self, errand: Errand, apart: Worktree | None) -> Child:
         """The subagent's session. In plan mode nothing is changed, so it can only look."""

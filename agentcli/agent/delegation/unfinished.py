@@ -1,0 +1,74 @@
+"""Subagents that were at work when the program ended: found on resume, so that the model can have them go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.history import History
+from agentcli.core.journal import Journal
+from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.sanitise import safe_line
+
+Children = Callable[[Journal], Sequence[tuple[str, str]]]
+"""The ids of the subagents that a session has had, oldest first, with the first prompt of each."""
+_BEGINNING = "Subagents that were at work when the program ended were interrupted; what they did before has taken effect. To have one go on:"
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A subagent that no result reports."""
+
+    id: str
+    kind: str
+    description: str
+
+
+def unfinished(journal: Journal, delegating: Callable[[str], bool], children: Children) -> Sequence[Unfinished]:
+    """The subagents that a session, as it was opened, has not heard of again. `delegating` knows the tools that send them."""
+    calls = _unreported(journal.history, delegating)
+    if not calls:
+        return ()
+    bodies = [record.body for record in journal.records_of("tool_result")]
+    reported = {str(body.metadata.get("session")) for body in bodies if isinstance(body, ToolResult)}
+    left = dict(children(journal))
+    found = []
+    for call in calls:
+        resumed = str(call.input.get("resume") or "")
+        fitting = (id for id, prompt in left.items() if id not in reported and prompt == call.input.get("prompt"))
+        id = resumed if resumed in left else next(fitting, "")
+        if id:
+            del left[id]
+            found.append(Unfinished(id, str(call.input.get("agent") or ""), str(call.input.get("description") or "")))
+    return tuple(found)
+
+
+def reminder(found: Sequence[Unfinished]) -> str:
+    """The reminder of them for the model; empty where there are none."""
+    lines = [f'- task(resume="{one.id}"): {one.description} (agent {one.kind or "general"})' for one in found]
+    return "\n".join([_BEGINNING, *lines]) if lines else ""
+
+
+def interruption_notices(found: Sequence[Unfinished]) -> Sequence[str]:
+    """The notice of them for the person."""
+    names = ", ".join(safe_line(one.description or one.id) for one in found)
+    count = "A subagent was" if len(found) == 1 else f"{len(found)} subagents were"
+    return (
+        [f"{count} interrupted when the program ended ({names}). The model is told, and can have them go on."]
+        if found
+        else []
+    )
+
+
+def _unreported(history: History, delegating: Callable[[str], bool]) -> Sequence[ToolCall]:
+    """The calls in force whose subagent may have been at work: answered as interrupted by a crash, or as a job."""
+    calls: dict[str, ToolCall] = {}
+    for entry in history.entries:
+        match entry.body:
+            case Message() as message:
+                calls |= {call.call_id: call for call in message.calls if delegating(call.name)}
+            case ToolResult(call_id) as result if "session" in result.metadata or result.status in ("error", "denied"):
+                calls.pop(call_id, None)
+            case _:
+                pass
+    return tuple(calls.values())
