@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.regular_file import Missing, Unusable, read_regular
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.definition import Definition
+from agentcli.integrations.regular_file import Missing, Unusable, read_regular
 
 Dialect = Literal["claude", "gemini"]
 

@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from agentcli.core.regular_file import version
+from agentcli.integrations.regular_file import version
 
 
 def test_a_version_stays_the_same_until_the_file_is_written_or_replaced(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from agentcli.context.inject import wrap
 from agentcli.core.errors import InputError
 from agentcli.core.event import ToolProgress
 from agentcli.core.message import File, Part, Text, ToolCall
-from agentcli.core.regular_file import Unusable
 from agentcli.core.tool import NO_OUTPUT
 from agentcli.integrations.extensions.places import read_text
 from agentcli.integrations.extensions.template import Argument, Arguments, FileName, Shell, Variable, takes_arguments
 from agentcli.integrations.extensions.template import Part as TemplatePart
+from agentcli.integrations.regular_file import Unusable
 from agentcli.permissions.rules import exact
 
 SHELLS = 20

@@ -18,7 +18,6 @@ from agentcli.context.inject import wrap
 from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall
-from agentcli.core.regular_file import Unusable
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import UNKNOWN, Delegation, Spawn, ToolOutput
 from agentcli.integrations.extensions import commands, skills
@@ -27,6 +26,7 @@ from agentcli.integrations.extensions.discover import Extensions, changes_since,
 from agentcli.integrations.extensions.lookup import named
 from agentcli.integrations.extensions.skills import Skill
 from agentcli.integrations.extensions.template import arguments
+from agentcli.integrations.regular_file import Unusable
 from agentcli.permissions.rules import Rules, parse_rules
 
 BODY_CHARACTERS = 200_000

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from agentcli.app.project import ProjectContext
 from agentcli.core.dataclass import dataclass
-from agentcli.core.regular_file import version
 from agentcli.integrations.project_files import project_files
+from agentcli.integrations.regular_file import version
 
 if TYPE_CHECKING:
     from agentcli.integrations.definition import Definition

@@ -16,9 +16,9 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.hardened import hardened
 from agentcli.core.programs import find_program
-from agentcli.core.regular_file import Unusable
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.extensions.plugins import Plugin, digest, read_plugin
+from agentcli.integrations.regular_file import Unusable
 from agentcli.paths import AppDirs
 from agentcli.sessions.storage.locked_file import update
 

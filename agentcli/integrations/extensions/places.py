@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.regular_file import Unusable, read_regular, version
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.instructions import folders
+from agentcli.integrations.regular_file import Unusable, read_regular, version
 
 Scope = Literal["project", "user", "plugin"]
 Kind = Literal["skills", "commands", "agents"]

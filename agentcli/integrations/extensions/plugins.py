@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.regular_file import Unusable
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.extensions.agents import find_agents
 from agentcli.integrations.extensions.commands import Template, find_commands
@@ -21,6 +20,7 @@ from agentcli.integrations.extensions.skills import Skill, find_skills
 from agentcli.integrations.hookfiles import HookFile, read_hooks
 from agentcli.integrations.instructions import Instructions
 from agentcli.integrations.mcp.config import Definitions, parsed
+from agentcli.integrations.regular_file import Unusable
 
 CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
 """The manifests of the two layouts; that of Claude Code may be missing."""

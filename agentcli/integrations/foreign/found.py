@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass
-from agentcli.core.regular_file import Unusable, read_regular
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, holds_secret, mask
+from agentcli.integrations.regular_file import Unusable, read_regular
 
 Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
 MAX_BYTES = 10_000_000

@@ -6,10 +6,10 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from agentcli.core.regular_file import Missing, Unusable, read_regular, version
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.mcp.config import Definitions, Scope, parsed
 from agentcli.integrations.project_files import project_files
+from agentcli.integrations.regular_file import Missing, Unusable, read_regular, version
 
 USER_FILE = "mcp.json"
 """The user's own definitions, in the configuration folder."""

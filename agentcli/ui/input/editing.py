@@ -1,9 +1,12 @@
-"""The user's editor, and how it is told of a line."""
+"""The user's editor, another program: run on a text or at a line of a file."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -15,6 +18,43 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Arguments of editors that do not take `+LINE FILE`, as vi, nano and emacs do."""
+
+
+class ExternalEditor:
+    """The editor of $VISUAL or $EDITOR in the terminal of this program, which paints nothing `elsewhere` meanwhile; `warn` prints an error."""
+
+    def __init__(
+        self, elsewhere: Callable[[], contextlib.AbstractContextManager[None]], warn: Callable[[str], None]
+    ) -> None:
+        self._elsewhere, self._warn = elsewhere, warn
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        """Open a text; returns the edited text, or warns and returns it unchanged if the editor fails."""
+        with tempfile.TemporaryDirectory(prefix="agentcli-") as folder:
+            file = Path(folder, "text" + ending)
+            file.write_text(text, encoding="utf-8")
+            code = await self._run(str(file))
+            with contextlib.suppress(OSError):
+                if code == 0:
+                    return file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+        why = f"ended with exit code {code}" if code else "left no text behind"
+        self._warn(f"{editor()} {why}, so nothing was changed. Set VISUAL or EDITOR to an editor that works.")
+        return text
+
+    async def open_file(self, file: Path, line: int) -> None:
+        """Open a file at a line."""
+        if code := await self._run(*at_line(editor(), file, line)):
+            why = f"{editor()} ended with exit code {code}"
+            self._warn(f"{why}. Set VISUAL or EDITOR to an editor that works, or open {file}:{line} yourself.")
+
+    async def _run(self, *arguments: str) -> int:
+        """Run the editor; its exit code."""
+        from prompt_toolkit.application import in_terminal
+
+        async with in_terminal():
+            with self._elsewhere():
+                process = await asyncio.create_subprocess_exec("sh", "-c", f'{editor()} "$@"', "sh", *arguments)
+                return await process.wait()
 
 
 def editor(environment: Mapping[str, str] = os.environ) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
-import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -19,8 +17,8 @@ from agentcli.ui import commands
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Choice
-from agentcli.ui.input import editing
 from agentcli.ui.input.completion import CommandCompletion, Completion, Files
+from agentcli.ui.input.editing import ExternalEditor
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.input.handler import Act
 from agentcli.ui.input.keys import KEYS, help_rows
@@ -62,6 +60,8 @@ class Console:
         """The line of the running slash command, until it is printed."""
         self._cancelled = False
         self.completion = Completion((), Files(Path.cwd()))
+        outside = ExternalEditor(screen.elsewhere, self.warn)
+        self.compose, self.open_file = outside.compose, outside.open_file
 
     @property
     def look(self) -> Look:
@@ -154,35 +154,6 @@ class Console:
     def list_keys(self) -> None:
         """Print the keys."""
         self.show("", *help_rows(self.keys, self.columns - 1, self.look.theme))
-
-    async def compose(self, text: str, ending: str = ".md") -> str:
-        """Open the text in $VISUAL or $EDITOR; returns the edited text, or warns and returns it unchanged if the editor fails."""
-        with tempfile.TemporaryDirectory(prefix="agentcli-") as folder:
-            file = Path(folder, "text" + ending)
-            file.write_text(text, encoding="utf-8")
-            code = await self._edit(str(file))
-            with contextlib.suppress(OSError):
-                if code == 0:
-                    return file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
-        why = f"ended with exit code {code}" if code else "left no text behind"
-        self.warn(f"{editing.editor()} {why}, so nothing was changed. Set VISUAL or EDITOR to an editor that works.")
-        return text
-
-    async def open_file(self, file: Path, line: int) -> None:
-        """Open a file at a line in $VISUAL or $EDITOR."""
-        if code := await self._edit(*editing.at_line(editing.editor(), file, line)):
-            why = f"{editing.editor()} ended with exit code {code}"
-            self.warn(f"{why}. Set VISUAL or EDITOR to an editor that works, or open {file}:{line} yourself.")
-
-    async def _edit(self, *arguments: str) -> int:
-        """Run the user's editor; its exit code."""
-        from prompt_toolkit.application import in_terminal
-
-        async with in_terminal():
-            with self.screen.elsewhere():
-                command = f'{editing.editor()} "$@"'
-                process = await asyncio.create_subprocess_exec("sh", "-c", command, "sh", *arguments)
-                return await process.wait()
 
     async def move_to(self, session: AgentSession) -> None:
         """Switch to another session and end the open one; the same session reopened is not ended."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.regular_file import Unusable
 from agentcli.integrations.extensions.agents import AgentKind, find_agents
 from agentcli.integrations.extensions.commands import body_of, ending, find_commands
 from agentcli.integrations.extensions.places import Place
 from agentcli.integrations.extensions.skills import check
+from agentcli.integrations.regular_file import Unusable
 
 
 def place(folder: Path, program: str = ".claude", plugin: str = "") -> Place:

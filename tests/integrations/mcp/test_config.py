@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from agentcli.core.message import ToolCall
-from agentcli.core.regular_file import version
 from agentcli.core.servers import ServerTool, effective
 from agentcli.integrations.mcp import schema
 from agentcli.integrations.mcp.config import MissingVariable, definition, environment, expanded, parsed, variables
 from agentcli.integrations.mcp.files import FILE_BYTES, project_definitions
 from agentcli.integrations.mcp.names import tool_name
 from agentcli.integrations.mcp.search import search
+from agentcli.integrations.regular_file import version
 from agentcli.permissions.rules import parse_rule
 
 
