@@ -58,9 +58,11 @@ class Editor:
             input=self.keyboard,
             output=DummyOutput(),
             terminal_size_polling_interval=None,
+            max_render_postpone_time=None,
         )
         self.application.ttimeoutlen = self.application.timeoutlen = FLUSH
         self.application.renderer = _Painted(self.application, self)
+        self.keyboard.processed = self._echo
 
     @property
     def edit(self) -> Edit:
@@ -174,6 +176,11 @@ class Editor:
     def close_menu(self) -> None:
         """Close the menu until the next edit."""
         self.menu, self.chosen = Menu(), -1
+
+    def _echo(self) -> None:
+        """Paint at once: the application would first let other work have its turn, such as a reply that comes in."""
+        if self.application.is_running and not self.application.is_done:
+            self.handler.paint()
 
     def _reset(self, document: Document | None = None) -> None:
         self.draft.reset(document)

@@ -40,7 +40,7 @@ class Keyboard(Vt100Input):
     """Terminal input in linear time: prompt_toolkit's reader takes 1 KB at a time and rescans the whole paste each time.
 
     `light`: True for a light background, once the terminal has answered ASK_BACKGROUND. `on_width` gets the answers to ASK_WIDTH:
-    they wake nobody who waits for keys.
+    they wake nobody who waits for keys. `processed` is called when keys have been.
     """
 
     def __init__(self, stdin: TextIO) -> None:
@@ -52,6 +52,7 @@ class Keyboard(Vt100Input):
         self._paste: list[str] | None = None
         self.light: bool | None = None
         self.on_width: Callable[[int], None] | None = None
+        self.processed: Callable[[], None] = lambda: None
 
     @property
     def closed(self) -> bool:
@@ -67,8 +68,14 @@ class Keyboard(Vt100Input):
                 self._lift_widths()
             if self.on_width is None or self._text or self._shut or self._paste is not None:
                 input_ready_callback()
+                self.processed()
 
         return super().attach(ready)
+
+    @property
+    def waiting(self) -> bool:
+        """True if keys wait to be read."""
+        return self._comes(0)
 
     def await_widths(self, count: Callable[[], bool], seconds: float) -> None:
         """Read on until all answers to ASK_WIDTH have come, or so long; keys that come first wait for the next ones."""

@@ -81,6 +81,7 @@ class Terminal:
         self.editor.bind(keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.screen.check_paints()
+        self.screen.pressed = lambda: self.editor.keyboard.waiting
         self.console.host = host
         if lines := banner(session, self.screen.size, self.screen.look.theme):
             self.console.show(*lines)

@@ -19,8 +19,6 @@ Place = tuple[int, int]
 """Row and column, from 0."""
 
 _BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", PAINTED
-SHIFTED = 12
-"""Rows of a screen that are shifted at most: it may have become lower since."""
 ALIKE = 12
 """Characters from which on two lines that begin with them are one line that changed."""
 _CONTINUES = "\u200d\ufe0e\ufe0f"
@@ -97,9 +95,7 @@ class Painter:
         same, more = _stays(old, new), len(new) - len(old)
         top = min(len(old), len(new)) - same
         # What stands lowest is pushed down or pulled up rather than written again. The screen must hold all that is pushed.
-        shifts = bool(same and more) and more + same <= max(
-            min(size.rows - 1, SHIFTED) if size else 0, len(old), len(live)
-        )
+        shifts = bool(same and more) and more + same <= max(size.rows - 1 if size else 0, len(old), len(live))
         for n, line in enumerate(new):
             if shifts and n == top:
                 parts.append(_move(row, top) + _shift(more, same))

@@ -48,6 +48,8 @@ class Screen:
         self.edit: Callable[[], Edit] = Edit
         self.status: Callable[[], Status] | None = None
         self.resized: Callable[[], None] = lambda: None
+        self.pressed: Callable[[], bool] = lambda: False
+        """True if keys wait: they come before what is still to be printed."""
         self.drain: Callable[[], None] = lambda: None
         """Reads the terminal's answers that are still to come."""
         self._device = device
@@ -124,7 +126,7 @@ class Screen:
         lines: list[str] = []
         printed: list[tuple[Piece, int]] = []
         waiting = self.state.finished
-        while waiting and time.perf_counter() - began < BUDGET:
+        while waiting and time.perf_counter() - began < BUDGET and not (lines and self.pressed()):
             rendered = render(waiting[:1], size.columns, self.look, renderer(self.look))
             lines += rendered
             printed.append((waiting[0], len(rendered)))

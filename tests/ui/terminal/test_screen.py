@@ -40,3 +40,18 @@ def test_a_piece_laid_out_for_another_size_is_printed_later_and_once() -> None:
     printed = [asyncio.run(run(asked)) for asked in range(1, 6)]
     assert printed[0] == 0
     assert printed[-1] == 1
+
+
+def test_keys_that_wait_come_before_the_pieces_still_to_be_printed() -> None:
+    async def run() -> list[int]:
+        device: Any = ShrinkingDevice(1_000)
+        screen = Screen(device, Look(PLAIN))
+        screen.pressed = lambda: True
+        screen.print(*(Printed((f"piece {n}",)) for n in range(3)))
+        printed = []
+        for _ in range(3):
+            screen.tick()
+            printed.append("".join(device.written).count("piece"))
+        return printed
+
+    assert asyncio.run(run()) == [1, 2, 3]
