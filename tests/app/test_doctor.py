@@ -40,3 +40,20 @@ def test_the_row_of_editors_names_the_command_that_they_start(tmp_path: Path, mo
 
 def lines(folder: Path) -> list[str]:
     return [finding.line for finding in diagnose(Options(cwd=str(folder)))]
+
+
+def test_a_policy_that_the_model_does_not_allow_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    native = ["context.policy=native"]
+
+    def row(model: str) -> str:
+        options = Options(cwd=str(tmp_path), model=model, settings=tuple(native))
+        [found] = [each.line for each in diagnose(options) if each.what == "context policy"]
+        return found
+
+    assert row("opus").startswith("ok    context policy: native: anthropic/claude-opus-5-5 clears old outputs itself")
+    assert row("flash").startswith(
+        "warn  context policy: The policy native needs a Claude model of Anthropic's own API"
+    )
+    assert not [each for each in diagnose(Options(cwd=str(tmp_path))) if each.what == "context policy"]

@@ -92,6 +92,12 @@ def test_what_is_pinned_protected_signed_or_no_edit_stays() -> None:
     assert cleared(prompt("go"), *edit(1, name="bash"), *AFTER) == ()
 
 
+def test_the_input_of_a_call_that_only_says_who_made_it_is_cleared() -> None:
+    direct = {"anthropic": {"caller": {"type": "direct"}}}
+    assert cleared(prompt("go"), *edit(1, meta=direct), *AFTER) != ()
+    assert cleared(prompt("go"), *edit(1, meta={"anthropic": {"toolset_name": "x"}}), *AFTER) == ()
+
+
 def test_the_newest_inputs_and_those_of_the_newest_turn_stay() -> None:
     bodies = [prompt("go"), *edit(1), *edit(2), reply("done"), prompt("more", 2)]
     assert cleared(*bodies, rules=replace(RULES, auto_protect=10_000)) == ()

@@ -1,0 +1,147 @@
+"""Clearing by Anthropic's API: its field and header, its report, and endpoints that know nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from agentcli.core.event import Noticed
+from agentcli.core.message import Text, ToolCall, ToolResult
+from agentcli.core.model import Clearing, EditsApplied, RequestMessage
+from agentcli.providers.anthropic.reply import Reply
+from agentcli.providers.anthropic.request import to_wire
+from agentcli.providers.catalog import spec
+from agentcli.providers.connect import connect
+from agentcli.providers.memory import EndpointMemory
+from agentcli.providers.scripted.model import say
+from agentcli.providers.settings import BUILT_IN, ProviderSettings
+from tests.loopback import Asked, Loopback, Refuse
+from tests.loopback.plan import Answer
+from tests.providers.hearing import ONCE, connected, hear, request
+
+CLEARING = Clearing(9_000, 3, 2_000, exclude=("todo",), inputs=("edit", "write"))
+OPUS = spec("opus")
+
+
+def test_the_edits_go_out_with_thoughts_first_and_the_beta_in_the_header() -> None:
+    wire = to_wire(request(OPUS, "hello", clearing=CLEARING), BUILT_IN["anthropic"])
+    assert wire["extra_headers"] == {"anthropic-beta": "context-management-2025-06-27"}
+    assert wire["extra_body"] == snapshot(
+        {
+            "context_management": {
+                "edits": [
+                    {"type": "clear_thinking_20251015", "keep": "all"},
+                    {
+                        "type": "clear_tool_uses_20250919",
+                        "trigger": {"type": "input_tokens", "value": 9000},
+                        "keep": {"type": "tool_uses", "value": 3},
+                        "clear_at_least": {"type": "input_tokens", "value": 2000},
+                        "exclude_tools": ["todo"],
+                        "clear_tool_inputs": ["edit", "write"],
+                    },
+                ]
+            }
+        }
+    )
+
+
+def test_thoughts_are_named_only_where_the_model_is_to_think() -> None:
+    off = to_wire(request(OPUS, "hello", clearing=CLEARING, options={"thinking": False}), BUILT_IN["anthropic"])
+    assert [edit["type"] for edit in off["extra_body"]["context_management"]["edits"]] == ["clear_tool_uses_20250919"]
+    some = replace(CLEARING, thinking_turns=2, counts_uses=True, at_least=0)
+    edits = to_wire(request(OPUS, "hello", clearing=some), BUILT_IN["anthropic"])["extra_body"]["context_management"]
+    assert edits["edits"][0]["keep"] == {"type": "thinking_turns", "value": 2}
+    assert edits["edits"][1]["trigger"] == {"type": "tool_uses", "value": 9000}
+    assert "clear_at_least" not in edits["edits"][1]
+
+
+def test_other_betas_and_fields_of_the_body_stay() -> None:
+    settings = replace(BUILT_IN["anthropic"], beta_headers=("a-2026",), extra_body={"metadata": {"user_id": "u"}})
+    thinks = {"thinking": True, "thinking_budget": 2_000}
+    asked = request(spec("claude-sonnet-4-5"), "hello", clearing=CLEARING, options=thinks, max_output=8_000)
+    wire = to_wire(asked, settings)
+    betas = "a-2026,interleaved-thinking-2025-05-14,context-management-2025-06-27"
+    assert wire["extra_headers"] == {"anthropic-beta": betas}
+    assert set(wire["extra_body"]) == {"metadata", "context_management"}
+    assert "extra_headers" not in to_wire(request(OPUS, "hello"), BUILT_IN["anthropic"])
+
+
+def turns(count: int) -> list[RequestMessage]:
+    made = [RequestMessage("user", (Text("Read."),))]
+    for n in range(count):
+        call = ToolCall(f"c{n}", "read", {"file_path": f"f{n}"})
+        made.append(RequestMessage("assistant", (call,), "anthropic", "x"))
+        made.append(RequestMessage("user", (ToolResult(call.call_id, "read", "success", "line " * 500),)))
+    return made
+
+
+def test_the_report_is_heard_and_a_count_is_of_what_is_left() -> None:
+    with Loopback([say("x"), say("x")]) as server:
+
+        async def run() -> None:
+            model = connected(server, "opus")
+            asked = request(model.spec, *turns(8), clearing=Clearing(1_000, 2))
+            heard = await hear(model, asked)
+            assert heard.error is None
+            [report] = [step for step in heard.steps if isinstance(step, EditsApplied)]
+            assert report.tool_uses == 6
+            assert report.tokens > 2_000
+            assert await model.count(asked) == heard.usage.prompt
+            whole = await hear(model, replace(asked, clearing=None))
+            assert not [step for step in whole.steps if isinstance(step, EditsApplied)]
+            assert whole.usage.prompt == heard.usage.prompt + report.tokens
+            await model.close()  # type: ignore[attr-defined]
+
+        asyncio.run(run())
+
+
+@pytest.mark.parametrize("managed", [None, [], {"applied_edits": None}, {"applied_edits": "x"}, "x"])
+def test_what_is_no_report_is_none(managed: object) -> None:
+    event = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "context_management": managed}
+    assert not [step for step in Reply().read(event) if isinstance(step, EditsApplied)]
+
+
+def test_an_empty_report_says_that_nothing_was_cleared() -> None:
+    managed = {"applied_edits": []}
+    event = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "context_management": managed}
+    assert list(Reply().read(event)) == [EditsApplied()]
+
+
+def test_an_endpoint_that_refuses_the_field_is_asked_without_and_this_is_remembered(tmp_path: Path) -> None:
+    memory = EndpointMemory(tmp_path / "endpoints.json")
+
+    def picky(asked: Asked) -> Answer:
+        if "context_management" in asked.json:
+            return Refuse(400, message="context_management: Extra inputs are not permitted")
+        return say("fine")
+
+    with Loopback(picky, strict=False) as server:
+
+        async def run() -> list[str]:
+            model = connect(OPUS, BUILT_IN["anthropic"], server.env, ONCE, memory=memory)
+            heard = await hear(model, request(OPUS, "hello", clearing=CLEARING))
+            assert heard.text == "fine"
+            assert not model.spec.context_editing
+            await model.close()  # type: ignore[attr-defined]
+            return [step.message for step in heard.steps if isinstance(step, Noticed)]
+
+        [notice] = asyncio.run(run())
+    assert "does not take context_management: agentcli clears old outputs itself" in notice
+    assert "thinking" in json.dumps(server.requests[-1].json), "nothing else is left out"
+
+
+def test_only_claude_on_anthropics_own_api_clears_by_itself() -> None:
+    assert all(spec(name).context_editing for name in ("opus", "claude-sonnet-4-5", "claude-unheard-of-9"))
+    assert not any(spec(name).context_editing for name in ("flash", "luna", "ollama/qwen3", "script:echo"))
+    cloud = ProviderSettings("work", "anthropic", platform="vertex")
+    own = ProviderSettings("mine", "anthropic", base_url="http://localhost:1")
+    known = {"work": cloud, "mine": own}
+    assert not spec("work/claude-opus-5-5", providers=known).context_editing
+    assert not spec("mine/claude-opus-5-5", providers=known).context_editing
+    allowed = {"work/claude-opus-5-5": {"context_editing": True}}
+    assert spec("work/claude-opus-5-5", allowed, known).context_editing
