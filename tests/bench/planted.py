@@ -158,7 +158,7 @@ def led(
     policy: PolicyName, summariser: str, count: int = 300, facts: int = 100, window: int = WINDOW, **more: Any
 ) -> Outcome:
     """A session of `count` turns under a policy, compacted and pruned as the agent does it; and the fate of its facts."""
-    main = replace(MAIN, window=window, context_editing=True)
+    main = replace(MAIN, window=window)
     rules = ContextSettings(policy=policy, gemini=GeminiSettings(limit=window), **more)
     journal, counter, planted, compactions = MemorySession(), TokenCounter(), [], 0
     for bodies, new in turns(count, facts):

@@ -27,7 +27,7 @@ from agentcli.sessions.memory import MemorySession
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 
-MAIN = ModelSpec("demo", "main", kind="script", window=40_000, max_output=8_000)
+MAIN = ModelSpec("demo", "main", kind="script", window=40_000, max_output=8_000, context_editing=True)
 CHEAP = ModelSpec("demo", "cheap", kind="script", window=100_000, max_output=8_000)
 
 

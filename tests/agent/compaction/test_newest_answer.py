@@ -225,7 +225,7 @@ def accepted(name: str, examples: int) -> None:
         connection = connected(server, name)
 
         @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
-        @given(ANY, st.sampled_from(["auto", "gemini", "opencode", "sliding"]))
+        @given(ANY, st.sampled_from(["auto", "gemini", "opencode", "sliding", "native"]))
         def check(story: Session, policy: PolicyName) -> None:
             journal = journal_of(story)
             compress(journal, Answers("Done so far."), main=SMALL, settings=EAGER, policy=policy)
