@@ -8,6 +8,7 @@ import errno
 import os
 import select
 import signal
+import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,8 @@ STDIN_WAIT = 3.0
 """Seconds to wait for the first byte of piped input when a prompt was given as well."""
 TWICE = 1.0
 """A second Ctrl-C within this many seconds ends the program at once."""
+LIFELINE = "AGENTCLI_LIFELINE"
+"""The variable with the number of a pipe's end: when the other one is closed, whoever started this run is gone, and it ends as by SIGTERM."""
 
 
 def print_mode(program: Program, options: Options) -> int:
@@ -169,8 +172,27 @@ def _signals(interrupt: asyncio.Event) -> Iterator[list[int]]:
     codes = {number: code for number, code in wanted.items() if signal.getsignal(number) != signal.SIG_IGN}
     for number, code in codes.items():
         loop.add_signal_handler(number, stop, code)
+    lifeline = _lifeline()
+
+    def lost() -> None:
+        loop.remove_reader(lifeline)
+        stop(TERMINATED)
+
+    if lifeline >= 0:
+        loop.add_reader(lifeline, lost)
     try:
         yield caught
     finally:
         for number in codes:
             loop.remove_signal_handler(number)
+        if lifeline >= 0:
+            loop.remove_reader(lifeline)
+
+
+def _lifeline() -> int:
+    """The end of the pipe that is to be watched; -1 where there is none."""
+    given = os.environ.pop(LIFELINE, "")
+    try:
+        return int(given) if stat.S_ISFIFO(os.fstat(int(given)).st_mode) else -1
+    except (ValueError, OSError):
+        return -1

@@ -10,10 +10,12 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
+from agentcli.app.print_mode import LIFELINE
 from agentcli.batch import trees
 from agentcli.batch.ledger import Row
 from agentcli.batch.tasks import Task
@@ -32,8 +34,27 @@ EVENTS = "events.jsonl"
 _DEATH_SIGNAL = 1
 """`PR_SET_PDEATHSIG` of prctl(2)."""
 
+Streams = tuple[BinaryIO, BinaryIO, BinaryIO]
+"""Files for standard input, output and error."""
 
-async def run_agent(work: Work, row: Row, interrupt: asyncio.Event) -> int:
+
+class Agent(Protocol):
+    """An agent at work."""
+
+    async def wait(self) -> int:
+        """Wait for its end; the exit code, negative for a signal."""
+        ...
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal."""
+        ...
+
+
+StartAgent = Callable[[Sequence[str], Path, Mapping[str, str], Streams], Awaitable[Agent]]
+"""Starts an agent with these arguments, in this folder and environment, with these streams."""
+
+
+async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: StartAgent) -> int:
     """Run the agent, in the session of the row where there is one already; its exit code, negative for a signal.
 
     One that had ended well before its driver or worker died is not run again.
@@ -55,29 +76,60 @@ async def run_agent(work: Work, row: Row, interrupt: asyncio.Event) -> int:
         if events.tell():
             events.write(b"\n")
             events.flush()
+        arguments = _arguments(work, row.session, spent)
+        agent = await start(arguments, cwd, _environment(work.task), (given, events, errors))
+    return await _ended(agent, interrupt)
+
+
+async def start_process(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:
+    """Start a new process, which ends with this one: by a signal on Linux, by a pipe that it watches elsewhere."""
+    given, events, errors = streams
+    watched, held = os.pipe()
+    try:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "agentcli", *_arguments(work, row.session, spent)),
+            *(sys.executable, "-m", "agentcli", *arguments),
             cwd=cwd,
-            env=_environment(work.task),
+            env={**env, LIFELINE: str(watched)},
             stdin=given,
             stdout=events,
             stderr=errors,
             start_new_session=True,
-            preexec_fn=_dies_with_parent(),
+            pass_fds=(watched,),
+            preexec_fn=partial(die_with_parent, os.getpid()) if sys.platform == "linux" else None,
         )
-    return await _ended(process.wait(), process.send_signal, interrupt)
+    except BaseException:
+        os.close(held)
+        raise
+    finally:
+        os.close(watched)
+    return _Process(process, held)
 
 
-async def _ended(end: Awaitable[int], send_signal: Callable[[int], object], interrupt: asyncio.Event) -> int:
-    """Wait for the end of a process, which is asked for when the event is set, and forced when that takes too long; the exit code."""
-    waiting = asyncio.ensure_future(end)
+class _Process:
+    """An agent in a process of its own; `held` is the end of the pipe that it watches."""
+
+    def __init__(self, process: asyncio.subprocess.Process, held: int) -> None:
+        self._process, self._held = process, held
+        self.send_signal = process.send_signal
+
+    async def wait(self) -> int:
+        """Wait for its end; the exit code, negative for a signal."""
+        try:
+            return await self._process.wait()
+        finally:
+            os.close(self._held)
+
+
+async def _ended(agent: Agent, interrupt: asyncio.Event) -> int:
+    """Wait for the end of an agent, which is asked for when the event is set, and forced when that takes too long; the exit code."""
+    waiting = asyncio.ensure_future(agent.wait())
     stop = asyncio.create_task(interrupt.wait())
     try:
         await asyncio.wait((waiting, stop), return_when=asyncio.FIRST_COMPLETED)
         for number in (signal.SIGTERM, signal.SIGKILL):
             if not waiting.done():
                 with contextlib.suppress(ProcessLookupError):
-                    send_signal(number)
+                    agent.send_signal(number)
                 await asyncio.wait((waiting,), timeout=STOP_SECONDS)
         return await waiting
     finally:
@@ -141,17 +193,12 @@ def _environment(task: Task) -> dict[str, str]:
     return dict(os.environ)
 
 
-def _dies_with_parent() -> Callable[[], object] | None:
-    """Call for a child to make before it becomes the agent, so that it is terminated when its parent dies; on Linux alone."""
+def die_with_parent(parent: int) -> None:
+    """Have this process terminated when its parent dies, and now where it has died already; on Linux alone."""
     if sys.platform != "linux":
-        return None
+        return
     import ctypes
 
-    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
-
-    def bind() -> None:
-        prctl(_DEATH_SIGNAL, signal.SIGTERM)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    return bind
+    ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -15,7 +15,7 @@ from typing import Any
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.batch import trees
-from agentcli.batch.agent_process import result_of, run_agent
+from agentcli.batch.agent_process import StartAgent, result_of, run_agent, start_process
 from agentcli.batch.ledger import Row, State
 from agentcli.batch.work import Work, session_cost
 from agentcli.core.errors import AgentError
@@ -35,13 +35,13 @@ Write = Callable[[Row], Row]
 """Notes a row in the ledger."""
 
 
-async def run_attempt(work: Work, interrupt: asyncio.Event, write: Write) -> Row:
-    """Run a start to its end, whatever that is; the last row. `write` notes a row in the ledger before the agent is started."""
+async def run_attempt(work: Work, interrupt: asyncio.Event, write: Write, start: StartAgent = start_process) -> Row:
+    """Run a start to its end, whatever that is; the last row. `write` notes a row in the ledger before `start` starts the agent."""
     began = time.monotonic()
     row = work.first_row
     try:
         work.folder.mkdir(parents=True, exist_ok=True)
-        last = await _run(work, row, interrupt, write)
+        last = await _run(work, row, interrupt, write, start)
     except (AgentError, OSError) as error:
         last = replace(row, state="error", why=str(error), tries=row.tries + 1)
     last = replace(last, seconds=round(time.monotonic() - began, 1))
@@ -57,7 +57,7 @@ async def run_attempt(work: Work, interrupt: asyncio.Event, write: Write) -> Row
     return last
 
 
-async def _run(work: Work, row: Row, interrupt: asyncio.Event, write: Write) -> Row:
+async def _run(work: Work, row: Row, interrupt: asyncio.Event, write: Write, start: StartAgent) -> Row:
     former = await asyncio.to_thread(_former, work)
     if former is None:
         tree = await asyncio.to_thread(
@@ -69,7 +69,7 @@ async def _run(work: Work, row: Row, interrupt: asyncio.Event, write: Write) -> 
             return replace(row, state=stopped, why=why, tries=row.tries + 1)
     else:
         row = write(replace(row, session=former.session, worktree=former.worktree))
-    code = await run_agent(work, row, interrupt)
+    code = await run_agent(work, row, interrupt, start)
     return await _finished(work, row, code, interrupt)
 
 

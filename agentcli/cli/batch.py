@@ -56,6 +56,9 @@ def run(
     ray_address: Annotated[
         str, typer.Option("--ray-address", metavar="ADDRESS", help="a Ray cluster [one of this machine]")
     ] = "",
+    warm: Annotated[
+        bool, typer.Option("--warm", help="fork agents from a process that has made their imports")
+    ] = False,
     dry: Annotated[bool, typer.Option("--dry-run", help="check everything, start nothing")] = False,
     form: Annotated[
         Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="text, json or stream-json")
@@ -86,6 +89,8 @@ def _begun(asked: Any) -> int:
         raise UsageError("--attempts needs a --check that decides which attempt is right.")
     if asked.shard and (asked.only or not asked.out):
         raise UsageError("--shard needs OUT, the same folder for all shards, and does not go with --only.")
+    if asked.warm and asked.engine != "local":
+        raise UsageError("--warm is for the local engine.")
     if asked.ray_address and asked.engine != "ray":
         raise UsageError("--ray-address needs --engine ray.")
     defaults = {name: getattr(asked, name) for name in _DEFAULTS}
@@ -105,7 +110,8 @@ def _begun(asked: Any) -> int:
     from agentcli.cli.batch_display import run_shown
 
     if asked.engine == "local":
-        return asyncio.run(run_shown(plan, found, folder, asked.form.value))
+        kinds = _kinds(plan, found) if asked.warm else ()
+        return asyncio.run(run_shown(plan, found, folder, asked.form.value, kinds=kinds))
     from agentcli.batch.engines import engine_named
 
     options = {"name": plan.name, "out": str(folder), "workers": plan.workers, "workers_given": bool(asked.workers)}
@@ -143,6 +149,18 @@ def _plan(asked: Any, folder: Path) -> Plan:
         shard=_shard(asked.shard),
         together=asked.together,
     )
+
+
+def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
+    """The wire formats of the models that the tasks use."""
+    from agentcli.app.options import Options
+    from agentcli.app.program import Program
+
+    kinds = set()
+    for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
+        program = Program(Options(cwd=repo, model=model, settings=plan.settings))
+        kinds.add(program.models.spec(model or program.selection.model_name()).kind)
+    return tuple(kinds)
 
 
 def _shard(text: str) -> tuple[int, int]:

@@ -8,11 +8,13 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentcli.batch.attempt import run_attempt
 from agentcli.batch.driver import Driver
 from agentcli.batch.ledger import Row
 from agentcli.batch.plan import Plan, counted
@@ -34,10 +36,25 @@ _TAIL = 20_000
 """Bytes at the end of an agent's events that are looked at for what it does."""
 
 
-async def run_shown(plan: Plan, tasks: tuple[Task, ...], out: Path, form: str, engine: Engine | None = None) -> int:
-    """Run a batch and show it as `text`, as `stream-json`, or with `json` by its last line alone; returns the exit code."""
+async def run_shown(
+    plan: Plan,
+    tasks: tuple[Task, ...],
+    out: Path,
+    form: str,
+    engine: Engine | None = None,
+    kinds: Collection[str] = (),
+) -> int:
+    """Run a batch and show it as `text`, as `stream-json`, or with `json` by its last line alone; returns the exit code.
+
+    With `kinds`, the wire formats of the models, agents are forked from a process that has imported what these need.
+    """
     report = {"text": _as_line, "stream-json": _as_json}.get(form, lambda _: None)
-    if engine is None:
+    if engine is None and kinds:
+        from agentcli.batch.warm import WarmServer
+
+        attempt = partial(run_attempt, start=WarmServer(kinds).start)
+        driver = Driver(plan, tasks, out, app_dirs(), report, attempt)
+    elif engine is None:
         driver = Driver(plan, tasks, out, app_dirs(), report)
     else:
         from agentcli.batch.engines import EngineAttempt

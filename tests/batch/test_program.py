@@ -5,36 +5,24 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from agentcli.app.print_mode import LIFELINE
+from tests.batch.repository import DONE, WRITES, ledger, results, script
+from tests.batch.repository import program as made
 from tests.e2e.program import Program
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-WRITES = {"calls": [{"name": "bash", "input": {"command": "echo $PPID > new.txt"}}]}
 SLEEPS = {"calls": [{"name": "bash", "input": {"command": "echo began > began.txt; sleep 600"}}]}
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
-    program = Program(tmp_path)
-    (program.work / "a.txt").write_text("one\n")
-    who = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
-    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
-        subprocess.run(["git", *who, *command], cwd=program.work, check=True, capture_output=True)
-    lines = [{"id": f"t{n}", "prompt": f"task {n}"} for n in range(3)]
-    (program.work / "tasks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return program
-
-
-def script(program: Program, *replies: object) -> str:
-    """The name of a model that gives these replies, which may be others later."""
-    file = program.base / "script.json"
-    file.write_text(json.dumps({"replies": replies}))
-    return f"script:{file}"
+    return made(tmp_path, ["t0", "t1", "t2"])
 
 
 def run(program: Program, model: str, *more: str) -> tuple[str, ...]:
@@ -42,11 +30,11 @@ def run(program: Program, model: str, *more: str) -> tuple[str, ...]:
 
 
 def test_a_batch_runs_checks_commits_and_merges(program: Program) -> None:
-    model = script(program, WRITES, {"text": "Done."})
+    model = script(program, WRITES, DONE)
     ran = program.run(*run(program, model, "--check", "test -f new.txt", "-j", "2"), seconds=200)
     assert ran.code == 0, ran.out + ran.err
     assert "3/3 · 3 passed" in ran.out
-    lines = [json.loads(line) for line in (program.work / "out" / "results.jsonl").read_text().splitlines()]
+    lines = results(program).values()
     assert all(line["commit"] and line["check"] == 0 and line["text"] == "Done." for line in lines)
     merged = program.run("batch", "merge", "out")
     assert (merged.code, "1 tasks are in agentcli/out" in merged.out) == (1, True)
@@ -54,55 +42,125 @@ def test_a_batch_runs_checks_commits_and_merges(program: Program) -> None:
     assert program.run("batch", "report", "out").code == 0
     assert (program.work / "out" / "report.html").read_text().count("session.html") == 3
     assert "session:" in program.run("batch", "show", "out", "t0").out
-    assert not list((program.base / "cache" / "agentcli" / "worktrees").glob("out-*"))
+    assert not list(trees(program).glob("out-*"))
     listed = json.loads(program.run("sessions", "list", "--json").out)
     assert len(listed) == 3
 
 
 def test_a_check_may_delete_its_tree(program: Program) -> None:
-    model = script(program, WRITES, {"text": "Done."})
-    ran = program.run(*run(program, model, "--check", "rm -rf ./* && false", "--only", "t0"), seconds=200)
+    model = script(program, WRITES, DONE)
+    ran = program.run(*run(program, model, "--check", "rm -rf ./* .git && false", "--only", "t0"), seconds=200)
     assert ran.code == 1
     [line] = [row for row in ledger(program) if row["state"] == "failed"]
     assert line["commit"]
 
 
+def test_a_check_sees_no_secret(program: Program) -> None:
+    program.more = {**program.more, "SOME_API_KEY": "sk-ant-" + "x" * 40}
+    model = script(program, WRITES, DONE)
+    ran = program.run(*run(program, model, "--check", 'test -z "$SOME_API_KEY"', "--only", "t0"), seconds=200)
+    assert ran.code == 0, ran.out
+
+
+def test_a_task_cannot_write_outside_of_its_tree(program: Program) -> None:
+    outside = program.base / "outside"
+    outside.mkdir()
+    command = f"echo x > {outside}/x; echo x > {program.work}/x; echo y > y"
+    model = script(program, {"calls": [{"name": "bash", "input": {"command": command}}]}, DONE)
+    ran = program.run("batch", "run", "tasks.jsonl", "out", "-m", model, "--only", "t0", seconds=200)
+    if "No sandbox works here" in ran.err:
+        pytest.skip(ran.err)
+    assert ran.code == 0, ran.out + ran.err
+    assert not (outside / "x").exists()
+    assert not (program.work / "x").exists()
+    assert "+++ b/y" in next((program.work / "out/tasks/t0").glob("*/patch.diff")).read_text()
+
+
 def test_a_batch_whose_driver_was_killed_goes_on_in_the_same_sessions(program: Program) -> None:
     model = script(program, SLEEPS)
     driver = program.start(*run(program, model, "-j", "3"))
-    trees = program.base / "cache" / "agentcli" / "worktrees"
-    until(lambda: len(list(trees.glob("*/began.txt"))) == 3)
+    until(lambda: len(list(trees(program).glob("*/began.txt"))) == 3)
     os.kill(driver.pid, signal.SIGKILL)
     driver.communicate()
     sessions = {row["session"] for row in ledger(program)}
-    until(lambda: not agents(program))
-    script(program, {"text": "Done."})
+    script(program, DONE)
     ran = program.run(*run(program, model, "-j", "3"), seconds=200)
     assert ran.code == 0, ran.out + ran.err
     assert {row["session"] for row in ledger(program)} == sessions
-    finals = [row["id"] for row in ledger(program) if row["state"] == "passed"]
+    finals = [str(row["id"]) for row in ledger(program) if row["state"] == "passed"]
     assert sorted(finals) == ["t0", "t1", "t2"]
 
 
-def until(wanted: object, seconds: float = 60.0) -> None:
+def test_an_agent_that_is_killed_is_lost_and_goes_on_in_its_session(program: Program) -> None:
+    model = script(program, SLEEPS)
+    driver = program.start(*run(program, model, "--only", "t0"))
+    until(lambda: [*trees(program).glob("*/began.txt")])
+    script(program, DONE)
+    for pid in living(program, "--session-id"):
+        os.kill(pid, signal.SIGKILL)
+    out, _ = driver.communicate(timeout=120)
+    assert driver.returncode == 0, out
+    assert [row["state"] for row in ledger(program)] == ["running", "lost", "running", "passed"]
+    assert len({row["session"] for row in ledger(program)}) == 1
+
+
+def test_a_second_driver_is_refused_with_exit_code_1(program: Program) -> None:
+    model = script(program, SLEEPS)
+    driver = program.start(*run(program, model, "--only", "t0"))
+    until(lambda: [*trees(program).glob("*/began.txt")])
+    second = program.run(*run(program, model))
+    assert (second.code, "Another process works on" in second.err) == (1, True)
+    assert program.run("batch", "stop", "out").code == 0
+    driver.communicate(timeout=60)
+    assert driver.returncode == 130
+    assert not [*living(program)]
+
+
+def test_warm_agents_are_forked_and_nothing_of_them_stays_behind(program: Program) -> None:
+    model = script(program, WRITES, DONE)
+    assert program.run(*run(program, model, "--warm", "--only", "t0,t1"), seconds=200).code == 0
+    assert {id: line["text"] for id, line in results(program).items()} == {"t0": "Done.", "t1": "Done."}
+    until(lambda: not [*living(program)])
+    model = script(program, SLEEPS)
+    driver = program.start("batch", "run", "tasks.jsonl", "other", "-m", model, "--unboxed", "--warm")
+    until(lambda: len([*trees(program).glob("other-*/began.txt")]) == 3)
+    assert [*living(program, "forkserver")]
+    driver.kill()
+    driver.communicate()
+    until(lambda: not [*living(program)])
+
+
+def test_a_run_whose_starter_is_gone_ends_as_by_a_signal(program: Program) -> None:
+    watched, held = os.pipe()
+    program.more = {**program.more, LIFELINE: str(watched)}
+    process = program.start("-p", "go", "-m", script(program, SLEEPS), "--mode", "yolo", pass_fds=(watched,))
+    os.close(watched)
+    until(lambda: (program.work / "began.txt").exists())
+    os.close(held)
+    process.communicate(timeout=60)
+    assert process.returncode == 143
+
+
+def trees(program: Program) -> Path:
+    """The folder of the trees."""
+    return program.base / "cache" / "agentcli" / "worktrees"
+
+
+def until(wanted: Callable[[], object], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
-    while not wanted():  # type: ignore[operator]
+    while not wanted():
         assert time.monotonic() < end
         time.sleep(0.1)
 
 
-def ledger(program: Program) -> list[dict[str, str]]:
-    files = (program.work / "out").glob("ledger-*.jsonl")
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-
-def agents(program: Program) -> list[str]:
-    """The agents of this test that are alive."""
-    alive = []
-    for process in Path("/proc").glob("[0-9]*/cmdline"):
+def living(program: Program, *words: str) -> Iterator[int]:
+    """The agents of this test, and what has started them, that are alive."""
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = process.read_bytes().decode(errors="replace")
+            line = (process / "cmdline").read_bytes().decode(errors="replace")
+            home = (process / "environ").read_bytes().decode(errors="replace")
         except OSError:
             continue
-        alive += [words] * (str(program.base) in words and "--session-id" in words)
-    return alive
+        known = any(word in line for word in words or ("--session-id", "resume", "forkserver", "resource_tracker"))
+        if known and f"HOME={program.base}\0" in home:
+            yield int(process.name)

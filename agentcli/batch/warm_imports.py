@@ -1,0 +1,46 @@
+"""All that an agent imports before its first command ends, for the fork server of a batch to have imported before."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+MODULES = (
+    "agentcli.__main__",
+    "agentcli.cli.parser",
+    "agentcli.app.demo",
+    "agentcli.app.extensions.plugins",
+    "agentcli.app.launch",
+    "agentcli.app.program",
+    "agentcli.app.print_mode",
+    "agentcli.agent.compaction.run",
+    "agentcli.agent.loop",
+    "agentcli.permissions.readonly.commands",
+    "agentcli.permissions.shell.command_line",
+    "agentcli.sandbox.launch",
+    "agentcli.integrations.hookfiles",
+    "agentcli.logs",
+    "concurrent.futures.thread",
+    "tree_sitter",
+    "tree_sitter_bash",
+)
+
+
+def import_all(kinds: str) -> None:
+    """Import everything, and the SDKs of these wire formats with their adapters and what a connection needs."""
+    from agentcli.providers.connect import warm
+    from agentcli.providers.http import http_client
+    from agentcli.providers.registry import PROVIDERS
+    from agentcli.providers.settings import ProviderSettings
+
+    for name in MODULES:
+        import_module(name)
+    for kind in kinds.split():
+        warm(kind)
+        import_module(PROVIDERS[kind].adapter.partition(":")[0])
+        if PROVIDERS[kind].sdk:
+            http_client(ProviderSettings(kind, kind))
+            import_module("anyio._backends._asyncio")
+
+
+import_all(os.environ.get("AGENTCLI_WARM_KINDS", ""))
