@@ -111,6 +111,8 @@ class SessionSetup:
     """A new session for a subagent of this one."""
     worktree: Callable[[str], Worktree] = no_worktree
     """Makes a worktree for a subagent, by the id of its call. Raises NoWorktree."""
+    former_worktree: Callable[[Path], Worktree | None] = lambda _: None
+    """The worktree that a former subagent worked in, by its folder; None where it is gone."""
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
     """The session of a former subagent of a session, by its id, to go on with; None where there is none of that id."""
     children: Children = lambda _: ()

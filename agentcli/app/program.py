@@ -35,7 +35,7 @@ from agentcli.core.tool import Question, Tool, Traits
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, InstructionSet, instruction_set
-from agentcli.integrations.worktrees import add_worktree
+from agentcli.integrations.worktrees import add_worktree, former_worktree
 from agentcli.providers import figures, gate
 from agentcli.providers.memory import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
@@ -154,6 +154,11 @@ class Program(ProjectContext):
             {file.path: file.imported_by for file in found.files if file.imported_by is not None},
         )
 
+    @property
+    def _worktrees(self) -> Path:
+        """The folder of the subagents' worktrees."""
+        return self.dirs.cache / "worktrees"
+
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
         files = self.instruction_files().files
@@ -178,7 +183,8 @@ class Program(ProjectContext):
             sandboxes=workspace_policy.sandboxes,
             changes=self._changes,
             child=self.sessions.child,
-            worktree=lambda _: add_worktree(self.cwd, self.dirs.cache / "worktrees" / new_id(), self.given_env),
+            worktree=lambda _: add_worktree(self.cwd, self._worktrees / new_id(), self.given_env),
+            former_worktree=lambda inner: former_worktree(self.cwd, inner, self._worktrees, self.given_env),
             reopen=self.sessions.reopen,
             children=self.sessions.children,
             policy=self.selection.policy_asked,

@@ -80,6 +80,22 @@ def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
     return Worktree(root, folder, folder / inner, head, env)
 
 
+def former_worktree(cwd: Path, inner: Path, trees: Path, env: Mapping[str, str]) -> Worktree | None:
+    """The worktree beneath `trees` in which somebody worked at `inner`, of the repository that `cwd` lies in; None where it is gone."""
+    try:
+        if not inner.is_dir() or not inner.is_relative_to(trees):
+            return None
+        root = Path(git(cwd, "rev-parse", "--show-toplevel", env=env))
+        folder = trees / inner.relative_to(trees).parts[0]
+        if Path(git(folder, "rev-parse", "--show-toplevel", env=env)) != Path(os.path.realpath(folder)):
+            return None
+        own = git(folder, "rev-parse", "--verify", "HEAD", env=env)
+        head = git(root, "merge-base", "HEAD", own, env=env)
+    except (GitError, IndexError):
+        return None
+    return Worktree(root, folder, inner, head, env)
+
+
 def make_worktree(repo: Path, commit: str, folder: Path, env: Mapping[str, str] | None = None) -> None:
     """Check a commit out into a new worktree at `folder`, on no branch, with copies of the listed files. No hook of the repository runs.
 

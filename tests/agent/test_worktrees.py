@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.event import Warned
+from agentcli.core.message import ToolResult
 from agentcli.core.model import Request
 from agentcli.integrations.extensions.discover import discover
-from agentcli.integrations.worktrees import add_worktree
+from agentcli.integrations.worktrees import add_worktree, former_worktree, remove_worktree
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import open_session, results, say_to
 
@@ -85,6 +86,46 @@ def test_a_worktree_without_changes_is_removed(work: Path, tmp_path: Path) -> No
     assert not (tmp_path / "trees/t1").exists()
     assert git(work, "worktree", "list").count("\n") == 1
     assert warnings == []
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_former_subagent_goes_on_in_its_worktree_and_never_in_the_workspace(
+    work: Path, tmp_path: Path, gone: bool
+) -> None:
+    file = tmp_path / "home/.claude/agents/apart.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\nname: apart\ndescription: d\nisolation: worktree\n---\n")
+    writes = [call("write", f"w{n}", file_path=f"{n}.txt", content="new\n") for n in (1, 2)]
+    inside = [say("", writes[0]), say("One."), say("", writes[1]), say("Two.")]
+    ids: list[str] = []
+
+    def script(request: Request) -> Reply:
+        if any("You are a subagent" in block for block in request.system):
+            return inside.pop(0)
+        done = [part for message in request.messages for part in message.parts if isinstance(part, ToolResult)]
+        ids.extend(str(part.output.split('"')[1]) for part in done[:1])
+        if len(done) == 1 and gone:
+            remove_worktree(work, tmp_path / "trees/t0")
+        resume = {"resume": ids[0]} if done else {}
+        given = {"description": "d", "prompt": "p", "agent": "apart", **resume}
+        return say("", call("task", f"t{len(done)}", **given)) if len(done) < 2 else say("Ah.")
+
+    trees = tmp_path / "trees"
+    session = open_session(
+        work,
+        script,
+        mode="auto-edit",
+        system=("You are a test.", f"# Where you work\nFolder: {work}\nPlatform: Linux"),
+        extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
+        worktree=lambda id: add_worktree(work, trees / id, os.environ),
+        former_worktree=lambda inner: former_worktree(work, inner, trees, os.environ),
+    )
+    say_to(session, "go")
+    second = trees / ("t1" if gone else "t0")
+    assert (second / "2.txt").read_text() == "new\n"
+    assert (trees / "t0/1.txt").exists() == (not gone)
+    assert not [*work.glob("?.txt")][1:]
+    assert f"It worked in {second} (branch agentcli/{ids[0]})" in results(session)[1].output
 
 
 def test_where_no_worktree_can_be_made_it_is_said(work: Path, tmp_path: Path) -> None:

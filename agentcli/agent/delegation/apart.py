@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 from agentcli.agent.setup import WHERE, Sandboxes, SessionSetup
+from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolOutput
 from agentcli.integrations.worktrees import NoWorktree, Worktree
+
+_FOLDER = "Folder: "
 
 
 def in_worktree(setup: SessionSetup, apart: Worktree) -> SessionSetup:
@@ -33,6 +37,13 @@ def in_worktree(setup: SessionSetup, apart: Worktree) -> SessionSetup:
     return replace(
         setup, workspace=workspace, system=system, sandboxes=lambda _: Sandboxes(), checkpointer=None, sandbox=""
     )
+
+
+def folder_of(journal: Journal) -> Path | None:
+    """The folder that a session began to work in, as its system prompt names it."""
+    block = next((block for block in journal.history.system if block.startswith(WHERE)), "")
+    line = next((line for line in block.splitlines() if line.startswith(_FOLDER)), "")
+    return Path(line.removeprefix(_FOLDER)) if line else None
 
 
 async def with_worktree(result: ToolOutput, apart: Worktree, id: str) -> ToolOutput:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Protocol
 
 from agentcli.agent.conversation import Conversation
-from agentcli.agent.delegation.apart import in_worktree, with_worktree
+from agentcli.agent.delegation.apart import folder_of, in_worktree, with_worktree
 from agentcli.agent.delegation.errand import Errand, Former, ends_or_is_sent_away, outcome
 from agentcli.agent.delegation.kinds import (
     kind_named,
@@ -142,9 +142,13 @@ class Subagents:
 
     async def _worktree(self, errand: Errand) -> Worktree | None:
         """The worktree of a subagent whose definition wants one; None where there can be none, which the person is told."""
-        if not errand.kind.worktree or errand.former or self._runner.approval.mode == "plan":
+        if not errand.kind.worktree or self._runner.approval.mode == "plan":
             return None
         try:
+            if errand.former is not None and (folder := folder_of(errand.former.journal)) is not None:
+                former = await asyncio.to_thread(self._setup.former_worktree, folder)
+                if former is not None:
+                    return former
             return await asyncio.to_thread(self._setup.worktree, errand.call_id)
         except NoWorktree as why:
             notice = f"Agent {errand.kind.name} works in the workspace itself: no worktree can be made, since {why}."
