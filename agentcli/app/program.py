@@ -161,8 +161,7 @@ class Program(ProjectContext):
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
-        files = self.instruction_files().files
-        hooks, servers = loaded(self), self.servers.connected()
+        files, hooks, servers = self.instruction_files().files, loaded(self), self.servers.connected()
         return SessionSetup(
             connect=self.models.connect,
             summariser=self.models.summariser,
