@@ -209,7 +209,7 @@ class Driver:
                 pass
 
     def _wish(self) -> object:
-        """What tells a wish to stop from an older one: its file is written anew each time; None without one."""
+        """The mark of a wish to stop, another one for each, since its file is written anew each time; None without one."""
         try:
             found = (self.out / STOP).stat()
         except OSError:

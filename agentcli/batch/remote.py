@@ -36,7 +36,7 @@ STOPPING = "stopping"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a start has left: its last row, the commit as a thin bundle, the session as compressed JSON, and its files by name."""
+    """Remains of a start: its last row, the commit as a thin bundle, the session as compressed JSON, and its files by name."""
 
     row: Row
     bundle: bytes = b""

@@ -49,7 +49,7 @@ class Block:
 
     @property
     def sent(self) -> Part | ToolResult:
-        """What goes over the wire."""
+        """The part that goes over the wire."""
         return self.original if self.held and self.original is not None else self.part
 
 

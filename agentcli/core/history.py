@@ -230,7 +230,7 @@ def _carried(history: History, body: Compaction) -> History:
 
 
 def _pruned(history: History, record: Record, body: Prune) -> History:
-    """What the provider clears from now on stands in `held`; what agentcli clears, or takes over from it, no longer."""
+    """The history after a prune: `held` has the calls that the provider clears from now on, and none that agentcli clears, or takes over from it."""
     calls, back = frozenset(body.cleared), frozenset(body.restored)
     theirs = body.by == "provider"
     held = (history.held | calls) - back if theirs else history.held - calls
