@@ -17,9 +17,10 @@ from agentcli.context.cache_health import health_of
 from agentcli.context.clearing import NATIVE, clearing_of
 from agentcli.context.invariants import Passed, check, ensure, mended
 from agentcli.context.large_input import is_oversize, reference, size_of
+from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import grown, view
+from agentcli.context.view import View, grown, view
 from agentcli.context.window import Window, window_of
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
@@ -66,9 +67,9 @@ class RequestBuilder:
         self.clears_nothing = False
         """True once the provider has not cleared what it was asked to: then `auto` stands in for `native`."""
         self._inputs = 0
-        self._assembler, self._passed = Assembler(), Passed()
+        self._assembler, self._passed, self._supersession = Assembler(), Passed(), Supersession()
         self._seen = journal.history, view(journal.history)
-        self._window: tuple[tuple[object, ...], Window] | None = None
+        self._window: tuple[View, tuple[object, ...], Window] | None = None
         self.recount()
 
     def begin(self, history: History) -> None:
@@ -82,11 +83,12 @@ class RequestBuilder:
         if self._seen[0] is not history:
             self._seen = history, grown(history, *self._seen)
         seen, spec = self._seen[1], self._spec
-        state = (id(seen), spec, self.settings, self.counter.calibration, self.counter.head)
-        if self._window is None or self._window[0] != state:
+        state = spec, self.settings, self.counter.calibration, self.counter.head
+        if self._window is None or self._window[0] is not seen or self._window[1] != state:
             # Remembered, since the provider's count of a prompt holds for the very view that it was asked for.
-            self._window = state, window_of(seen, spec, self.counter, self.settings, self.traits)
-        return self._window[1]
+            window = window_of(seen, spec, self.counter, self.settings, self.traits, self._supersession)
+            self._window = seen, state, window
+        return self._window[2]
 
     def request(self) -> Request:
         """The next request; it is sent now. The same records give the same bytes."""

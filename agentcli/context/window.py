@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 
 from agentcli.context.clearing import NATIVE, foreseen
+from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
@@ -61,6 +62,8 @@ class Window:
     settings: ContextSettings
     traits: Mapping[str, Traits]
     """Traits of the tools by name."""
+    supersession: Supersession = field(default_factory=Supersession, compare=False)
+    """Remembers what is out of date in the view, from one window of a session to the next."""
 
     @property
     def tokens(self) -> int:
@@ -72,13 +75,23 @@ class Window:
         """Tokens that a prompt may hold."""
         return self.limits.usable
 
+    @property
+    def superseded(self) -> Supersession:
+        """What is out of date in the view."""
+        return self.supersession.of(self.view, self.traits)
+
     def size(self, part: Block | ViewMessage) -> int:
         """Tokens of a block or a message."""
         return self.counter.block(part) if isinstance(part, Block) else self.counter.message(part)
 
 
 def window_of(
-    view: View, model: ModelSpec, counter: TokenCounter, settings: ContextSettings, traits: Mapping[str, Traits]
+    view: View,
+    model: ModelSpec,
+    counter: TokenCounter,
+    settings: ContextSettings,
+    traits: Mapping[str, Traits],
+    supersession: Supersession | None = None,
 ) -> Window:
     """The window of this model with this view in it: under `native` as the provider will show it.
 
@@ -87,7 +100,7 @@ def window_of(
     settings, limits = in_force(settings, model), limits_of(model, settings)
     if settings.policy == NATIVE:
         view = foreseen(view, limits.usable, counter, settings, traits)
-    return Window(view, limits, counter, settings, traits)
+    return Window(view, limits, counter, settings, traits, supersession or Supersession())
 
 
 def in_force(settings: ContextSettings, model: ModelSpec) -> ContextSettings:

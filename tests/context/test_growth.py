@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agentcli.context.assemble import Assembler, assemble
 from agentcli.context.invariants import Passed, check
+from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.tokens.calibration import calibrate
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import grown, view
@@ -17,6 +18,7 @@ from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import ToolCall
 from agentcli.core.model import RequestMessage
 from agentcli.core.record import Record
+from agentcli.tools.registry import TRAITS
 from tests.context.made import prompt
 from tests.context.transcripts import MODEL, OTHER, Session, sessions
 
@@ -72,6 +74,18 @@ def test_a_request_that_went_on_from_the_one_before_is_that_of_the_whole(
         assert request == assemble(seen, ("system",), (), model, **more)  # type: ignore[arg-type]
         assert check(request, seen, passed=passed) == check(request, seen) == ()
         assert counter.prompt(seen) == same_counter(history).prompt(seen)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sessions(), LOOKS)
+def test_what_is_out_of_date_is_the_same_in_a_view_that_grew(session: Session, looks: list[bool]) -> None:
+    known = Supersession()
+    for history, looked in zip(live(session.records), looks * 9, strict=False):
+        if looked:
+            seen = view(history)
+            known.of(seen, TRAITS)
+            whole = Supersession().of(seen, TRAITS)
+            assert (known.outputs, known.edits) == (whole.outputs, whole.edits)
 
 
 def same_counter(history: History) -> TokenCounter:

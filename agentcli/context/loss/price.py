@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from agentcli.context.loss.phases import phase_end
 from agentcli.context.loss.settings import LossSettings
-from agentcli.context.pruning.superseded import superseded
 from agentcli.context.window import Window, output_ratio
 from agentcli.core.message import ToolResult
 
@@ -43,7 +42,7 @@ def priced(window: Window) -> LossSettings:
 def expected_recalls(window: Window, gone: Iterable[int]) -> float:
     """Expected recalls per request once these records are summarised. What is out of date is never wanted again."""
     loss, going = window.settings.loss, frozenset(gone)
-    outdated = superseded(window.view, window.traits)
+    outdated = window.superseded.outputs
     newest = max((block.seq for block in window.view.blocks), default=0)
     chance = sum(
         faded(loss.output_chance, newest - block.seq, loss)

@@ -11,7 +11,6 @@ from itertools import accumulate
 from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.ledger.command_results import summary_of
 from agentcli.context.loss.price import is_worth, priced
-from agentcli.context.pruning.superseded import superseded, superseded_edits
 from agentcli.context.settings import PruneSettings
 from agentcli.context.view import Block
 from agentcli.context.window import Window
@@ -47,7 +46,7 @@ class TokenLayout:
     def __init__(self, window: Window) -> None:
         self.window, self.counter = window, window.counter
         self.blocks = list(window.view.blocks)
-        sizes = [self.counter.block(block) for block in self.blocks]
+        self.sizes = sizes = [self.counter.block(block) for block in self.blocks]
         self.starts = list(accumulate(sizes, initial=0))
         self.total = self.starts.pop()
         bound = [n for n, block in enumerate(self.blocks) if isinstance(block.part, Thinking)]
@@ -63,7 +62,7 @@ class TokenLayout:
         marker = (
             cleared_input(part) if isinstance(part, ToolCall) else cleared_result(part.call_id, part.name, part.status)
         )
-        freed = self.counter.block(block) - self.counter.part(marker)
+        freed = self.sizes[number] - self.counter.part(marker)
         return Candidate(part.call_id, block.seq, self.starts[number], freed, rank, carried, given)
 
     def edit(self, removed: int, first: int) -> EditCost:
@@ -98,7 +97,7 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
     beyond the newest `auto_protect` tokens of outputs and inputs, once its file was touched again or, if it is large, once its turn has passed.
     """
     rules = layout.window.settings.prune
-    outdated, turns = superseded(layout.window.view, layout.window.traits), turns_behind(layout.blocks)
+    outdated, turns = layout.window.superseded.outputs, turns_behind(layout.blocks)
     protect = rules.protected(layout.window.usable)
     ages = _Ages(layout, rules, protect)
     found, total = [], 0
@@ -106,7 +105,7 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
         block = layout.blocks[number]
         if block.cleared or not clearable(block, rules):
             continue
-        total += layout.counter.block(block)
+        total += layout.sizes[number]
         dead = outdated.get(block.tool_use_id)
         if total <= protect and dead is None:
             continue
@@ -122,22 +121,22 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
 
 def _inputs(layout: TokenLayout, turns: Sequence[int], ages: _Ages, protect: int) -> Iterator[Candidate]:
     rules, window = layout.window.settings.prune, layout.window
-    outdated = superseded_edits(window.view, window.traits)
+    outdated = window.superseded.edits
     succeeded = {block.tool_use_id for block in layout.blocks if completed(block)}
     newest = max((block.seq for block in layout.blocks if block.source == "assistant"), default=0)
     protected_turns, total = max(1, rules.auto_turns), 0
     for number in reversed(range(len(layout.blocks))):
         block = layout.blocks[number]
         if clearable(block, rules) and not block.cleared:
-            total += layout.counter.block(block)
+            total += layout.sizes[number]
         call = block.part
         if not isinstance(call, ToolCall) or not _clearable_input(block, call, window):
             continue
         if block.seq == newest or call.call_id not in succeeded:
             continue
-        total += layout.counter.block(block)
+        total += layout.sizes[number]
         touched = outdated.get(call.call_id)
-        if total <= protect or (touched is None and layout.counter.block(block) < rules.input_least):
+        if total <= protect or (touched is None and layout.sizes[number] < rules.input_least):
             continue
         rank = 0 if touched else 1 if turns[number] >= protected_turns else 2
         carried = ages.requests_since(touched.since) if touched else ages.requests_beyond(number, protected_turns)
@@ -198,7 +197,9 @@ class _Ages:
         self.blocks, self.protect = layout.blocks, protect
         self.replies = sorted({block.seq for block in layout.blocks if block.source == "assistant"})
         self.prompts = sorted({block.seq for block in layout.blocks if block.source == "user"})
-        sizes = [layout.counter.block(block) if clearable(block, rules) else 0 for block in layout.blocks]
+        sizes = [
+            size if clearable(block, rules) else 0 for block, size in zip(layout.blocks, layout.sizes, strict=True)
+        ]
         self.before = list(accumulate(sizes, initial=0))
 
     def requests_since(self, seq: int) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentcli.context.ledger.command_results import is_test_run
-from agentcli.context.view import View
+from agentcli.context.view import View, ViewMessage
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.prefix import common
 from agentcli.core.tool import UNKNOWN, Traits
 
 _TESTS = ("a test run",)
@@ -24,77 +24,86 @@ class Outdated:
     since: int
 
 
-def superseded(view: View, tools: Mapping[str, Traits]) -> dict[str, Outdated]:
+def superseded(view: View, tools: Mapping[str, Traits]) -> Mapping[str, Outdated]:
     """The outputs that are out of date by call id: a file read or changed again, a listing repeated, tests run again.
 
     `tools` are the traits of all tools. Failed calls stay, except for a run of tests that was followed by another.
     """
-    later = _Later()
-    found: dict[str, Outdated] = {}
-    for call, result, seq in reversed(list(_answered(view))):
-        traits = tools.get(call.name, UNKNOWN)
-        outdated = later.overtakes(call, traits)
-        if outdated and (not result.failed or _key(call, traits) == _TESTS):
-            found[call.call_id] = outdated
-        later.note(call, traits, result, seq)
-    return found
+    return Supersession().of(view, tools).outputs
 
 
-def superseded_edits(view: View, tools: Mapping[str, Traits]) -> dict[str, Outdated]:
-    """The successful edits whose file was read or edited again since, by call id."""
-    since: dict[str, Outdated] = {}
-    found: dict[str, Outdated] = {}
-    for call, result, seq in reversed(list(_answered(view))):
-        traits, path = tools.get(call.name, UNKNOWN), _path(call.input)
-        if result.failed or not path or not (traits.reads_files or traits.edits_files):
-            continue
-        if traits.edits_files and path in since:
-            found[call.call_id] = since[path]
-        since[path] = Outdated(f"{path} was {'changed' if traits.edits_files else 'read'} again later", seq)
-    return found
+class Supersession:
+    """What later calls have made out of date in a view. Of a view that grew, only the new messages are looked at.
 
+    `outputs` are those of `superseded`, `edits` the successful edits whose file was read or edited again since, by call id.
+    """
 
-@dataclass(slots=True)
-class _Later:
-    """The earliest later event of each kind after an output: the one that superseded it."""
+    outputs: dict[str, Outdated]
+    edits: dict[str, Outdated]
+    _messages: tuple[ViewMessage, ...]
+    _tools: Mapping[str, Traits]
 
-    read: dict[str, list[tuple[float, float, int]]] = field(default_factory=dict)
-    written: dict[str, int] = field(default_factory=dict)
-    repeated: dict[tuple[str, ...], int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._begin({})
 
-    def overtakes(self, call: ToolCall, traits: Traits) -> Outdated | None:
-        return min(self._overtaking(call, traits), key=lambda found: found.since, default=None)
+    def of(self, view: View, tools: Mapping[str, Traits]) -> Supersession:
+        """Itself, for this view."""
+        same = common(view.messages, self._messages)
+        if same < len(self._messages) or tools is not self._tools:
+            self._begin(tools)
+            same = 0
+        for message in view.messages[same:]:
+            self._calls.update((call.call_id, call) for call in message.calls)
+            for block in message.blocks:
+                if isinstance(block.part, ToolResult) and block.tool_use_id in self._calls:
+                    self._add(self._calls[block.tool_use_id], block.part, block.seq)
+        self._messages = view.messages
+        return self
 
-    def _overtaking(self, call: ToolCall, traits: Traits) -> Iterator[Outdated]:
+    def _begin(self, tools: Mapping[str, Traits]) -> None:
+        self.outputs, self.edits = {}, {}
+        self._messages, self._tools = (), tools
+        self._calls: dict[str, ToolCall] = {}
+        self._reads: dict[str, list[tuple[float, float, str]]] = {}
+        self._edited: dict[str, str] = {}
+        self._repeatable: dict[tuple[str, ...], list[str]] = {}
+
+    def _add(self, call: ToolCall, result: ToolResult, seq: int) -> None:
+        """One more call: it may overtake those that wait under the same path or key, then it waits itself."""
+        traits = self._tools.get(call.name, UNKNOWN)
         path, key = _path(call.input), _key(call, traits)
-        if traits.reads_files and path:
-            if path in self.written:
-                yield Outdated(f"{path} was changed later", self.written[path])
-            first, last = _lines(call.input)
-            for start, end, seq in self.read.get(path, ()):
-                if start <= first and last <= end:
-                    yield Outdated(f"{path} was read again later", seq)
-        if key in self.repeated:
-            why = "the tests were run again" if key == _TESTS else f"the same {call.name} was repeated"
-            yield Outdated(why, self.repeated[key])
-
-    def note(self, call: ToolCall, traits: Traits, result: ToolResult, seq: int) -> None:
-        key, path = _key(call, traits), _path(call.input)
+        touches = bool(path) and not result.failed and (traits.edits_files or traits.reads_files)
+        if touches:
+            self._touched(path, call, traits, seq)
         if key and result.status in ("success", "error"):
-            self.repeated[key] = seq
-        if result.failed or not path:
+            why = "the tests were run again" if key == _TESTS else f"the same {call.name} was repeated"
+            self._overtaken(self._repeatable.pop(key, ()), why, seq)
+        if touches and traits.edits_files:
+            self._edited[path] = call.call_id
+        if result.failed and key != _TESTS:
             return
+        if traits.reads_files and path:
+            self._reads.setdefault(path, []).append((*_lines(call.input), call.call_id))
+        if key:
+            self._repeatable.setdefault(key, []).append(call.call_id)
+
+    def _touched(self, path: str, call: ToolCall, traits: Traits, seq: int) -> None:
+        """A file was read or changed: edits of it, and what was read of it before, are out of date."""
+        edit = self._edited.pop(path, "")
+        if edit:
+            self.edits[edit] = Outdated(f"{path} was {'changed' if traits.edits_files else 'read'} again later", seq)
         if traits.edits_files:
-            self.written[path] = seq
-        elif traits.reads_files:
-            self.read.setdefault(path, []).append((*_lines(call.input), seq))
+            self._overtaken([read for _, _, read in self._reads.pop(path, ())], f"{path} was changed later", seq)
+            return
+        start, end = _lines(call.input)
+        waiting = self._reads.get(path, [])
+        covered = [read for first, last, read in waiting if start <= first and last <= end]
+        self._overtaken(covered, f"{path} was read again later", seq)
+        self._reads[path] = [read for read in waiting if not (start <= read[0] and read[1] <= end)]
 
-
-def _answered(view: View) -> Iterator[tuple[ToolCall, ToolResult, int]]:
-    calls = {call.call_id: call for message in view.messages for call in message.calls}
-    for block in view.blocks:
-        if isinstance(block.part, ToolResult) and block.tool_use_id in calls:
-            yield calls[block.tool_use_id], block.part, block.seq
+    def _overtaken(self, calls: Iterable[str], why: str, seq: int) -> None:
+        for call in calls:
+            self.outputs.setdefault(call, Outdated(why, seq))
 
 
 def _path(given: Mapping[str, Any]) -> str:
