@@ -153,8 +153,11 @@ class AgentSession:
         with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.connect) as notices:
             for notice in notices:
                 yield notice
-            async for event in loop.turn(self.conversation, self.conversation.builder.fitting(prompt), interrupt):
-                yield event
+            try:
+                async for event in loop.turn(self.conversation, self.conversation.builder.fitting(prompt), interrupt):
+                    yield event
+            finally:
+                self.journal.settle()
 
     async def prepare(self, interrupt: asyncio.Event) -> None:
         """Wait for servers that are being connected, and settle what each request begins with, once for the whole session.

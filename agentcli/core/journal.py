@@ -109,6 +109,10 @@ class Journal(Protocol):
         """Reason why the session is not being saved, or an empty text. Reported once each time the reason changes."""
         ...
 
+    def settle(self) -> None:
+        """Save what may wait while a turn is going on: the turn has ended. Records never wait."""
+        ...
+
     def close(self) -> None:
         """Let others write."""
         ...

@@ -123,6 +123,9 @@ class MemorySession:
         """Nothing is saved, and that is what was asked for."""
         return ""
 
+    def settle(self) -> None:
+        """Nothing is saved."""
+
     def close(self) -> None:
         """Let go of the session that this one goes on with."""
         if self._past is not None:

@@ -83,6 +83,20 @@ def read_info(folder: str | Path) -> SessionInfo | None:
         return None
 
 
+def current_info(folder: str | Path) -> SessionInfo | None:
+    """The same with the records that came behind it: it may be a second old, or its process was killed."""
+    info, records = read_info(folder), os.path.join(folder, "records")
+    with contextlib.suppress(OSError):
+        if info is None or info.shelf == os.stat(records).st_mtime_ns:
+            return info
+    shelf = RecordFolder(Path(records))
+    mark = shelf.mark()
+    newest = shelf.newest(info.records, info.shelf) if info else 0
+    if info is None or not newest:
+        return info
+    return None if _is_implausible(info, newest) else replace(_caught_up(info, shelf, newest), shelf=mark)
+
+
 def retrace(folder: Path) -> SessionInfo:
     """Rebuild `session.json` from all records, in time proportional to the session's length."""
     shelf = RecordFolder(folder / "records")

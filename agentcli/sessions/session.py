@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +45,8 @@ class Session:
         self._folder, self._info, self._writer = folder, info, writer
         self._history = history or History()
         self._notes = list(notes)
-        self._changed = self._closed = False
+        self._changed = self._closed = self._outdated = False
+        self._interval, self._glance_due = interval, 0.0
         self._open_former: Callable[[str], Session | None] | None = None
         self._former: Predecessor | None = None
         self._shelf = RecordFolder(folder / "records")
@@ -188,7 +190,13 @@ class Session:
     def save_glance(self, durable: bool = False) -> None:
         """Replace `session.json`; when the disk refuses, the old one stands and is caught up with at the next opening."""
         self._info = replace(self._info, shelf=self._shelf.mark())
+        self._outdated, self._glance_due = False, time.monotonic() + self._interval
         self._writing().replace(self._folder / "session.json", encode_info(self._info), durable=durable)
+
+    def settle(self) -> None:
+        """The turn has ended: bring `session.json` up to date."""
+        if self._outdated and not self._closed:
+            self.save_glance()
 
     def close(self) -> None:
         """Save what still waits and let others write; `trouble` and `unsaved` tell what the disk refused to the end.
@@ -212,9 +220,12 @@ class Session:
         return self._writer
 
     def _save(self, writer: Writer, durable: bool = False) -> bool:
+        """Write all records, and `session.json` at most once each interval: whoever opens the session reads the records behind it."""
         if not writer.save():
             return False
-        self.save_glance(durable)
+        self._outdated = True
+        if durable or time.monotonic() >= self._glance_due:
+            self.save_glance(durable)
         return True
 
     def _tail(self, *more: Record) -> list[Record]:

@@ -19,7 +19,7 @@ from agentcli.sessions.copying import fork
 from agentcli.sessions.ids import checked_id, new_id, stamp
 from agentcli.sessions.info import Parent, SessionInfo, Times, name_of
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
-from agentcli.sessions.recovery import encode_origin, open_session, read_info, retrace, save_info
+from agentcli.sessions.recovery import current_info, encode_origin, open_session, retrace, save_info
 from agentcli.sessions.selecting import fitting, is_subagent, the_one
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
@@ -335,7 +335,7 @@ def _subfolders(folder: str) -> Sequence[str]:
 
 def _info(folder: str | Path) -> SessionInfo | None:
     """A session at a glance. A lost `session.json` is read from the records; a folder without any is no session."""
-    info = read_info(folder) or retrace(Path(folder))
+    info = current_info(folder) or retrace(Path(folder))
     if not info.records:
         return None
     _, project, name = str(folder).rsplit(os.sep, 2)

@@ -72,6 +72,7 @@ def test_session_json_says_what_the_contract_says(session: Session, tmp_path: Pa
     session.append(result("a", additions=3, deletions=1, path="/x/a.py"))
     session.append(result("b", additions=2, deletions=0, path="/x/a.py"))
     session.append(result("c", additions=1, deletions=1, path="/x/b.py"))
+    session.settle()
     glance = read(session.folder / "session.json")
     contract = "schema id project_id directory parent title name version model mode time summary usage cost records"
     assert set(contract.split()) <= set(glance)
@@ -82,6 +83,22 @@ def test_session_json_says_what_the_contract_says(session: Session, tmp_path: Pa
     assert glance["usage"]["input"] == 10
     assert glance["cost"] == 0.01
     assert set(glance["time"]) == {"created", "updated", "compacting"}
+
+
+def test_session_json_is_written_at_most_once_an_interval_and_when_a_turn_ends(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions", interval=1000)
+    session = store.create(tmp_path)
+    session.append(user("hello"))
+    session.append(reply("hi"))
+    assert read(session.folder / "session.json")["records"] == 1
+    assert [info.records for info in store.list()] == [2]
+    session.settle()
+    assert read(session.folder / "session.json")["records"] == 2
+    session.append(user("more"))
+    forked = store.fork(session.info)
+    assert (forked.records, store.list()[-1].cost) == (3, session.info.cost)
+    session.close()
+    assert read(session.folder / "session.json")["records"] == 3
 
 
 def test_a_lost_session_json_comes_back_from_the_records(store: Store, session: Session) -> None:

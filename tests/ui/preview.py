@@ -89,6 +89,9 @@ class MemoryJournal:
     def record(self, seq: int) -> Record | None:
         return self._records[seq - 1]
 
+    def settle(self) -> None:
+        pass
+
     def trouble(self) -> str:
         return ""
 

@@ -43,13 +43,8 @@ class Partial:
         """Remember a reply to the record `after`; write it if a save is due, else let a timer write it when one is."""
         with self._lock:
             self._reply = after, parts
-            wait = self._due - time.monotonic()
-            if wait <= 0:
-                self._write()
-            elif self._timer is None:
-                self._timer = threading.Timer(wait, self.flush)
-                self._timer.daemon = True
-                self._timer.start()
+            if self._timer is None:
+                self._write_when_due()
 
     def flush(self) -> None:
         """Write what was kept and not yet written."""
@@ -59,12 +54,26 @@ class Partial:
     def clear(self) -> None:
         """The reply's record stands: nothing is partial any more."""
         with self._lock:
-            self._stop_timer()
-            self._reply = None
+            self._reply = None  # the timer stays: it finds nothing, or serves the next reply, which then needs none
             if self._written:
                 self._written = False
                 with contextlib.suppress(OSError):
                     self._disk.unlink(self._path)
+
+    def _fire(self) -> None:
+        with self._lock:
+            self._timer = None
+            if self._reply is not None:
+                self._write_when_due()
+
+    def _write_when_due(self) -> None:
+        wait = self._due - time.monotonic()
+        if wait <= 0:
+            self._write()
+            return
+        self._timer = threading.Timer(wait, self._fire)
+        self._timer.daemon = True
+        self._timer.start()
 
     def _write(self) -> None:
         self._stop_timer()
