@@ -180,8 +180,9 @@ class Conversation:
         reminder = self.guard.reminder(session, task)
         if reminder:
             yield self.remind(reminder)
-        size, spec = self.builder.window().tokens, self.model.spec
-        price = spec.cost(self.builder.cache.expected(size, spec.cache_lifetime)) or 0.0
+        window, spec = self.builder.window(), self.model.spec
+        size, edited = window.tokens, window.view.foreseen is not None
+        price = spec.cost(self.builder.cache.expected(size, spec.cache_lifetime, edited=edited)) or 0.0
         async for event in self.guard.pay(session, task, size, price, interrupt):
             if isinstance(event, Waiting):
                 yield self.record(Retry(0, event.delay, event.reason))

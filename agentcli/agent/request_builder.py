@@ -193,9 +193,9 @@ class CacheMonitor:
         self.health = self.health.after(self.sent, usage, edited=edits != self._edits, idle=idle)
         self._edits, self._heard_at = edits, self._sent_at
 
-    def expected(self, size: int, lifetime: float) -> Usage:
-        """The expected usage of a prompt of `size` tokens; entries of the cache live `lifetime` seconds."""
-        cold = not self._heard_at or time.time() - self._heard_at > lifetime
+    def expected(self, size: int, lifetime: float, *, edited: bool = False) -> Usage:
+        """The expected usage of a prompt of `size` tokens; entries of the cache live `lifetime` seconds. `edited`: by the provider, for this request."""
+        cold = edited or not self._heard_at or time.time() - self._heard_at > lifetime
         read = 0 if cold or self._edits != self._edits_now() else min(size, self.health.expected)
         return Usage(input=size - read, cache_read=read)
 

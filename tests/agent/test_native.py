@@ -147,6 +147,15 @@ def test_usage_and_window_count_the_prompt_as_the_model_gets_it(stage: Stage) ->
         assert used < 9_500 < len(json.dumps(server.requests[-1].turns)) // 3
 
 
+def test_a_budget_expects_to_pay_for_the_cache_that_is_written_anew(stage: Stage) -> None:
+    with Loopback(working) as server:
+        session = stage.session(server)
+        stage.say(session, "Read them all.")
+        cache = session.conversation.builder.cache
+        assert cache.expected(9_000, 300.0).cache_read > 2_000
+        assert cache.expected(9_000, 300.0, edited=True).cache_read == 0
+
+
 def test_thoughts_that_are_bound_to_what_stood_before_them_survive_the_providers_clearing(stage: Stage) -> None:
     with Loopback(working) as server:
         session = stage.session(server, "opus")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from agentcli.context.cleared import CLEARED
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Loopback
@@ -37,7 +38,7 @@ def test_a_session_keeps_the_policy_and_what_was_cleared(program: Program) -> No
     rules = ("native.trigger=9000", "native.keep=1", "native.clear_at_least=500", "keep_recent=100")
     more = [option for rule in rules for option in ("--set", f"context.{rule}")]
     replies = [say("", call("read", file_path="long.txt", offset=n)) for n in range(1, 8)]
-    with Loopback([*replies, say("Read."), say("Fine.")]) as server:
+    with Loopback([*replies, say("Read."), say("Fine."), say("Good.")]) as server:
         program.more = server.env
         assert program.run("-p", "Read it.", "-m", "opus", *NATIVE, *more).code == 0
         assert server.requests[-1].json["context_management"]["edits"][1]["trigger"]["type"] == "tool_uses"
@@ -47,4 +48,9 @@ def test_a_session_keeps_the_policy_and_what_was_cleared(program: Program) -> No
         assert json.loads(program.run("context", "plan", "--json", *more).out)["policy"] == "native"
         assert program.run("resume", "--last", "-p", "Thanks.", *more).out == "Fine.\n"
         assert "context_management" in server.requests[-1].json
+        auto = ("--set", "context.policy=auto")
+        assert program.run("resume", "--last", "-p", "And now?", *auto).out == "Good.\n"
+        assert "context_management" not in server.requests[-1].json
+        assert CLEARED in json.dumps(server.requests[-1].turns), "agentcli's markers have taken over"
+        assert json.loads(program.run("context", "plan", "--json").out)["policy"] == "auto"
         assert not any(asked.refused for asked in server.asked)

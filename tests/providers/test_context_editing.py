@@ -106,6 +106,12 @@ def test_what_is_no_report_is_none(managed: object) -> None:
     assert not [step for step in Reply().read(event) if isinstance(step, EditsApplied)]
 
 
+def test_edits_that_are_unknown_or_misshapen_count_for_nothing() -> None:
+    edits = [7, None, "x", {"type": "later"}, {"type": "clear_tool_uses_20250919", "cleared_tool_uses": -3}]
+    event = {"type": "message_delta", "delta": {}, "context_management": {"applied_edits": edits}}
+    assert list(Reply().read(event)) == [EditsApplied()]
+
+
 def test_an_empty_report_says_that_nothing_was_cleared() -> None:
     managed = {"applied_edits": []}
     event = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "context_management": managed}

@@ -185,7 +185,7 @@ def _applied(managed: Any) -> Iterator[StreamEvent]:
     if not isinstance(edits, list):
         return
     sums = {"cleared_tool_uses": 0, "cleared_thinking_turns": 0, "tool_tokens": 0, "thinking_tokens": 0}
-    for edit in edits:
+    for edit in (each for each in edits if isinstance(each, dict)):
         kind = "thinking" if "cleared_thinking_turns" in edit else "tool"
         sums[f"{kind}_tokens"] += tokens(edit.get("cleared_input_tokens"))
         for name in ("cleared_tool_uses", "cleared_thinking_turns"):
