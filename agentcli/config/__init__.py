@@ -229,14 +229,21 @@ def _file_layer(path: Path | None) -> Iterator[Layer]:
         raise ConfigError(f"{path} cannot be read: {error}. Make it a readable UTF-8 file or remove it.") from error
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply. Make it flat.") from None
+    except ValueError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}. Fix that line.") from error
     yield Layer(str(path), dict(_flatten(tables)))
 
 
 def _project_layer(path: Path | None, warnings: list[str]) -> Iterator[Layer]:
-    if path is not None and path.exists() and not path.is_file():  # a pipe in somebody's repository would block
-        raise ConfigError(f"{path} is no regular file. Replace or remove it.")
+    if path is None or not os.path.lexists(path):
+        return
+    from agentcli.integrations.project_files import is_settings_file
+
+    if not is_settings_file(path):
+        warnings.append(f"{path} leads out of the repository: left out.")
+        return
     for layer in _file_layer(path):
         refused = [key for key in layer.values if _belongs(key)]
         warnings.extend(

@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.instructions import folders
+
+SETTINGS_BYTES = 1_000_000
+"""Size of a project's settings at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,21 @@ def project_files(cwd: Path, names: Sequence[str]) -> ProjectFiles:
     inside = [path for path in found if _is_inside(path, root)]
     shown = [safe_line(os.path.relpath(path, places[0])) for path in found if path not in inside]
     return ProjectFiles(tuple(inside), tuple(f"{name} leads out of the repository: left out." for name in shown))
+
+
+def is_settings_file(path: Path) -> bool:
+    """True for the settings of a project in `.agentcli`; false for a link that leads out of the repository.
+
+    Raises ConfigError for one that is no regular file, since a pipe in somebody's repository would block, or too large.
+    """
+    if path.exists():
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(next(iter(folders(path.parent.parent))))):
+            return False
+        if not path.is_file():
+            raise ConfigError(f"{path} is no regular file. Replace or remove it.")
+        if path.stat().st_size > SETTINGS_BYTES:
+            raise ConfigError(f"{path} is larger than {SETTINGS_BYTES:,} bytes. Make it smaller.")
+    return True
 
 
 def _is_inside(path: Path, root: Path) -> bool:

@@ -49,6 +49,25 @@ def test_a_wrong_value_names_file_and_cure(tmp_path: Path, text: str) -> None:
         load(path, env={})
 
 
+def test_settings_that_lead_out_of_a_repository_are_left_out_and_named(tmp_path: Path) -> None:
+    folder = tmp_path / "project" / ".agentcli"
+    folder.mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir()
+    (tmp_path / "outside.toml").write_text("[agent]\nmax_steps = 7\n")
+    (folder / "config.toml").symlink_to(tmp_path / "outside.toml")
+    config = load(None, folder / "config.toml", {})
+    assert config.agent.max_steps != 7
+    assert [line.partition(": ")[2] for line in config.warnings] == ["left out."]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("a = " + "[" * 100_000, "nested too deeply"), ("#" * 1_000_001, "larger than 1,000,000 bytes")]
+)
+def test_hostile_settings_of_a_project_are_refused_in_a_line(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        load(None, written(tmp_path / "c.toml", text), {})
+
+
 def test_a_pipe_in_a_project_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "config.toml")
     with pytest.raises(ConfigError, match=r"config\.toml is no regular file\. Replace or remove it\."):

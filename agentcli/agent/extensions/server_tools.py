@@ -118,7 +118,7 @@ class ServerTools:
         for state in self._servers.states() if self._servers is not None else ():
             if state.status in _TROUBLE and state.name not in self._warned:
                 self._warned.add(state.name)
-                yield f"Server {state.name} {'is not connected' if state.status == 'needs login' else 'failed'}: {state.detail}."
+                yield f"Server {state.name} {'is not connected' if state.status == 'needs login' else 'failed'}: {state.detail.removesuffix('.')}."
 
     def _known(self, name: str) -> ServerTool | None:
         tools = self._servers.tools() if self._servers is not None else ()

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
-from agentcli.integrations.mcp.config import MissingVariable, ServerDefinition, expanded
+from agentcli.integrations.mcp.config import ServerDefinition
+from agentcli.integrations.mcp.variables import MissingVariable, expanded
 
 
 def server_rows(program: Program) -> Iterator[tuple[str, bool, str]]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from agentcli.app.keys import KeyStore
 from agentcli.core.errors import InputError
 from agentcli.integrations.browser import open_page
-from agentcli.integrations.mcp.config import MissingVariable, ServerDefinition, expanded
+from agentcli.integrations.mcp.config import ServerDefinition
+from agentcli.integrations.mcp.variables import MissingVariable, expanded
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext

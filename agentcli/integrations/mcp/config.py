@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Mapping
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -51,24 +50,23 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "trust": bool,
     "description": str,
 }
-_PASSED = frozenset(
-    [
-        "PATH",
-        "HOME",
-        "SHELL",
-        "USER",
-        "LOGNAME",
-        "TERM",
-        "LANG",
-        "TZ",
-        "TMPDIR",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "NODE_EXTRA_CA_CERTS",
-    ]
-)
-_PASSED_LIKE = ("LC_*", "XDG_*", "*_PROXY", "*_proxy")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_LOGIN_FIELDS: Mapping[str, type | tuple[type, ...]] = {
+    "clientId": str,
+    "clientSecret": str,
+    "scopes": (str, list),
+    "callbackPort": int,
+}
+_TYPES: Mapping[type | tuple[type, ...], str] = {
+    str: "a text",
+    list: "a list",
+    dict: "an object",
+    bool: "true or false",
+    int: "a whole number",
+    (int, float): "a number",
+    (str, list): "a text or a list",
+}
+_LONGEST = 1e9
+"""Milliseconds that a time may have at most; any longer one counts as none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +154,8 @@ def parsed(text: str, source: str, scope: Scope = "user") -> Definitions:
         return Definitions(problems=(f"{source} line {error.lineno}: {why.strip()} — its servers are left out.",))
     except RecursionError:
         return Definitions(problems=(f"{source} is nested too deeply — its servers are left out.",))
+    except ValueError as error:
+        return Definitions(problems=(f"{source} is no usable JSON ({error}) — its servers are left out.",))
     servers = whole.get("mcpServers", {}) if isinstance(whole, dict) else None
     if not isinstance(servers, dict):
         return Definitions(problems=(f'{source}: "mcpServers" must be an object — its servers are left out.',))
@@ -172,12 +172,13 @@ def definition(name: str, given: Any, source: str, scope: Scope = "user") -> Def
         return Definitions(problems=(f"Server {where} is left out: a name has 1 to 40 letters, digits, - and _.",))
     if not isinstance(given, dict):
         return Definitions(problems=(f"Server {where} must be an object.",))
-    problems = [*_unknown(name, given), *_mistyped(where, given)]
-    values = {key: value for key, value in given.items() if key in _FIELDS and isinstance(value, _FIELDS[key])}
+    problems = [*_unknown(name, given), *_mistyped(where, given, _FIELDS)]
+    problems += _mistyped(f"{where}, oauth", _table(given, "oauth"), _LOGIN_FIELDS)
+    values = {key: value for key, value in given.items() if key in _FIELDS and _fits(value, _FIELDS[key])}
     written, url = str(values.get("type", "")), str(values.get("url") or values.get("httpUrl") or "")
     if written and written not in _KINDS:
         return Definitions(
-            problems=(*problems, f"Server {where} has the type {safe_line(written)!r}: it must be stdio, http or sse.")
+            problems=(*problems, f'Server {where} has the type "{safe_line(written)}": it must be stdio, http or sse.')
         )
     kind = _KINDS[written] if written else "stdio" if values.get("command") else "http"
     if not (values.get("command") if kind == "stdio" else url):
@@ -191,7 +192,7 @@ def definition(name: str, given: Any, source: str, scope: Scope = "user") -> Def
 def _built(
     name: str, kind: Kind, url: str, values: Mapping[str, Any], given: Any, source: str, scope: Scope, *, guessed: bool
 ) -> ServerDefinition:
-    oauth = values.get("oauth", {})
+    oauth = {key: value for key, value in _table(values, "oauth").items() if _fits(value, _LOGIN_FIELDS.get(key, ()))}
     scopes = oauth.get("scopes", ())
     return ServerDefinition(
         name,
@@ -215,7 +216,7 @@ def _built(
             str(oauth.get("clientId", "")),
             str(oauth.get("clientSecret", "")),
             tuple(map(str, scopes.split() if isinstance(scopes, str) else scopes)),
-            int(oauth.get("callbackPort") or 0),
+            oauth.get("callbackPort", 0) if oauth.get("callbackPort", 0) in range(1 << 16) else 0,
         ),
         trust_hints=bool(values.get("trustHints")),
         content=given,
@@ -224,7 +225,7 @@ def _built(
 
 def _seconds(given: Any, default: float) -> float:
     """A time below 1,000 is in seconds, any other in milliseconds, as Claude Code and Gemini CLI write it."""
-    if not given or given < 0:
+    if not isinstance(given, int | float) or not 0 < given < _LONGEST:  # NaN is neither
         return default
     return float(given) if given < 1_000 else given / 1_000
 
@@ -234,7 +235,7 @@ def _unknown(name: str, given: Mapping[str, Any]) -> list[str]:
     for key in given:
         if key not in _FIELDS:
             near = did_you_mean(near_names(key, _FIELDS))
-            found.append(f"Unknown field {safe_line(key)!r} of server {name} is ignored.{near}".replace("'", '"'))
+            found.append(f'Unknown field "{safe_line(key)}" of server {name} is ignored.{near}')
     if given.get("trust") is True:
         found.append(
             f'"trust" of server {name} is ignored: allow its tools with a permission rule such as mcp__{name}.'
@@ -242,61 +243,19 @@ def _unknown(name: str, given: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _mistyped(where: str, given: Mapping[str, Any]) -> list[str]:
-    words = {str: "a text", list: "a list", dict: "an object", bool: "true or false", (int, float): "a number"}
+def _mistyped(where: str, given: Mapping[str, Any], fields: Mapping[str, type | tuple[type, ...]]) -> list[str]:
     return [
-        f"Server {where}: {key!r} must be {words[kind]}; it is ignored.".replace("'", '"')
-        for key, kind in _FIELDS.items()
-        if key in given and not isinstance(given[key], kind)
+        f'Server {where}: "{key}" must be {_TYPES[kind]}; it is ignored.'
+        for key, kind in fields.items()
+        if key in given and not _fits(given[key], kind)
     ]
 
 
-class MissingVariable(Exception):
-    """A variable of a definition that is not set."""
+def _fits(value: Any, kind: type | tuple[type, ...]) -> bool:
+    # For Python true and false are numbers as well.
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinition:
-    """The definition with `${VAR}` and `${VAR:-default}` replaced. Raises MissingVariable, which names it, for one that is not set."""
-
-    def of(text: str) -> str:
-        return _VARIABLE.sub(lambda match: _value(match, env), text)
-
-    return replace(
-        server,
-        command=of(server.command),
-        args=tuple(map(of, server.args)),
-        env={key: of(value) for key, value in server.env.items()},
-        cwd=of(server.cwd),
-        url=of(server.url),
-        headers={key: of(value) for key, value in server.headers.items()},
-        oauth=replace(
-            server.oauth,
-            client_id=of(server.oauth.client_id),
-            client_secret=of(server.oauth.client_secret),
-            scopes=tuple(map(of, server.oauth.scopes)),
-        ),
-    )
-
-
-def variables(server: ServerDefinition) -> Sequence[str]:
-    """The variables that a definition uses, in alphabetical order."""
-    places = (server.command, *server.args, *server.env.values(), server.cwd, server.url, *server.headers.values())
-    places += tuple(server.oauth.texts.values())
-    return sorted({match[1] for text in places for match in _VARIABLE.finditer(text)})
-
-
-def _value(match: re.Match[str], env: Mapping[str, str]) -> str:
-    value = env.get(match[1]) or match[2]
-    if value is None:
-        raise MissingVariable(f"${match[1]}")
-    return value
-
-
-def environment(env: Mapping[str, str]) -> dict[str, str]:
-    """The variables of ours that a server gets to see: none that could hold a key."""
-    return {name: value for name, value in env.items() if is_passed(name)}
-
-
-def is_passed(name: str) -> bool:
-    """True if servers get to see this variable."""
-    return name in _PASSED or any(fnmatchcase(name, pattern) for pattern in _PASSED_LIKE)
+def _table(given: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = given.get(key)
+    return found if isinstance(found, dict) else {}

@@ -21,8 +21,9 @@ from agentcli.core.servers import (
     ServerTool,
     Status,
 )
-from agentcli.integrations.mcp.config import MissingVariable, ServerDefinition, expanded
+from agentcli.integrations.mcp.config import ServerDefinition
 from agentcli.integrations.mcp.names import tool_name
+from agentcli.integrations.mcp.variables import MissingVariable, expanded
 
 if TYPE_CHECKING:
     from agentcli.integrations.mcp.client import Connection, Host, Listing

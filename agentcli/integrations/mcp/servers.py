@@ -26,11 +26,12 @@ from agentcli.core.servers import (
 )
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.mcp import search
-from agentcli.integrations.mcp.config import ServerDefinition, environment
+from agentcli.integrations.mcp.config import ServerDefinition
 from agentcli.integrations.mcp.life import CLOSE_SECONDS, RECONNECTS, ServerLife
 from agentcli.integrations.mcp.logs import LOG_BYTES, ServerLogs
 from agentcli.integrations.mcp.loop_thread import LoopThread
 from agentcli.integrations.mcp.names import server_prefix
+from agentcli.integrations.mcp.variables import environment
 
 Ask = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
 

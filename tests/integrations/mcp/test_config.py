@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import pytest
 from agentcli.core.message import ToolCall
 from agentcli.core.servers import ServerTool, effective
 from agentcli.integrations.mcp import schema
-from agentcli.integrations.mcp.config import MissingVariable, definition, environment, expanded, parsed, variables
+from agentcli.integrations.mcp.config import CALL_TIMEOUT, definition, parsed
 from agentcli.integrations.mcp.files import FILE_BYTES, project_definitions
 from agentcli.integrations.mcp.names import tool_name
 from agentcli.integrations.mcp.search import search
+from agentcli.integrations.mcp.variables import MissingVariable, environment, expanded, variables
 from agentcli.integrations.regular_file import version
 from agentcli.permissions.rules import parse_rule
 
@@ -198,3 +200,79 @@ def test_a_file_of_definitions_is_read_once_until_it_changes(tmp_path: Path) -> 
     assert first is again
     file.write_text('{"mcpServers": {"one": {"command": "b"}}}')
     assert project_definitions(tmp_path).servers["one"].command == "b"
+
+
+def test_no_value_of_a_wrong_type_is_more_than_a_named_problem() -> None:
+    hostile = {
+        "null": None,
+        "args": {"command": "x", "args": 5, "env": [1], "timeout": "x", "alwaysLoad": 1, "cwd": []},
+        "oauth": {"url": "https://x", "oauth": {"callbackPort": "p", "scopes": 5, "clientId": [], "clientSecret": {}}},
+        "port": {"url": "https://x", "oauth": {"callbackPort": 10**30}},
+        "time": {"command": "x", "timeout": 1e999, "startupTimeout": -1},
+        "": {"command": "x"},
+        "x\x1b[2J": {"command": "x"},
+        "kind": {"type": "\x1b[2J"},
+        "field": {"command": "x", "\x1b]0;owned\x07": 1},
+        "x" * 41: {"command": "x"},
+    }
+    found = parsed(json.dumps({"mcpServers": hostile}), ".mcp.json", "project")
+    assert sorted(found.servers) == ["args", "field", "oauth", "port", "time"]
+    assert found.servers["time"].timeout == CALL_TIMEOUT
+    assert found.servers["port"].oauth.callback_port == 0
+    assert not any("\x1b" in problem or "\x07" in problem for problem in found.problems)
+    named = "\n".join(found.problems)
+    for text in (
+        'oauth: "scopes" must be a text or a list',
+        "Server null in",
+        '"args" must be a list',
+        "Unknown field",
+    ):
+        assert text in named
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        (f'{{"mcpServers": {{"a": {"9" * 5_000}}}}}', "no usable JSON"),
+        ('{"mcpServers": []}', '"mcpServers" must be an object'),
+        ('{"mcpServers": {"a": {"command": "x"}', "line 1: "),
+    ],
+)
+def test_a_hostile_file_is_one_named_problem(text: str, why: str) -> None:
+    (problem,) = parsed(text, ".mcp.json", "project").problems
+    assert why in problem
+    assert problem.endswith("its servers are left out.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("large", "larger than"),
+        ("out", "leads out"),
+        ("cycle", "leads out"),
+        ("pipe", "no regular file"),
+        ("folder", "no regular"),
+    ],
+)
+def test_a_hostile_entry_in_place_of_a_file_is_one_named_problem(tmp_path: Path, kind: str, why: str) -> None:
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    file, outside = folder / ".mcp.json", tmp_path / "outside"
+    match kind:
+        case "large":
+            file.write_text(" " * (FILE_BYTES + 1))
+        case "out":
+            outside.write_text('{"mcpServers": {"a": {"command": "x"}}}')
+            file.symlink_to(outside)
+        case "cycle":
+            file.symlink_to(file)
+        case "pipe":
+            os.mkfifo(file)
+        case _:
+            file.mkdir()
+    found = project_definitions(folder)
+    assert not found.servers
+    (problem,) = found.problems
+    assert why in problem
+    assert problem.startswith(".mcp.json")
