@@ -71,6 +71,8 @@ class Given:
     env: Mapping[str, str]
     tools: tuple[Tool, ...] = ()
     on_ask: OnAsk | None = None
+    one_turn: bool = False
+    """True if the first turn is the last: then it waits for its subagents in the background."""
 
     def program(self) -> Program:
         """The program around a session with these options. Raises AgentError for a folder or configuration that is wrong."""

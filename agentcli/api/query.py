@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcli.api.session import Session
+from agentcli.api.options import RunOptions, checked
+from agentcli.api.session import Session, session_with
 from agentcli.core.errors import AgentError
 from agentcli.ui.run_events import AnyEvent, Result
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-    from agentcli.api.options import RunOptions
 
 
 def query(prompt: str, **options: Unpack[RunOptions]) -> AsyncGenerator[AnyEvent, None]:
@@ -21,9 +21,7 @@ def query(prompt: str, **options: Unpack[RunOptions]) -> AsyncGenerator[AnyEvent
 
     Reading the first event raises AgentError for all that keeps a session from being opened.
     """
-    session = Session(**options)
-    session.one_turn = True
-    return _events(session, prompt)
+    return _events(session_with(replace(checked(options), one_turn=True)), prompt)
 
 
 async def run(prompt: str, **options: Unpack[RunOptions]) -> Result:

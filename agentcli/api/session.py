@@ -39,8 +39,6 @@ class Session:
         self._closed = False
         self._first: tuple[InitEvent | WarningEvent, ...] = ()
         self._turn: Turn | None = None
-        self.one_turn = False
-        """True if the first turn is the last: then it waits for its subagents in the background."""
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -59,7 +57,7 @@ class Session:
         program = self._given.program()
         with program.preparing():
             agent = program.sessions.begin()
-        if self.one_turn:
+        if self._given.one_turn:
             agent.await_background()
         self._opened = program, agent
         try:
@@ -127,7 +125,7 @@ class Session:
             raise InputError("Only a session that is stored, and has begun, can be forked.")
         copy = program.store.fork(agent.journal.info)
         options = replace(self._given.options, session=copy.id, session_id="", fork=False)
-        return _session(replace(self._given, options=options))
+        return session_with(replace(self._given, options=options))
 
     @property
     def id(self) -> str:
@@ -175,7 +173,7 @@ class Session:
         return self._opened
 
 
-def _session(given: Given) -> Session:
+def session_with(given: Given) -> Session:
     """A session with options that were checked before."""
     session = Session()
     session._given = given
@@ -183,6 +181,8 @@ def _session(given: Given) -> Session:
 
 
 async def _close(program: Program, agent: AgentSession) -> None:
-    await agent.jobs.close()
-    await agent.end("other")
-    await program.close()
+    try:
+        await agent.jobs.close()
+        await agent.end("other")
+    finally:
+        await program.close()
