@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,22 @@ async def run(prompt: str, **options: Unpack[RunOptions]) -> Result:
 
 
 async def _events(session: Session, prompt: str) -> AsyncGenerator[AnyEvent, None]:
-    async with session, aclosing(session.say(prompt)) as events:
-        async for event in events:
-            yield event
+    async def close() -> None:
+        with suppress(AgentError):
+            await session.close()
+
+    def left(_: object) -> None:
+        closing.add(asyncio.ensure_future(close()))
+
+    closing: set[asyncio.Future[None]] = set()
+    reader = asyncio.current_task()
+    if reader is not None:
+        # A reader that was cancelled in its own code leaves the events as they are, until they are collected as garbage.
+        reader.add_done_callback(left)
+    try:
+        async with session, aclosing(session.say(prompt)) as events:
+            async for event in events:
+                yield event
+    finally:
+        if reader is not None:
+            reader.remove_done_callback(left)

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
+from weakref import WeakSet
 
 from agentcli.api.options import Given, RunOptions, checked
-from agentcli.api.turn import Turn, settled
+from agentcli.api.turn import GRACE, Turn, settled
 from agentcli.core.errors import InputError, UsageError
 from agentcli.ui.run_events import AnyEvent, InitEvent, WarningEvent
 from agentcli.ui.run_results import record_events
@@ -26,6 +27,10 @@ _MOMENTS = 3
 """Rounds of the event loop within which it is seen that nobody reads a turn any more."""
 
 
+_sessions: WeakSet[Session] = WeakSet()
+"""Sessions of this process that were opened."""
+
+
 class Session:
     """A session: `async with Session(cwd=…) as s`, then `s.say(text)` for each turn. Limits hold for each turn.
 
@@ -37,6 +42,7 @@ class Session:
         self._given = checked(options)
         self._opened: tuple[Program, AgentSession] | None = None
         self._closed = False
+        self._closing: asyncio.Task[None] | None = None
         self._first: tuple[InitEvent | WarningEvent, ...] = ()
         self._turn: Turn | None = None
 
@@ -54,12 +60,14 @@ class Session:
         from agentcli.app.print_mode import init_event
         from agentcli.providers.connect import warm
 
+        await _others_closed()
         program = self._given.program()
         with program.preparing():
             agent = program.sessions.begin()
         if self._given.one_turn:
             agent.await_background()
         self._opened = program, agent
+        _sessions.add(self)
         try:
             await asyncio.to_thread(warm, agent.model.kind, freeze=False)
             await agent.prepare(asyncio.Event())
@@ -71,21 +79,31 @@ class Session:
     async def close(self) -> None:
         """Interrupt the turn that runs, end jobs and servers, and let others open the session. It stays stored."""
         self._closed = True
-        if self._turn is not None:
-            await self._turn.leave()
-        opened, self._opened = self._opened, None
-        if opened is not None:
-            closing = asyncio.create_task(_close(*opened))
-            await settled(closing)
-            closing.result()
+        if self._opened is not None and self._closing is None:
+            self._closing = asyncio.create_task(self._close(*self._opened))
+        if self._closing is not None:
+            await settled(self._closing)
+            self._closing.result()
+
+    async def _close(self, program: Program, agent: AgentSession) -> None:
+        try:
+            if self._turn is not None:
+                await self._turn.leave()
+            await agent.jobs.close()
+            await agent.end("other")
+        finally:
+            self._opened = None
+            await program.close()
 
     async def say(self, text: str) -> AsyncGenerator[AnyEvent, None]:
         """One turn: its events, the result last. Whoever stops reading, or is cancelled, interrupts it; the session goes on from there.
 
         `@path` attaches a file, and `/compress` and its like work, as they do for `agentcli -p`. Raises UsageError while another
-        turn runs, and for a session that is not open.
+        turn runs, and for a session that is not open; InputError for a prompt without text.
         """
         program, agent = self._open()
+        if not text.strip():
+            raise InputError("There is no prompt.")
         await self._left_turn()
         if self._turn is not None:
             raise UsageError("A turn is running. Wait for its result, or interrupt it.")
@@ -180,9 +198,16 @@ def session_with(given: Given) -> Session:
     return session
 
 
-async def _close(program: Program, agent: AgentSession) -> None:
-    try:
-        await agent.jobs.close()
-        await agent.end("other")
-    finally:
-        await program.close()
+async def _others_closed() -> None:
+    """Wait for the sessions of this loop that are being closed: one of them may be the one to resume.
+
+    Python closes the events of a reader that has left, by `break` say, in the next moment.
+    """
+    if not _sessions:
+        return
+    for _ in range(_MOMENTS):
+        await asyncio.sleep(0)
+    loop = asyncio.get_running_loop()
+    tasks = [session._closing for session in [*_sessions] if session._closing is not None]
+    if waiting := [task for task in tasks if task.get_loop() is loop and not task.done()]:
+        await asyncio.wait(waiting, timeout=GRACE)

@@ -176,6 +176,39 @@ def test_a_cancelled_run_ends_its_turn_and_leaves_the_session_resumable(tmp_path
     assert asyncio.run(main()).text == "done"
 
 
+@pytest.mark.parametrize(
+    "moment", ["init", "message", "usage", "permission", "tool_call", "tool_result"], ids=lambda moment: f"at {moment}"
+)
+def test_cancelled_at_any_moment_a_run_leaves_a_session_that_goes_on(moment: str, tmp_path: Path) -> None:
+    given = options(tmp_path, calls("bash", command="touch a"), "one", mode="yolo")
+
+    async def main() -> agentcli.Result:
+        ids: list[str] = []
+
+        async def read() -> None:
+            async for event in agentcli.query("hi", **given):
+                ids.extend([event.session_id] if isinstance(event, agentcli.InitEvent) else [])
+                if event.type == moment:
+                    running.cancel()
+                    await asyncio.sleep(60)
+
+        async with agentcli.Session(**{**given, "session_id": "kept-session"}) as other:
+            [event async for event in other.say("this one goes on")]
+            running = asyncio.create_task(read())
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            resumed = {**given, "model": script(tmp_path, "done")}
+            return await agentcli.run("go on", **resumed, **({"resume": ids[0]} if moment != "init" else {}))
+
+    assert asyncio.run(main()).text == "done"
+
+
+def test_a_prompt_without_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(agentcli.AgentError, match="no prompt") as caught:
+        asyncio.run(agentcli.run(" \n", **options(tmp_path, "hello")))
+    assert caught.value.exit_code == 42
+
+
 def test_the_time_limit_ends_a_run_with_its_own_error(tmp_path: Path) -> None:
     given = options(tmp_path, {"text": "late", "delay": 60}, max_time=0.1)
     result = asyncio.run(agentcli.run("hi", **given))
