@@ -32,7 +32,8 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
     yield "model", f"{model.name}, window of {model.window:,} tokens" + ("" if model.known else " (in no table)")
     settings = {**BUILT_IN, **program.models.providers}.get(model.provider)
     if settings is not None:
-        yield "endpoint", _endpoint(program, settings)
+        if endpoint := _endpoint(program, settings):
+            yield "endpoint", endpoint
         yield "key", _key(program, settings, model)
     yield "folder", f"{session.cwd}{_trust(program, session)}"
     yield from (("also", str(root)) for root in program.workspace_policy.roots if root != session.cwd)
@@ -40,7 +41,7 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
     yield "sandbox", program.workspace_policy.sandbox.report
     yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.standing.files])
     config = program.dirs.config_file
-    yield "config", str(config) if config.exists() else f"{config} (not there: all is built in)"
+    yield "config", str(config) if config.exists() else f"{config} (none: built-in settings)"
     yield from _listed("servers", _servers(program))
 
 

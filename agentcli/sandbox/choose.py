@@ -42,7 +42,7 @@ class Sandbox:
     @property
     def report(self) -> str:
         """A line for `doctor`: the mechanism, and the reason that it is not a stronger one."""
-        unasked = f"What runs without asking runs in a sandbox ({self.kind})."
+        unasked = f"Commands that run without asking run in a sandbox ({self.kind})."
         held = unasked if self.working else "Commands run without a sandbox."
         return f"{held} {self.why}.".replace("..", ".") if self.why else held
 

@@ -183,3 +183,7 @@ def test_whatever_is_typed_after_a_command_is_done_or_told(tmp_path: Path, name:
         context = talked(tmp_path, "hello")
         type_(context, f"/{name} {odd}")
         assert context.output or context.asked or context.drafted or context.copied or context.state.finished
+
+
+def test_the_summary_of_every_command_fits_into_the_menu() -> None:
+    assert [name for name, one in commands.COMMANDS.items() if len(one.summary) > 60] == []

@@ -36,7 +36,7 @@ def revisions(context: CommandContext) -> Sequence[Item]:
 
 @command(at_once=True, arguments=lambda context: [Item(TREE, "the working tree"), *revisions(context)])
 async def diff_(context: CommandContext, what: str) -> None:
-    """Show changes of this session, the working tree, a branch or a commit: /diff [git|BRANCH|COMMIT]
+    """Show changes: this session, git, a branch or a commit: /diff [git|BRANCH|COMMIT]
 
     Without an argument, the edits of this session; with `git`, everything not committed, including new files; with a branch, what
     changed since it was left; with a commit, or a range A..B, what that changed.

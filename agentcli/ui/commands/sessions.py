@@ -77,7 +77,7 @@ async def clear(context: CommandContext, _: str) -> None:
 
 @command()
 async def handoff(context: CommandContext, following: str) -> None:
-    """Continue in a new session that starts with a summary of this one: /handoff [WHAT COMES NEXT]
+    """Continue in a new session that starts with a summary: /handoff [WHAT COMES NEXT]
 
     You can read and edit the summary before it is used. In the new session, `recall` reaches all of this one.
     """

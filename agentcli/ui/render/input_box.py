@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from agentcli.ui.render.frame import Edit, Size
 
 MENU_ROWS = 8
+DETAIL_ROWS = 2
+"""Rows for the details of the chosen item of a menu, where the list has no room for them."""
+LEAST_DETAIL = 8
+"""Cells that details need at least."""
 CHOICE_ROWS = 12
 """Rows of choices that a dialog shows at once, at most; fewer on a low screen."""
 
@@ -50,16 +54,23 @@ def _menu(edit: Edit, size: Size, theme: Theme) -> list[str]:
         for n, item in enumerate(edit.menu[first : first + room])
     ]
     below = len(edit.menu) - first - room
+    chosen = edit.menu[edit.chosen] if 0 <= edit.chosen < len(edit.menu) else None
+    if chosen is not None and width(chosen.detail) > size.columns - wide - 5:
+        # The list is too narrow for it.
+        more = wrap(chosen.detail, size.columns - 5)[:DETAIL_ROWS]
+        return [*rows, *(theme.paint("dim", f"    {row}") for row in more)]
     return [*rows, *([theme.paint("dim", f"  … {below} more")] if below > 0 else [])]
 
 
 def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, theme: Theme) -> str:
     label = clip(label, wide)
-    line = f"{'❯' if chosen else ' '} {label}" + " " * (wide - width(label))
-    line = clip(line, columns)
+    free = columns - width(label) - 4
+    # Where there is no room beside the longest label, there may be beside this one.
+    gap = wide - width(label) if free - (wide - width(label)) > LEAST_DETAIL else 0
+    line = clip(f"{'❯' if chosen else ' '} {label}" + " " * gap, columns)
     rest = columns - width(line) - 2
     option = theme.paint("accent", line) if chosen else line
-    return option + "  " + theme.paint("dim", clip(detail, rest)) if detail and rest > 8 else option
+    return option + "  " + theme.paint("dim", clip(detail, rest)) if detail and rest > LEAST_DETAIL else option
 
 
 def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:

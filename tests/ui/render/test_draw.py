@@ -14,7 +14,7 @@ from agentcli.ui.render.diff import lines as diff_lines
 from agentcli.ui.render.draw import draw, recent, tail
 from agentcli.ui.render.facts import Running, Status, Work
 from agentcli.ui.render.frame import Edit, Item, Size
-from agentcli.ui.render.input_box import input_lines, rows_of
+from agentcli.ui.render.input_box import dialog_lines, input_lines, rows_of
 from agentcli.ui.render.markdown import lines as markdown
 from agentcli.ui.render.markdown_blocks import Block, Blocks
 from agentcli.ui.render.pieces import Called, Note, Printed, Reply, Thought, UserMessage
@@ -228,3 +228,17 @@ def test_a_completion_is_inserted_as_it_is_and_shown_safely() -> None:
     assert "na\\x1b[2Jme" in shown
     assert "\\u202egnihton\\x07" in shown
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+def test_the_chosen_item_of_a_narrow_menu_has_its_details_below() -> None:
+    items = (Item("/help", "List the commands, explain one, or open the manual"), Item("/undo", "Undo"))
+    lines, _ = input_lines(Edit("/", 1, items, 0), Size(40, 15), MUTE)
+    assert [line.strip() for line in lines[-2:]] == ["List the commands, explain one, or", "open the manual"]
+    lines, _ = input_lines(Edit("/", 1, items, 1), Size(40, 15), MUTE)
+    assert lines[-1].endswith("/undo  Undo")
+
+
+def test_a_setting_in_a_narrow_window_has_its_value_beside_its_own_name() -> None:
+    choices = (Choice("mode", '"ask"'), Choice("context.a_name_that_is_rather_long", "1"))
+    lines, _ = dialog_lines(Dialog("Settings", choices=choices, numbered=False), Edit(), Size(40, 15), MUTE)
+    assert '❯ mode  "ask"' in lines
