@@ -254,10 +254,6 @@ class AgentSession:
         """Have each turn wait for its subagents in the background, because nobody will ask for their reports later."""
         self.conversation.background = self._subagents.wait_for_background
 
-    def background(self) -> bool:
-        """Send the running command to the background; false when none runs."""
-        return self.jobs.send_away()
-
     def reread_instructions(self) -> None:
         """Read the instruction files again; the next prompt tells the model of what has changed."""
         self.standing = self._setup.reread()

@@ -65,7 +65,7 @@ def test_a_desk_tells_at_a_glance_and_has_no_jobs_at_first(tmp_path: Path) -> No
     assert (glance.hit_rate, glance.budget, glance.jobs) == (None, None, 0)
     assert glance.prunes == prunes_from(session.conversation.builder.window()) > 0
     assert session.report.tasks() == job_lines([], 0.0)
-    assert not session.background()
+    assert not session.jobs.send_away()
 
 
 def test_a_job_is_listed_with_the_time_since_its_start() -> None:

@@ -118,6 +118,7 @@ class ScriptedSession:
         self.model, self.cwd = MODELS[0], Path.cwd()
         self.for_people = frozenset(name for name, traits in TRAITS.items() if traits.for_people)
         self.tools: Sequence[Tool] = ()
+        self.jobs = SimpleNamespace(send_away=self._send_away)
         self.standing = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")
         self.servers: Sequence[Any] = ()
         self.approve, self.ask_user = approve, ask_user
@@ -383,7 +384,7 @@ class ScriptedSession:
     async def improve_title(self) -> Sequence[Event]:
         return []
 
-    def background(self) -> bool:
+    def _send_away(self) -> bool:
         self.sent_away = True
         return True
 

@@ -86,7 +86,7 @@ class Acts:
         console.notice(f"Thinking: {'folded' if look.thinking else 'shown'}.")
 
     def _send_to_background(self) -> None:
-        if not self._console.session.background():
+        if not self._console.session.jobs.send_away():
             self._console.notice("Nothing is running that can be sent to the background.")
 
 
