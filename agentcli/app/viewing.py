@@ -21,7 +21,7 @@ def view(journal: Journal, cache: Path, settings: SessionSettings, env: Mapping[
     """
     from agentcli.sessions.exporting import collect, export
 
-    text = export(collect(journal), "html", settings=settings)
+    text = export(collect(journal, whole=False), "html", settings=settings)
     folder = cache / FOLDER
     page = folder / f"{journal.id}.html"
     try:

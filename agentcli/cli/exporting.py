@@ -65,7 +65,8 @@ def _whole(
     config = context.config
     contents = config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
     with Progress("Reading records") as progress:
-        source = collect(session, contents, lambda records: progress.through(records, session.info.records))
+        through = partial(progress.through, total=session.info.records)
+        source = collect(session, contents, through, whole=format == "json")
     form = cast(ExportFormat, format)
     yield write(source, form, redacted=not keep_secrets, secrets=secrets, say=_aside, settings=config.sessions)
 

@@ -284,4 +284,5 @@ def _part(part: Any) -> str:
 
 
 def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())
+    lines = text.splitlines()
+    return "    " + "\n    ".join(lines) if lines else ""

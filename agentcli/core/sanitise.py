@@ -23,7 +23,7 @@ def safe(text: str) -> str:
     Newline and tab stay. A carriage return before a newline is dropped, so that text with DOS line ends reads well.
     The joiners that emoji and some scripts need (U+200C, U+200D, variation selectors) stay as well: they move no other text.
     """
-    if text.isascii() and text.isprintable():
+    if text.isascii() and (text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable()):
         return text
     return _HARMFUL.sub(_spelled, text.replace("\r\n", "\n"))
 

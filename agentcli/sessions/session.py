@@ -146,10 +146,11 @@ class Session:
         return self._outputs.text(path)
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:
-        """All records ever written that can be read, read from disk as they are asked for."""
+        """All records ever written that can be read, from disk as they are asked for, except those that the view holds anyway."""
         numbers = range(1, self._info.records + 1)
+        held = {entry.seq: entry for entry in self._history.entries}
         for seq in reversed(numbers) if newest_first else numbers:
-            record = self.record(seq)
+            record = held.get(seq) or self.record(seq)
             if record is not None:
                 yield record
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentcli.core.history import History, NeedsReplay, evolve, fold
-from agentcli.core.message import Message, ToolResult
+from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import (
     Body,
     Compaction,
@@ -25,6 +25,7 @@ from agentcli.core.record import (
     Unpin,
     VerbatimText,
 )
+from agentcli.core.subagent_result import spending
 from agentcli.sessions.storage.records import Reader, RecordFolder, tail
 from tests.sessions.bodies import reply, result, user
 
@@ -150,3 +151,15 @@ def test_the_tail_asks_for_nothing_before_what_was_kept() -> None:
     reader = Remembered(life.records, RecordFolder.__new__(RecordFolder))
     tail(reader, len(life.records))
     assert min(seq for seq in reader.asked if seq != 2) == 100
+
+
+def test_a_fold_counts_what_subagents_spent_as_a_session_does_that_lives() -> None:
+    spent = ToolResult("c1", "task", "success", "Done.", metadata=spending("m", Usage(5, 6), 0.5))
+    bodies = (user("hi"), reply("x"), spent, user("more"), reply("y"))
+    records = [Record(seq, "", "", "", body) for seq, body in enumerate(bodies, 1)]
+    live = History()
+    for record in records:
+        live = evolve(live, record)
+    folded = fold(records)
+    assert (folded.usage, folded.cost, folded.turn) == (live.usage, live.cost, live.turn)
+    assert folded.usage.input >= 5

@@ -38,11 +38,10 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
         text = _PRIVATE_KEY.sub(SECRET, text)
     if "://" in text and "@" in text:
         text = _URL_PASSWORD.sub(rf"\1{SECRET}@", text)
-    if any(hint in text for hint in _TOKEN_HINTS):
+    if _holds_any(text, _TOKEN_HINTS):
         text = _TOKEN.sub(SECRET, text)
-    if _ASSIGNED_HINT.search(_folded(text)):
-        text = _ASSIGNED.sub(_hide_value, text)
-    if _SENT_HINT.search(_folded(text)):
+    text = _without_assigned(text)
+    if _holds_sent(_folded(text)):
         text = _SENT.sub(rf"\1{SECRET}", text)
     return text
 
@@ -53,9 +52,54 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
     Redacting twice changes nothing more. Names of variables stay, so that the reader knows what was there.
     """
     text = mask(text, known)
-    if "@" in text:
+    if "@" in text and _holds_address(text):
         text = _MAIL.sub(EMAIL, text)
     return _DIGITS.sub(_hide_card, text) if _DIGITS_HINT.search(text) else text
+
+
+def _without_assigned(text: str) -> str:
+    """The text without values that are assigned to names of secrets.
+
+    The same as to substitute `_ASSIGNED` everywhere, but it is tried only at keywords before an `=` or `:`: elsewhere no match begins.
+    """
+    pieces: list[str] = []
+    done = 0
+    for hint in _ASSIGNED_HINT.finditer(_folded(text)):
+        for keyword in _KEYWORD.finditer(text, max(done, hint.start() - _BEGINNING), hint.end()):
+            found = _ASSIGNED.match(text, keyword.start())
+            if found:
+                pieces += (text[done : found.start()], _hide_value(found))
+                done = found.end()
+                break
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+def _holds_any(text: str, hints: Iterable[str]) -> bool:
+    for hint in hints:  # noqa: SIM110 - a generator costs as much as the search itself
+        if hint in text:
+            return True
+    return False
+
+
+def _holds_sent(folded: str) -> bool:
+    """True if a header or a parameter of an address begins somewhere that may carry a secret."""
+    for word in _SENT_WORDS:
+        place = folded.find(word)
+        while place >= 0:
+            if _SENT_HINT.match(folded, place):
+                return True
+            place = folded.find(word, place + 1)
+    return False
+
+
+def _holds_address(text: str) -> bool:
+    """True if an `@` in the text stands between two characters that an e-mail address may have there."""
+    place = text.find("@", 1)
+    while 0 < place < len(text) - 1:
+        if text[place + 1].isalnum() and not text[place - 1].isspace():
+            return True
+        place = text.find("@", place + 1)
+    return False
 
 
 def _folded(text: str) -> str:
@@ -108,11 +152,14 @@ _TOKEN_HINTS = (
     *("npm_", "pypi-", "hf_", "dop_v1_", "shpat_", "SG.", "eyJ"),
 )
 """One of them stands in every token."""
+_NAMES_OF_SECRETS = r"""(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key|
+        auth[_-]?token|access[_-]?token|refresh[_-]?token|[_-]token|[_-]pass|[_-]pwd|credentials?)(?![a-z])"""
+_KEYWORD = re.compile(_NAMES_OF_SECRETS, re.IGNORECASE | re.VERBOSE)
+_BEGINNING = len("private_")
+"""Characters of a keyword at most before the word of it that is looked for."""
 _ASSIGNED = re.compile(
-    r"""(?P<name>["']?[\w.-]{0,40}(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key|
-        auth[_-]?token|access[_-]?token|refresh[_-]?token|[_-]token|[_-]pass|[_-]pwd|credentials?)(?![a-z])[\w-]*["']?
-        \s*(?:=|:(?!:))\s*)
-        (?P<quote>["']?)(?P<value>(?!\[redacted)[^\s"',;`<>()\[\]{}$]{4,})(?P=quote)""",
+    rf"""(?P<name>{_NAMES_OF_SECRETS}[\w-]*["']?\s*(?:=|:(?!:))\s*)
+        (?P<quote>["']?)(?P<value>(?!\[redacted)[^\s"',;`<>()\[\]{{}}$]{{4,}})(?P=quote)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _ASSIGNED_HINT = re.compile(r"(?:pass|secret|key|token|pwd|credential)[\w-]*[\"']?\s*[=:]")
@@ -123,9 +170,11 @@ _SENT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What goes before a secret in headers and addresses; a word without any digit is none."""
+_SENT_WORDS = ("bearer", "basic", "authorization", "cookie", "token", "key=", "sig=", "signature=", "code=")
 _SENT_HINT = re.compile(
-    r"(?:bearer|basic)\s|(?:authorization|cookie|token)[\"']?\s*[:=]|[?&](?:key|sig|signature|code|token)="
+    r"(?:bearer|basic)\s|(?:authorization|cookie|token)[\"']?\s*[:=]|(?<=[?&])(?:key|sig|signature|code|token)="
 )
+"""What stands where one of the words begins."""
 _MAIL = re.compile(
     r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
 from typing import Literal, get_args
 
 from agentcli.core.record import Checkpoint
@@ -18,16 +19,20 @@ SETTINGS = SessionSettings()
 
 __all__ = ["FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export"]
 
+_SHORT, _REMEMBERED = 100, 10_000
+"""Characters of a text that is remembered with its outcome, since names and paths come again and again; the number of those texts."""
+
 
 class Redactor:
     """A filter that takes secrets out of texts, the `known` ones among them, and counts the texts that it `changed`."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known = tuple(known)
+        self._remembered = lru_cache(_REMEMBERED)(partial(redact, known=self._known))
         self.changed = 0
 
     def __call__(self, text: str) -> str:
-        clean = redact(text, self._known)
+        clean = redact(text, self._known) if len(text) > _SHORT else self._remembered(text)
         self.changed += clean != text
         return clean
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
@@ -18,17 +18,10 @@ def coloured(code: str, language: str, limit: int = HIGHLIGHT_LIMIT) -> str:
     """The code as HTML spans; plain where the language is not known, or the code too long."""
     if not language or len(code) > limit:
         return escape(code)
-    # Both libraries take a tenth of a second to load, and only this export needs them.
     from pygments import highlight  # type: ignore[import-untyped]
-    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
-    try:
-        lexer = get_lexer_by_name(language, stripnl=False)
-    except ClassNotFound:
-        return escape(code)
-    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
+    lexer = _lexer(language)
+    return str(highlight(code, lexer, _formatter())) if lexer else escape(code)
 
 
 def language_of(field: str, given: Mapping[str, Any]) -> str:
@@ -38,15 +31,40 @@ def language_of(field: str, given: Mapping[str, Any]) -> str:
     path = given.get("file_path")
     if field not in ("content", "old_string", "new_string") or not isinstance(path, str):
         return ""
-    from pygments.lexers import find_lexer_class_for_filename
-
-    lexer = find_lexer_class_for_filename(path.rsplit("/", 1)[-1])
-    return str(lexer.aliases[0]) if lexer and lexer.aliases else ""
+    return _language_of_file(path.rsplit("/", 1)[-1])
 
 
 def rendered(markdown: str, limit: int = HIGHLIGHT_LIMIT) -> str:
     """Markdown as HTML. Tags in it are escaped; remote images stay links."""
     return str(_parser(limit).render(markdown))
+
+
+# The libraries take a tenth of a second to load, and only this export needs them. To look up a language, or to make a formatter,
+# takes longer than to colour a short piece of code.
+@lru_cache(1_000)
+def _lexer(language: str) -> Any:
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+    try:
+        return get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:
+        return None
+
+
+@cache
+def _formatter() -> Any:
+    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+
+    return HtmlFormatter(nowrap=True)
+
+
+@lru_cache(1_000)
+def _language_of_file(name: str) -> str:
+    from pygments.lexers import find_lexer_class_for_filename
+
+    lexer = find_lexer_class_for_filename(name)
+    return str(lexer.aliases[0]) if lexer and lexer.aliases else ""
 
 
 @cache

@@ -118,5 +118,10 @@ def _text(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Remove what a page cannot display: control characters, escape sequences of terminals, lone surrogates."""
-    visible = "".join(letter for letter in _ESCAPES.sub("", text) if letter in "\n\t" or letter.isprintable())
-    return visible.encode("utf-8", "replace").decode("utf-8")
+    text = _ESCAPES.sub("", text) if "\x1b" in text else text
+    visible = "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n"))
+    return visible if visible.isascii() else visible.encode("utf-8", "replace").decode("utf-8")
+
+
+def _visible(line: str) -> str:
+    return "".join(letter for letter in line if letter == "\t" or letter.isprintable())

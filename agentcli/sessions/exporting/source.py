@@ -31,26 +31,32 @@ class Source:
 
 
 def collect(
-    journal: Journal, contents: int = 0, through: Callable[[Iterable[Record]], Iterable[Record]] = iter
+    journal: Journal,
+    contents: int = 0,
+    through: Callable[[Iterable[Record]], Iterable[Record]] = iter,
+    *,
+    whole: bool = True,
 ) -> Source:
     """All that a journal holds, with at most so many bytes of file contents. What cannot be read is left out, as it is on resume.
 
-    The records pass `through` a callback that may show progress.
+    The records pass `through` a callback that may show progress. Unless it is to be the `whole`, the bytes of the records' files and
+    the outputs are left out: only JSON needs them.
     """
     shelf = RecordFolder(journal.folder / "records") if journal.folder else None
-    info = SessionInfo(journal.id, "", "")
-    records: list[tuple[Record, bytes]] = []
-    names = _names_of_outputs(journal.folder)
-    for record in through(journal.records()):
-        data = (shelf and shelf.read(record.seq)) or encode(record)
-        records.append((record, data))
-        info = note(info, record, digest(data))
-        if isinstance(record.body, ToolResult) and record.body.output_file:
-            names[record.body.output_file.rsplit("/", 1)[-1]] = record.body.output_file
     own = getattr(journal, "info", None)
+    info = own if isinstance(own, SessionInfo) else SessionInfo(journal.id, "", "")
+    records: list[tuple[Record, bytes]] = []
+    names = _names_of_outputs(journal.folder) if whole else {}
+    for record in through(journal.records()):
+        data = ((shelf and shelf.read(record.seq)) or encode(record)) if whole or own is None else b""
+        records.append((record, data))
+        if own is None:
+            info = note(info, record, digest(data))
+        if whole and isinstance(record.body, ToolResult) and record.body.output_file:
+            names[record.body.output_file.rsplit("/", 1)[-1]] = record.body.output_file
     outputs = {name: journal.output(path) for name, path in names.items()}
     known, left_out = _contents(journal.folder, [record for record, _ in records], contents)
-    return Source(own if isinstance(own, SessionInfo) else info, tuple(records), outputs, known, left_out)
+    return Source(info, tuple(records), outputs, known, left_out)
 
 
 def _names_of_outputs(folder: Path | None) -> dict[str, str]:

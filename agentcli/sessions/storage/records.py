@@ -18,6 +18,7 @@ from agentcli.core.record import KINDS, Compaction, Record, Undo
 
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these say nothing about the record
 _KINDS = ("tool_result", "message", *(kind for kind in KINDS.values() if kind not in ("tool_result", "message")))
+_KINDS_AFTER_RESULT = ("message", "tool_result", *_KINDS[2:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,18 @@ class RecordFolder:
 
     folder: Path
     _listing: dict[int, str] | None = field(default=None, repr=False)
+    _after_result: bool = field(default=False, repr=False)
 
     def read(self, seq: int) -> bytes | None:
         """The bytes of a record's file, or None when there is none. Raises OSError when it cannot be read."""
-        for kind in _KINDS:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                return read_file(self.folder / file_name(seq, kind))
+        # Messages and results take turns: whoever reads one after the other looks for the right one first.
+        for kind in _KINDS_AFTER_RESULT if self._after_result else _KINDS:
+            try:
+                data = read_file(f"{self.folder}/{seq:06d}-{kind}.json")
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            self._after_result = kind == "tool_result"
+            return data
         name = self._listed().get(seq)
         if name is None:
             return None
