@@ -197,7 +197,12 @@ def _extensions(program: Program) -> Iterator[Finding]:
         yield Finding(
             f"shadowed {hidden.name}", True, f"{display_path(hidden.file)} has no effect" if hidden.file else ""
         )
-    for note in found.notes:
+    from agentcli.ui.commands import COMMANDS
+
+    for name in sorted({*found.commands, *found.skills} & COMMANDS.keys()):
+        detail = f"agentcli has a command /{name} of its own; call this one /project:{name} or /user:{name}"
+        yield Finding(f"shadowed /{name}", False, detail)
+    for note in (*found.notes, *program.instruction_files().notes):
         yield Finding("extensions", False, note)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from agentcli.agent.setup import Sandboxes
 from agentcli.app.project import ProjectContext, folder_named
 from agentcli.core.aliases import own_rule
 from agentcli.core.boxed import Boxed
-from agentcli.core.errors import ConfigError
+from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.core.programs import trusted_path
 from agentcli.core.record import Mode
@@ -79,8 +80,7 @@ class WorkspacePolicy:
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
         rules = configured + parse_rules(options.allow, (), options.deny, "flag")
         check_tools(rules, self._traits())
-        denied = (own_rule(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded)
-        return rules + parse_rules((), (), filter(None, denied), "config")
+        return sum((_denied(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded), rules)
 
     @property
     def limits(self) -> ToolLimits:
@@ -134,6 +134,18 @@ class WorkspacePolicy:
             ApprovalRequest(call, "Run it again outside the sandbox?", reason, command, "command")
         )
         return answer is not None and answer.choice != "no"
+
+
+def _denied(tool: str) -> Rules:
+    """The rule by which a plugin denies a tool; a command stands for all that begin with it. What makes no sense denies the whole tool."""
+    name, command, rest = own_rule(tool).partition("(")
+    rule = (
+        f"{name}({rest[:-1]}:*)" if name == "bash" and rest.endswith(")") and "*" not in rest else name + command + rest
+    )
+    for one in (rule, name):
+        with suppress(AgentError):
+            return parse_rules((), (), [one], "config") if one else Rules()
+    return Rules()
 
 
 def _check_networks(given: Sequence[str]) -> None:

@@ -150,9 +150,18 @@ class HookFile:
 
 
 def read_hooks(
-    path: Path, source: str, *, project: bool = False, folder: Path | None = None, env: Mapping[str, str] | None = None
+    path: Path,
+    source: str,
+    *,
+    project: bool = False,
+    folder: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    dialect: Dialect = "claude",
 ) -> HookFile:
-    """The hooks of a file, in the order in which they stand there; `source` is its name in messages. No file has none."""
+    """The hooks of a file, in the order in which they stand there; `source` is its name in messages. No file has none.
+
+    A file of Gemini CLI (`dialect`) has its names of events, and times in milliseconds.
+    """
     source = safe_line(source)
     try:
         raw = json.loads(read_regular(path, MAX_BYTES).decode("utf-8-sig"))
@@ -170,9 +179,20 @@ def read_hooks(
         return _broken(source, "it holds no JSON object")
     if raw.get("disableAllHooks") is True:
         return HookFile(notes=(f"{source} switches its hooks off (disableAllHooks).",))
-    base = Hook("", "", source=source, project=project, folder=folder, env=tuple((env or {}).items()))
+    variables = tuple((env or {}).items())
+    base = Hook("", "", source=source, project=project, folder=folder, env=variables, dialect=dialect)
+    return _hooks_in(raw.get("hooks", {}), base)
+
+
+def given_hooks(raw: object, source: str, env: Mapping[str, str]) -> HookFile:
+    """The hooks of a JSON value that stands in another file, such as the manifest of a plugin."""
+    inner = raw.get("hooks", raw) if isinstance(raw, dict) else raw
+    return _hooks_in(inner, Hook("", "", source=safe_line(source), env=tuple(env.items())))
+
+
+def _hooks_in(raw: object, base: Hook) -> HookFile:
     reading = _Reading(base, [], [])
-    reading.events(raw.get("hooks", {}))
+    reading.events(raw)
     return HookFile(tuple(reading.hooks), tuple(dict.fromkeys(reading.notes)))
 
 
@@ -192,7 +212,10 @@ class _Reading:
         if not isinstance(raw, dict):
             self._note('"hooks" is no object: none of its hooks run.')
             return
-        for event, groups in raw.items():
+        gemini = GEMINI_EVENTS if self.base.dialect == "gemini" else {}
+        own = {foreign: name for name, foreign in gemini.items()}
+        for name, groups in raw.items():
+            event = own.get(name, str(name))
             if event not in EVENTS:
                 near = did_you_mean(near_names(event, EVENTS))
                 self.notes.append(f"Event {safe_line(event)[:60]} is not one of ours; its hooks never run here.{near}")
@@ -231,7 +254,9 @@ class _Reading:
                 f"a hook of {event} has no usable {wrong[0] if wrong else 'args' if args else 'command'}: it is left out."
             )
             return None
-        timeout = float(entry.get("timeout", TIMEOUTS.get(event, TIMEOUT)))
+        gemini = self.base.dialect == "gemini"
+        default = TIMEOUTS.get(event, TIMEOUT)
+        timeout = float(entry["timeout"]) / (1000 if gemini else 1) if "timeout" in entry else default
         return Hook(
             event=event,
             command=entry["command"],
@@ -243,7 +268,7 @@ class _Reading:
             aside=entry.get("async", False),
             source=self.base.source,
             project=self.base.project,
-            dialect="gemini" if entry.get("dialect") == "gemini" else "claude",
+            dialect="gemini" if entry.get("dialect") == "gemini" else self.base.dialect,
             folder=self.base.folder,
             env=self.base.env,
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.sanitise import safe_line
 from agentcli.integrations.imports import Imports
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md")
@@ -57,6 +59,7 @@ def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit
         imports = Imports(home, lambda path: path.is_relative_to(root))
         files += _with_imports(theirs, imports) if trusted else [theirs]
         notes += imports.notes
+    notes += _refused(cwd, root, (*NAMES, *LOCAL_NAMES) if trusted else NAMES)
     notes += [f"{file.path} is longer than {limit:,} bytes: the rest is left out." for file in files if file.cut]
     return InstructionSet(tuple(_each_once(files)), tuple(notes))
 
@@ -89,6 +92,17 @@ def _of_project(cwd: Path, limit: int, names: Sequence[str], *, trusted: bool) -
         found.append(_first(folder, limit, names, root))
         found += [_first(folder, limit, [name], root) for name in LOCAL_NAMES if trusted]
     return [file for file in found if file is not None]
+
+
+def _refused(cwd: Path, root: Path, names: Sequence[str]) -> Iterator[str]:
+    """Notes about instruction files of a project that are none, or that lie outside of it."""
+    for path in (folder / name for folder in folders(cwd) for name in names):
+        if not os.path.lexists(path) or path.is_dir():
+            continue
+        if not path.is_file():
+            yield safe_line(f"{path} is no regular file: left out.")
+        elif not path.resolve().is_relative_to(root):
+            yield safe_line(f"{path} is a link that leads out of the repository: left out.")
 
 
 def _with_imports(file: Instructions, imports: Imports) -> list[Instructions]:

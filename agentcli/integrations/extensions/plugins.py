@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from agentcli.integrations.extensions.agents import find_agents
 from agentcli.integrations.extensions.commands import Template, find_commands
 from agentcli.integrations.extensions.places import Kind, Place, read_text
 from agentcli.integrations.extensions.skills import Skill, find_skills
-from agentcli.integrations.hookfiles import HookFile, read_hooks
+from agentcli.integrations.hookfiles import Dialect, HookFile, given_hooks, read_hooks
 from agentcli.integrations.instructions import Instructions
 from agentcli.integrations.mcp.config import Definitions, parsed
 from agentcli.integrations.regular_file import Unusable
@@ -53,8 +54,17 @@ class Plugin:
 
     @property
     def hooks(self) -> HookFile:
-        """Its hooks; `CLAUDE_PLUGIN_ROOT` names its folder in their environment."""
-        return read_hooks(self.folder / "hooks" / "hooks.json", f"plugin {self.name}", env=self.variables)
+        """Its hooks, in `hooks/hooks.json` and where its manifest says; `CLAUDE_PLUGIN_ROOT` names its folder in their environment."""
+        source, named = f"plugin {self.name}", None if self.gemini else self.manifest.get("hooks")
+        given = [] if named is None else named if isinstance(named, list) else [named]
+        root = self.folder.resolve()
+        paths = [self.folder / "hooks/hooks.json", *(self.folder / one for one in given if isinstance(one, str))]
+        inside = dict.fromkeys(path.resolve() for path in paths if path.resolve().is_relative_to(root))
+        dialect: Dialect = "gemini" if self.gemini else "claude"
+        found = [read_hooks(path, source, env=self.variables, dialect=dialect) for path in inside]
+        found += [given_hooks(one, source, self.variables) for one in given if not isinstance(one, str)]
+        hooks, notes = [one.hooks for one in found], [one.notes for one in found]
+        return HookFile(tuple(chain.from_iterable(hooks)), tuple(dict.fromkeys(chain.from_iterable(notes))))
 
     @property
     def servers(self) -> Definitions:

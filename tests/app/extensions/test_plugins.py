@@ -117,7 +117,7 @@ def test_an_extension_of_gemini_brings_servers_instructions_and_denials(home: Pa
     assert here.servers.configured().servers["s"].starts == f"node {copy}/server.js"
     assert not here.servers.problems
     assert [file.text for file in here.instruction_files().files] == ["Be kind."]
-    assert ("deny", "bash(rm -rf)") in [(kind, str(rule)) for kind, rule in here.workspace_policy.rules().listed()]
+    assert ("deny", "bash(rm -rf:*)") in [(kind, str(rule)) for kind, rule in here.workspace_policy.rules().listed()]
     assert [*here.extensions.commands] == ["ext:plan"]
 
 
@@ -153,3 +153,40 @@ def test_a_plugin_comes_from_a_git_repository_as_well(home: Path) -> None:
     assert not (home / "DATA/agentcli/plugins/tools/.git").exists()
     assert run(["plugins", "add", "ext::sh -c touch% made", "--yes"]) == 42
     assert not (home / "made").exists()
+
+
+def test_hooks_stand_where_the_manifest_says_and_those_of_gemini_have_its_names(home: Path) -> None:
+    inline = {"Stop": [{"hooks": [{"type": "command", "command": "inline"}]}]}
+    manifest = {"name": "more", "hooks": ["./config/hooks.json", inline, "../outside.json"]}
+    listed = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "listed"}]}]}}
+    files = {".claude-plugin/plugin.json": json.dumps(manifest), "config/hooks.json": json.dumps(listed)}
+    (home / "outside.json").write_text(json.dumps(listed))
+    found = read_plugin(written(home / "more", files)).hooks
+    assert [(hook.event, hook.command, hook.dialect) for hook in found.hooks] == [
+        ("PreToolUse", "listed", "claude"),
+        ("Stop", "inline", "claude"),
+    ]
+    entry = {"type": "command", "command": "node x.js", "timeout": 5000}
+    theirs = {"hooks": {"BeforeTool": [{"matcher": "write_file", "hooks": [entry]}], "BeforeModel": []}}
+    found = read_plugin(written(gemini(home / "ext"), {"hooks/hooks.json": json.dumps(theirs)})).hooks
+    (hook,) = found.hooks
+    assert (hook.event, hook.dialect, hook.timeout, hook.matcher) == ("PreToolUse", "gemini", 5.0, "write_file")
+    assert dict(hook.env)["extensionPath"] == str(home / "ext")
+    assert "BeforeModel is not one of ours" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "denied"),
+    [
+        ("run_shell_command(rm -rf)", ["bash(rm -rf:*)"]),
+        ("run_shell_command(git push *)", ["bash(git push *)"]),
+        ("write_file", ["write"]),
+        ("run_shell_command(", ["bash"]),
+        ("no_such_tool", []),
+        ("\x1b[2J(", []),
+    ],
+)
+def test_what_an_extension_excludes_is_denied_and_never_less(given: str, denied: list[str], home: Path) -> None:
+    folder = written(home / "ext", {"gemini-extension.json": json.dumps({"name": "ext", "excludeTools": [given]})})
+    assert run(["plugins", "add", str(folder), "--yes"]) == 0
+    assert [str(rule) for rule in program().workspace_policy.rules().deny] == denied
