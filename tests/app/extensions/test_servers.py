@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.session import AgentSession
+from agentcli.app.extensions.doctor_servers import server_rows
 from agentcli.app.program import Program
 from agentcli.app.starting import definitions
 from agentcli.core.errors import ConfigError
@@ -205,3 +206,28 @@ def test_a_server_that_hangs_keeps_nobody_waiting(project: Path) -> None:
         asyncio.run(turn(session, "hi"))
         assert [state.status for state in session.servers] == ["connecting"]
         assert time.monotonic() - began < 60
+
+
+def test_doctor_lists_each_server_with_its_file_and_what_is_wrong_with_it(project: Path) -> None:
+    define(
+        project,
+        works=fake(),
+        gone={"command": "no-such-program"},
+        off={"command": "x", "disabled": True},
+        unset={"url": "https://x/mcp", "headers": {"A": "${NOT_SET}"}},
+        bad={"comand": "x"},
+    )
+    with program(options(project)) as run:
+        rows = {(name, ok, text.partition(": ")[2] or text) for name, ok, text in server_rows(run)}
+    assert {(name, ok) for name, ok, _ in rows} == {
+        ("server works", True),
+        ("server gone", False),
+        ("server off", False),
+        ("server unset", False),
+        ("servers", False),
+    }
+    assert ("server gone", False, "no-such-program was not found") in rows
+    assert ("server unset", False, "it needs $NOT_SET, which is not set") in rows
+    with program(options(project, trust=False)) as run:
+        (row,) = server_rows(run)
+    assert row[2].startswith("Hooks and servers were not read, since this folder is not trusted: .mcp.json (servers: ")
