@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,12 @@ from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Settings, Title
 from agentcli.sessions.copying import fork
+from agentcli.sessions.glance import glance, newest, order, subfolders
 from agentcli.sessions.ids import checked_id, new_id, stamp
 from agentcli.sessions.info import Parent, SessionInfo, Times, name_of
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
-from agentcli.sessions.recovery import current_info, encode_origin, open_session, retrace, save_info
-from agentcli.sessions.selecting import fitting, is_subagent, the_one
+from agentcli.sessions.recovery import encode_origin, open_session, save_info
+from agentcli.sessions.selecting import fitting, the_one
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
 from agentcli.sessions.storage.lock import Lock, is_locked
@@ -38,7 +39,6 @@ POOL = ".objects"
 """The folder of a project in which its sessions share the contents of files."""
 PINNED = "pinned"
 """The mark in a session's folder that retention leaves alone."""
-_TICK = 2.0  # seconds within which file times do not tell which file is newer, on the coarsest file systems
 _NOT_THERE = "There is no session {!r}. See `agentcli sessions list`."
 _NOT_IN_TRASH = "There is no session {!r} in the trash. See `agentcli sessions list --trash`."
 
@@ -118,7 +118,7 @@ class Store:
         Raises InputError for a record that is not there, StoreError when the disk refuses.
         """
         source = self.folder(info)
-        info = _info(source) or info
+        info = glance(source) or info
         until = info.records if seq is None else seq
         if not 0 < until <= info.records:
             raise InputError(f"Session {info.id} has no record {until}: it has 1 to {info.records}.")
@@ -197,14 +197,14 @@ class Store:
         One that was led in this very place, also before the place was moved, comes before those of clones and worktrees.
         """
         if isinstance(project, str):
-            return _newest(self._folders(project))
+            return newest(self._folders(project))
         own = (folder for each in project.own for folder in self._folders(each))
-        return _newest(own, project.led_here) or _newest(self._folders(project))
+        return newest(own, project.led_here) or newest(self._folders(project))
 
     def list(self, project: Projects = None) -> Sequence[SessionInfo]:
         """The sessions of a project, or of all, last written first."""
-        infos = [info for folder in self._folders(project) if (info := _info(folder)) is not None]
-        return sorted(infos, key=_order, reverse=True)
+        infos = [info for folder in self._folders(project) if (info := glance(folder)) is not None]
+        return sorted(infos, key=order, reverse=True)
 
     def rename(self, info: SessionInfo, name: str, project: Projects = None) -> SessionInfo:
         """Call a session that is not open here by a name of the user's, which no other of its project may have.
@@ -243,7 +243,7 @@ class Store:
         with contextlib.suppress(ValueError):
             inside = top / Path(info.directory).relative_to(top_for(info.project_id, info.directory))
             top = inside if inside.is_dir() else top
-        moved = replace(_info(source) or info, project_id=project_id(top), directory=str(top))
+        moved = replace(glance(source) or info, project_id=project_id(top), directory=str(top))
         target = self.folder(moved)
         try:
             lock = Lock(source / "lock")
@@ -264,14 +264,14 @@ class Store:
         known = any(folder.name == selector for folder in self.trash.sessions())
         chosen = selector if known else the_one(selector, fitting(selector, self.trashed()), _NOT_IN_TRASH).id
         folder = self.trash.take_back(chosen)
-        info = _info(folder)
+        info = glance(folder)
         if info is None:
             raise StoreError(f"{folder} was restored but holds no session.")
         return info
 
     def trashed(self) -> Sequence[SessionInfo]:
         """The sessions in the trash, last deleted first."""
-        return [info for folder in self.trash.sessions() if (info := _info(folder)) is not None]
+        return [info for folder in self.trash.sessions() if (info := glance(folder)) is not None]
 
     def unused_name(self, name: str, project: Projects) -> str:
         """The name, or the first with a number behind it that no session of the project has."""
@@ -283,32 +283,19 @@ class Store:
     def _fitting(self, selector: str, project: Projects, whole: bool = False) -> Sequence[SessionInfo]:
         found = [folder for folder in self._folders(None) if os.path.basename(folder) == selector]
         if found or whole:
-            return [info for folder in found if (info := _info(folder)) is not None]
+            return [info for folder in found if (info := glance(folder)) is not None]
         return fitting(selector, self.list(project))
 
     def _folders(self, project: Projects) -> Iterator[str]:
         root = str(self.root)
-        places = _subfolders(root) if not project else [os.path.join(root, _plain(each)) for each in ids(project)]
+        places = subfolders(root) if not project else [os.path.join(root, _plain(each)) for each in ids(project)]
         for folder in places:
-            yield from _subfolders(folder)
+            yield from subfolders(folder)
 
 
 def ids(project: Project | str) -> Sequence[str]:
     """The folders in the store of a project's sessions."""
     return (project,) if isinstance(project, str) else project.ids
-
-
-def _newest(folders: Iterable[str], wanted: Callable[[SessionInfo], bool] = lambda _: True) -> SessionInfo | None:
-    by_time = sorted(((_written(folder), folder) for folder in folders), reverse=True)
-    best: SessionInfo | None = None
-    until = 0.0
-    for written, folder in by_time:
-        if best and written < until:
-            break
-        info = _info(folder)
-        if info and not is_subagent(info) and wanted(info) and (best is None or _order(info) > _order(best)):
-            best, until = info, written - _TICK
-    return best
 
 
 def _move(disk: Disk, source: Path, target: Path) -> None:
@@ -322,36 +309,3 @@ def _plain(name: str) -> str:
     if not name or name.startswith(".") or "/" in name:
         raise InputError(f"{name!r} is not the id of a project or session.")
     return name
-
-
-def _subfolders(folder: str) -> Sequence[str]:
-    # As text: making a Path of each of ten thousand takes longer than reading them all.
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.path for entry in entries if entry.name[0] != "." and entry.is_dir()]
-    except OSError:
-        return ()
-
-
-def _info(folder: str | Path) -> SessionInfo | None:
-    """A session at a glance. A lost `session.json` is read from the records; a folder without any is no session."""
-    info = current_info(folder) or retrace(Path(folder))
-    if not info.records:
-        return None
-    _, project, name = str(folder).rsplit(os.sep, 2)
-    here = (name, project)
-    # Where a folder lies counts, not what a file copied into it says.
-    return info if here == (info.id, info.project_id) else replace(info, id=here[0], project_id=here[1])
-
-
-def _order(info: SessionInfo) -> tuple[str, str]:
-    return info.time.updated, info.id
-
-
-def _written(folder: str) -> float:
-    for name in ("session.json", "records"):
-        try:
-            return os.stat(os.path.join(folder, name)).st_mtime
-        except OSError:
-            continue
-    return 0.0
