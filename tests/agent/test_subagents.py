@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.agent.delegation.kinds import settings_for
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
+from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.event import Event, Noticed, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Prices, Request
+from agentcli.integrations.extensions.agents import BUILT_IN, STEPS
 from agentcli.integrations.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.checkpoints.changes import Changes
@@ -468,3 +471,9 @@ def test_a_subagent_in_the_background_is_a_job_and_a_run_without_a_person_waits_
     output = results(session)[1]
     assert "In parser.py." in output.output
     assert output.metadata["spent"]["model"] == session.model.name
+
+
+@pytest.mark.parametrize(("own", "limit", "steps"), [(0, 0, STEPS), (7, 0, 7), (0, 5, 5), (7, 5, 5)])
+def test_every_subagent_has_a_limit_of_steps(own: int, limit: int, steps: int) -> None:
+    kind = replace(BUILT_IN["general"], max_steps=own)
+    assert settings_for(kind, AgentSettings(max_steps=limit)).max_steps == steps

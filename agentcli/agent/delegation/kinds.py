@@ -13,7 +13,7 @@ from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.model import Model
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import Tool
-from agentcli.integrations.extensions.agents import BUILT_IN, AgentKind
+from agentcli.integrations.extensions.agents import BUILT_IN, STEPS, AgentKind
 
 DEPTH = 2
 """Levels of subagents at most: one of the last level sends none."""
@@ -76,7 +76,7 @@ def model_for(kind: AgentKind, default: str, own: Model, connect: Callable[[str]
 def settings_for(kind: AgentKind, settings: AgentSettings) -> AgentSettings:
     """The settings of a session that works by this definition. It gets all tools that it lists, in whatever window."""
     small = settings.small_window if kind.tools is None else 0
-    steps = min(filter(None, (kind.max_steps, settings.max_steps)), default=0)
+    steps = min(filter(None, (kind.max_steps or STEPS, settings.max_steps)))
     return replace(settings, effort=kind.effort or settings.effort, max_steps=steps, small_window=small)
 
 

@@ -45,12 +45,27 @@ class Plugin:
     def places(self, kind: Kind) -> list[Place]:
         """The folders of its skills, commands or agents."""
         program = ".gemini" if self.gemini and kind != "skills" else ".claude"
-        named = self.manifest.get(kind)
-        names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
-        paths = [kind, *(str(name) for name in names)] if not self.gemini else [kind]
+        paths = [kind, *self._named(kind)]
         root = self.folder.resolve()
         folders = dict.fromkeys((self.folder / path).resolve() for path in paths)
         return [Place(folder, "plugin", program, root, self.name) for folder in folders if folder.is_relative_to(root)]
+
+    def _named(self, part: str) -> list[str]:
+        """The paths that its manifest names for a part."""
+        named = None if self.gemini else self.manifest.get(part)
+        given = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+        return [one for one in given if isinstance(one, str)]
+
+    @property
+    def astray(self) -> Iterator[str]:
+        """Notes about paths of its manifest that are not there, or lead out of it."""
+        root = self.folder.resolve()
+        for part in _PARTS:
+            for path in self._named(part):
+                real = (self.folder / path).resolve()
+                why = "leads out of it" if not real.is_relative_to(root) else "" if real.exists() else "is not there"
+                if why:
+                    yield f"plugin {self.name}: {safe_line(path)} ({part}) {why}: left out."
 
     @property
     def hooks(self) -> HookFile:
@@ -58,7 +73,7 @@ class Plugin:
         source, named = f"plugin {self.name}", None if self.gemini else self.manifest.get("hooks")
         given = [] if named is None else named if isinstance(named, list) else [named]
         root = self.folder.resolve()
-        paths = [self.folder / "hooks/hooks.json", *(self.folder / one for one in given if isinstance(one, str))]
+        paths = [self.folder / "hooks/hooks.json", *(self.folder / one for one in self._named("hooks"))]
         inside = dict.fromkeys(path.resolve() for path in paths if path.resolve().is_relative_to(root))
         dialect: Dialect = "gemini" if self.gemini else "claude"
         found = [read_hooks(path, source, env=self.variables, dialect=dialect) for path in inside]
@@ -157,7 +172,7 @@ def contents(plugin: Plugin) -> Iterator[str]:
         yield f"instructions: {plugin.instructions.name}"
     if plugin.excluded:
         yield f"denied tools: {safe_line(', '.join(plugin.excluded))}"
-    yield from (*notes, *plugin.hooks.notes, *plugin.servers.problems)
+    yield from (*plugin.astray, *notes, *plugin.hooks.notes, *plugin.servers.problems)
 
 
 def digest(folder: Path) -> str:

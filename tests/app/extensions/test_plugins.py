@@ -161,7 +161,9 @@ def test_hooks_stand_where_the_manifest_says_and_those_of_gemini_have_its_names(
     listed = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "listed"}]}]}}
     files = {".claude-plugin/plugin.json": json.dumps(manifest), "config/hooks.json": json.dumps(listed)}
     (home / "outside.json").write_text(json.dumps(listed))
-    found = read_plugin(written(home / "more", files)).hooks
+    plugin = read_plugin(written(home / "more", files))
+    assert "plugin more: ../outside.json (hooks) leads out of it: left out." in [*contents(plugin)]
+    found = plugin.hooks
     assert [(hook.event, hook.command, hook.dialect) for hook in found.hooks] == [
         ("PreToolUse", "listed", "claude"),
         ("Stop", "inline", "claude"),
