@@ -90,8 +90,8 @@ class AgentSession:
         self.conversation: Conversation = self._conversation(model, mode)
         self.conversation.hooked.source = source or self.conversation.hooked.source
         self.compactor = self.conversation.compactor
-        if setup.depth or not setup.attended:
-            self.await_background()
+        if setup.depth or setup.one_turn or not setup.attended:
+            self.conversation.background = self._subagents.wait_for_background
         self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, self._opened_at)
         self._titles = TitleWriter(setup.summariser, setup.agent.titles)
         self._unknown_reported: set[str] = set()
@@ -249,10 +249,6 @@ class AgentSession:
             return []
         title, spent = written
         return [self._runner.record(title), *spent] if title.title or spent else []
-
-    def await_background(self) -> None:
-        """Have each turn wait for its subagents in the background, because nobody will ask for their reports later."""
-        self.conversation.background = self._subagents.wait_for_background
 
     def reread_instructions(self) -> None:
         """Read the instruction files again; the next prompt tells the model of what has changed."""

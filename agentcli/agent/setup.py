@@ -136,6 +136,8 @@ class SessionSetup:
     """True for a model that shall load the tools of servers that a search finds."""
     servers: Servers | None = None
     """The servers of the run, None where none is configured."""
+    one_turn: bool = False
+    """True if the first turn is the last: it waits for its subagents in the background, whose reports nobody could ask for later."""
     brought: Sequence[Tool] = ()
     """Those of the tools that come from a program around this one: a session that is resumed gets them as they are now."""
 

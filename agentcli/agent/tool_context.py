@@ -16,6 +16,7 @@ from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.servers import Servers
 from agentcli.core.text.passage import Needles, OutOfTime, Passage, passages
 from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, OpenSkill, Question, Spawn, ToolLimits
+from agentcli.permissions.paths import Workspace
 from agentcli.tools.jobs import Jobs
 
 
@@ -24,8 +25,7 @@ class SessionToolContext:
 
     def __init__(
         self,
-        cwd: Path,
-        roots: Sequence[Path],
+        workspace: Workspace,
         journal: Journal,
         record: Callable[[Body], object],
         *,
@@ -37,10 +37,10 @@ class SessionToolContext:
         answer_page: AnswerPage,
         open_skill: OpenSkill,
         servers: Servers | None = None,
-        env: Mapping[str, str],
     ) -> None:
-        self.cwd = cwd
-        self.roots = tuple(roots)
+        self.cwd = workspace.cwd
+        self.roots = workspace.resolved_roots
+        self.env = workspace.command_env
         self.limits = limits
         self.line_numbers = True
         self.allowed_path: Path | None = None
@@ -51,7 +51,6 @@ class SessionToolContext:
         self.answer_page: AnswerPage | None = answer_page
         self.open_skill: OpenSkill | None = open_skill
         self.servers = servers
-        self.env = env
         self.variables: Mapping[str, str] = {}
         self.seen: dict[Path, str] = {}
         self.printed: asyncio.Queue[Event] = asyncio.Queue()

@@ -86,8 +86,7 @@ class ToolRunner:
         self.jobs = setup.jobs()
         self.approval = self._gate(mode)
         self.ctx = SessionToolContext(
-            setup.workspace.cwd,
-            setup.workspace.resolved_roots,
+            setup.workspace,
             journal,
             self.record,
             limits=setup.limits,
@@ -98,7 +97,6 @@ class ToolRunner:
             answer_page=answer_page,
             open_skill=open_skill,
             servers=setup.servers,
-            env=setup.workspace.command_env,
         )
         self.ctx.seen.update(seen_files(journal.history.entries))
         makes = setup.changes(journal)

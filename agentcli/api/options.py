@@ -83,7 +83,7 @@ class Given:
         if not logging.getLogger("agentcli").handlers:
             logging.getLogger("agentcli").addHandler(logging.NullHandler())
         program = Program(self.options, self.env)
-        program.own_tools = self.tools
+        program.own_tools, program.one_turn = self.tools, self.one_turn
         if self.on_ask is not None:
             program.approve, program.ask = approving(self.on_ask), answering(self.on_ask)
         return program

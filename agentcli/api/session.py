@@ -64,8 +64,6 @@ class Session:
         program = self._given.program()
         with program.preparing():
             agent = program.sessions.begin()
-        if self._given.one_turn:
-            agent.await_background()
         self._opened = program, agent
         _sessions.add(self)
         try:

@@ -73,6 +73,8 @@ class Program(ProjectContext):
         self.ask: AskUser = no_answer
         self.own_tools: Sequence[Tool] = ()
         """Tools of the program around this one, besides the built-in ones."""
+        self.one_turn = False
+        """True if the first turn of a session is its last."""
         self._connected: list[Model] = []
         self.servers = RunServers(
             self, lambda: self.given_env, lambda asked: self.ask(asked), lambda: self.workspace_policy.roots
@@ -169,6 +171,7 @@ class Program(ProjectContext):
             tools=self.tools_with(servers is not None),
             traits=self.traits,
             brought=self.own_tools,
+            one_turn=self.one_turn,
             run=run,
             system=lambda model, mode: self.system_prompt(files, model, mode),
             context=config.context,

@@ -22,6 +22,7 @@ from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request
 from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.tool import ToolLimits
+from agentcli.permissions.paths import Workspace
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.registry import TRAITS, run, tools
@@ -224,8 +225,8 @@ def _recalls(journal: Journal, fact: Planted) -> bool:
         return None
 
     ctx = SessionToolContext(
-        Path("/"), (), journal, lambda _: None, limits=ToolLimits(), ask=nobody, jobs=Jobs(), spawn=nobody,
-        leave_plan=nobody, answer_page=nobody, open_skill=nobody, env={},
+        Workspace(Path("/"), (), home=Path("/")), journal, lambda _: None, limits=ToolLimits(), ask=nobody, jobs=Jobs(), spawn=nobody,
+        leave_plan=nobody, answer_page=nobody, open_skill=nobody,
     )  # fmt: skip
     [recall] = tools({"recall"})
     given: dict[str, Any] = {"pattern": rf"{fact.topic}\b"}
