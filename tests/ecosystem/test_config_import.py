@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.program import Program
 
-pytestmark = pytest.mark.ecosystem
+pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(600)]
 PACKAGES = ("@anthropic-ai/claude-code", "@openai/codex", "@google/gemini-cli")
 
 
