@@ -14,7 +14,8 @@ from agentcli.agent.compaction.provider_clearing import WARNING
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.context.cleared import CLEARED
-from agentcli.context.settings import ContextSettings, NativeSettings, PruneSettings
+from agentcli.context.clearing_settings import NativeSettings
+from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.view import view
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Noticed, Pruned, TextDelta, UsageReported

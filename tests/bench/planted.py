@@ -32,7 +32,7 @@ KINDS = (
     "path", "number", "decision", "input", "preference", "error", "todo", "port", "signature", "report",
 )  # fmt: skip
 WINDOW = 64_000
-MAIN = ModelSpec("demo", "main", kind="script", window=WINDOW, max_output=8_000)
+MAIN = ModelSpec("demo", "main", kind="script", window=WINDOW, max_output=8_000, context_editing=True)
 
 
 @dataclass(frozen=True, slots=True)
