@@ -71,11 +71,9 @@ class ToolRunner:
         self.ended_by_hook = ""
         """The reason why a hook ends the turn, where one does."""
         self._added: dict[str, str] = {}
-        place = setup.workspace
-        self._nested = (
-            NestedInstructions(journal, place.cwd, place.resolved_roots, place.home) if setup.trusted else None
-        )
-        self.nested_skills = NestedSkills(journal, place.cwd, place.resolved_roots if setup.trusted else ())
+        cwd, roots = setup.workspace.cwd, setup.workspace.resolved_roots
+        self._nested = NestedInstructions(journal, cwd, roots, setup.workspace.home) if setup.trusted else None
+        self.nested_skills = NestedSkills(journal, cwd, roots if setup.trusted else ())
         self._setup = setup
         self._calls: dict[str, ToolCall] = {}
         self._sent: dict[str, str] = {}

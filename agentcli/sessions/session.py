@@ -96,7 +96,7 @@ class Session:
     @property
     def unsaved(self) -> int:
         """The number of records that are only in memory."""
-        return len(self._waiting())
+        return len(_waiting(self._writer))
 
     def append(self, body: Body) -> Record:
         """Write a record and fold it in; it is durable when this returns, or `trouble` says why not.
@@ -160,11 +160,11 @@ class Session:
             record = self.record(seq)
             if record is not None:
                 yield record
-        yield from (record for record in self._waiting().values() if record.kind == kind)
+        yield from (record for record in _waiting(self._writer).values() if record.kind == kind)
 
     def record(self, seq: int) -> Record | None:
         """One record by its number."""
-        waiting = self._waiting().get(seq)
+        waiting = _waiting(self._writer).get(seq)
         return waiting or Reader(self._shelf).read(seq)
 
     def candidates(
@@ -230,11 +230,13 @@ class Session:
         return True
 
     def _tail(self, *more: Record) -> list[Record]:
-        held = (*self._history.entries, *self._history.prunes, *self._waiting().values(), *more)
+        held = (*self._history.entries, *self._history.prunes, *_waiting(self._writer).values(), *more)
         return tail(_FromMemory(self._shelf, {record.seq: record for record in held}), self._info.records + len(more))
 
-    def _waiting(self) -> dict[int, Record]:
-        return {record.seq: record for record in self._writer.waiting} if self._writer else {}
+
+def _waiting(writer: Writer | None) -> dict[int, Record]:
+    """The records that are not on disk yet, by seq."""
+    return {record.seq: record for record in writer.waiting} if writer else {}
 
 
 def _index_is_saved(writer: Writer | None, closed: bool) -> bool:
