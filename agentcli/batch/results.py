@@ -6,7 +6,7 @@ import contextlib
 import gzip
 import html
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from agentcli.batch.work import SESSION
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.text.secrets import known_secrets
-from agentcli.integrations.git import GitError, git, run_git
+from agentcli.integrations.git import git
 from agentcli.paths import replace_file
 
 if TYPE_CHECKING:
@@ -39,15 +39,6 @@ class Batch:
     def cost(self) -> float:
         """USD spent by all tasks."""
         return sum(state.cost for state in self.states.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The outcome of a merge: the tasks that are in the tip, and the files in conflict of those that are not."""
-
-    tip: str
-    merged: tuple[str, ...]
-    conflicts: Mapping[str, Sequence[str]]
 
 
 def load(out: Path) -> Batch:
@@ -157,41 +148,6 @@ def _page(batch: Batch, id: str) -> Path | None:
     return batch.out / "tasks" / id / f"{row.attempt}-{row.token}" / "session.html" if row else None
 
 
-def merge(batch: Batch, branch: str, ids: Collection[str] = ()) -> Merged:
-    """Merge the commits of passed tasks, one after the other, into a branch that nobody has checked out; it begins at their base.
-
-    Nothing is checked out. Raises InputError where there is nothing to merge, tasks of several repositories, or a branch in use.
-    """
-    wanted = [id for id in batch.tasks if not ids or id in ids]
-    passed = {
-        id: batch.states[id].newest.commit for id in wanted if id in batch.states and batch.states[id].state == "passed"
-    }
-    commits = {id: commit for id, commit in passed.items() if commit}
-    if not commits:
-        raise InputError("No task that passed has changed anything: there is nothing to merge.")
-    repos = {batch.tasks[id]["repo"] for id in commits}
-    if len(repos) > 1:
-        raise InputError(f"The tasks are of {len(repos)} repositories: merge those of one, by their ids.")
-    repo = repos.pop()
-    ref = f"refs/heads/{branch}"
-    if f"branch {ref}" in git(repo, "worktree", "list", "--porcelain").splitlines():
-        raise InputError(
-            f"{branch} is checked out: merge into another branch with --into, then merge that one yourself."
-        )
-    tip = _tip(repo, ref) or batch.tasks[next(iter(commits))]["base"]
-    merged, conflicts = [], {}
-    for id, commit in commits.items():
-        files, clash = _merge_tree(repo, tip, commit)
-        if clash:
-            conflicts[id] = clash
-            continue
-        tip = trees.commit_tree(repo, files, f"Merge {id} of batch {batch.name}", tip, commit)
-        merged.append(id)
-    if merged:
-        git(repo, "update-ref", ref, tip)
-    return Merged(tip, tuple(merged), conflicts)
-
-
 def clean(batch: Batch, cache: Path) -> int:
     """Remove the trees and refs of a batch; the number of trees. Its folder and its sessions stay."""
     kinds = {"worktree", "clone", "copy"}
@@ -207,19 +163,3 @@ def clean(batch: Batch, cache: Path) -> int:
             git(repo, "update-ref", "-d", ref)
         git(repo, "worktree", "prune")
     return removed
-
-
-def _tip(repo: str, ref: str) -> str:
-    try:
-        return git(repo, "rev-parse", "--verify", "-q", ref)
-    except GitError:
-        return ""
-
-
-def _merge_tree(repo: str, tip: str, commit: str) -> tuple[str, Sequence[str]]:
-    """The tree of a merge, and the files in conflict. Needs git 2.38. Raises GitError for an older one."""
-    done = run_git(repo, "merge-tree", "--write-tree", "--name-only", "--no-messages", tip, commit)
-    first, *files = done.out.strip().split("\n")
-    if done.exit_code not in (0, 1):
-        raise GitError(f"git merge-tree failed; git 2.38 or newer is needed: {done.reason}")
-    return first, files if done.exit_code else ()

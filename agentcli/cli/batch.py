@@ -281,12 +281,12 @@ def merge(
 
     Conflicting results are left out and listed with their files; the exit code is 1 then.
     """
+    from agentcli.batch.merging import merge as merged_into
     from agentcli.batch.results import load
-    from agentcli.batch.results import merge as merged_into
 
     batch = load(out)
     branch = into or f"agentcli/{batch.name}"
-    result = merged_into(batch, branch, ids or ())
+    result = merged_into(batch, branch, app_dirs().cache, ids or ())
     say(f"{len(result.merged)} tasks are in {branch}.")
     for id, files in result.conflicts.items():
         say(f"{id} conflicts in {', '.join(files)}: git show {batch.states[id].newest.commit[:12]}")

@@ -11,7 +11,8 @@ import pytest
 
 from agentcli.batch import trees
 from agentcli.batch.ledger import Row, fold
-from agentcli.batch.results import Batch, clean, merge
+from agentcli.batch.merging import merge
+from agentcli.batch.results import Batch, clean
 from agentcli.batch.tasks import Isolation
 from agentcli.core.errors import InputError
 from agentcli.integrations.git import GitError, git
@@ -77,7 +78,10 @@ def test_a_base_that_does_not_exist_is_named(repo: Path) -> None:
             trees.base_commit(str(repo), name)
 
 
-def test_results_are_merged_without_a_checkout_and_conflicts_named(repo: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [(), (2, 30)])
+def test_results_are_merged_without_a_checkout_and_conflicts_named(
+    repo: Path, tmp_path: Path, version: tuple[int, ...]
+) -> None:
     base = trees.base_commit(str(repo), "HEAD")
     found = [
         worked(repo, tmp_path / "cache", base, "one", a_txt="two\n"),
@@ -86,15 +90,18 @@ def test_results_are_merged_without_a_checkout_and_conflicts_named(repo: Path, t
     ]
     entries = {row.id: {"repo": str(repo), "base": base, "digest": ""} for row in found}
     batch = Batch(tmp_path, "b", {"isolation": "worktree"}, entries, fold(found))
-    result = merge(batch, "agentcli/b")
+    cache = tmp_path / "cache"
+    result = merge(batch, "agentcli/b", cache, version=version)
     assert (result.merged, dict(result.conflicts)) == (("one", "other"), {"clash": ["a.txt"]})
     assert git(repo, "show", "agentcli/b:a.txt") == "two"
     assert git(repo, "show", "agentcli/b:b.txt") == "b"
     assert (repo / "a.txt").read_text() == "one\n"
+    assert merge(batch, "agentcli/b", cache, version=version) == result
+    assert not [*cache.glob("worktrees/merge-*")]
     with pytest.raises(InputError, match="checked out"):
-        merge(batch, "main")
+        merge(batch, "main", cache)
     with pytest.raises(InputError, match="nothing to merge"):
-        merge(batch, "x", ["nobody"])
+        merge(batch, "x", cache, ["nobody"])
     clean(batch, tmp_path / "cache")
     assert git(repo, "for-each-ref", trees.REFS) == ""
 

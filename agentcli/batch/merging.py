@@ -1,0 +1,115 @@
+"""Merge of the results of a batch into a branch, without a checkout."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+from agentcli.batch import trees
+from agentcli.batch.results import Batch
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+from agentcli.integrations.git import GitError, git, run_git
+from agentcli.integrations.worktrees import make_worktree, remove_worktree
+from agentcli.paths import folder as made
+
+MERGE_TREE = (2, 38)
+"""The first version of git that merges without a worktree."""
+
+MergeOne = Callable[[str, str, str], tuple[str, Sequence[str]]]
+"""Merges a commit into a tip of a repository: the tree, and the files in conflict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The outcome of a merge: the tasks that are in the tip, and the files in conflict of those that are not."""
+
+    tip: str
+    merged: tuple[str, ...]
+    conflicts: Mapping[str, Sequence[str]]
+
+
+def merge(batch: Batch, branch: str, cache: Path, ids: Collection[str] = (), version: tuple[int, ...] = ()) -> Merged:
+    """Merge the commits of passed tasks, one after the other, into a branch that nobody has checked out; it begins at their base.
+
+    Nothing is checked out; an older git (`version`, by default that of the one installed) works in a tree in the cache folder. Raises InputError where there is nothing to merge, tasks of several repositories, or a branch in use.
+    """
+    wanted = [id for id in batch.tasks if not ids or id in ids]
+    passed = {
+        id: batch.states[id].newest.commit for id in wanted if id in batch.states and batch.states[id].state == "passed"
+    }
+    commits = {id: commit for id, commit in passed.items() if commit}
+    if not commits:
+        raise InputError("No task that passed has changed anything: there is nothing to merge.")
+    repos = {batch.tasks[id]["repo"] for id in commits}
+    if len(repos) > 1:
+        raise InputError(f"The tasks are of {len(repos)} repositories: merge those of one, by their ids.")
+    repo = repos.pop()
+    ref = f"refs/heads/{branch}"
+    if f"branch {ref}" in git(repo, "worktree", "list", "--porcelain").splitlines():
+        raise InputError(
+            f"{branch} is checked out: merge into another branch with --into, then merge that one yourself."
+        )
+    tip = _tip(repo, ref) or batch.tasks[next(iter(commits))]["base"]
+    merged, conflicts = [], {}
+    with _merging(repo, tip, cache, version or git_version(repo)) as merge_one:
+        for id, commit in commits.items():
+            if run_git(repo, "merge-base", "--is-ancestor", commit, tip).exit_code:
+                files, clash = merge_one(repo, tip, commit)
+                if clash:
+                    conflicts[id] = clash
+                    continue
+                tip = trees.commit_tree(repo, files, f"Merge {id} of batch {batch.name}", tip, commit)
+            merged.append(id)
+    if merged:
+        git(repo, "update-ref", ref, tip)
+    return Merged(tip, tuple(merged), conflicts)
+
+
+def git_version(repo: str) -> tuple[int, ...]:
+    """The version of git."""
+    found = re.search(r"(\d+)\.(\d+)", git(repo, "--version"))
+    return tuple(map(int, found.groups())) if found else ()
+
+
+def _tip(repo: str, ref: str) -> str:
+    try:
+        return git(repo, "rev-parse", "--verify", "-q", ref)
+    except GitError:
+        return ""
+
+
+@contextlib.contextmanager
+def _merging(repo: str, tip: str, cache: Path, version: tuple[int, ...]) -> Iterator[MergeOne]:
+    """The way in which this git merges."""
+    if version >= MERGE_TREE:
+        yield _merge_tree
+        return
+    tree = made(cache / trees.FOLDER) / f"merge-{uuid4().hex[:12]}"
+    make_worktree(Path(repo), tip, tree)
+    try:
+        yield lambda _, tip, commit: _merge_in(tree, tip, commit)
+    finally:
+        remove_worktree(Path(repo), tree)
+
+
+def _merge_tree(repo: str, tip: str, commit: str) -> tuple[str, Sequence[str]]:
+    done = run_git(repo, "merge-tree", "--write-tree", "--name-only", "--no-messages", tip, commit)
+    first, *files = done.out.strip().split("\n")
+    if done.exit_code not in (0, 1):
+        raise GitError(f"git merge-tree failed in {repo}: {done.reason}")
+    return first, files if done.exit_code else ()
+
+
+def _merge_in(tree: Path, tip: str, commit: str) -> tuple[str, Sequence[str]]:
+    git(tree, "reset", "-q", "--hard", tip)
+    done = run_git(tree, "merge", "-q", "--no-ff", "--no-commit", commit)
+    if not done.exit_code:
+        return git(tree, "write-tree"), ()
+    files = git(tree, "diff", "--name-only", "--diff-filter=U").splitlines()
+    if not files:
+        raise GitError(f"git merge failed in {tree}: {done.reason}")
+    return "", files
