@@ -99,7 +99,9 @@ async def _finished(work: Work, row: Row, code: int, interrupt: asyncio.Event) -
     result = result_of(work.folder)
     total = session_cost(work.dirs, row.session)
     spent = max(0.0, (total if total is not None else float(result.get("cost") or 0.0)) - work.accounted(row.session))
-    row = replace(row, cost=spent, text=str(result.get("text") or "")[:TEXT_CHARACTERS])
+    row = replace(
+        row, cost=spent, usage=result.get("usage") or {}, text=str(result.get("text") or "")[:TEXT_CHARACTERS]
+    )
     state, why = _judged(code, result, interrupt.is_set())
     row = replace(row, state=state, why=why, over=code in _WRONG_TASK, exit=code)
     if state in ("stopped", "waiting", "held", "lost"):
@@ -115,7 +117,10 @@ async def _finished(work: Work, row: Row, code: int, interrupt: asyncio.Event) -
             return replace(row, state="stopped", why="The check was interrupted.")
         row = replace(row, check=checked)
         if checked != 0:
-            row = replace(row, state="failed", why=f"The check ended with exit code {checked}; see check.txt.")
+            why = f"The check ended with exit code {checked}; see check.txt."
+            # Many a test suite downloads something, and finds no network in the sandbox.
+            hint = " It runs in the sandbox: what it needs from the network is for the set-up to fetch."
+            row = replace(row, state="failed", why=why + hint * work.plan.boxed)
     return row
 
 

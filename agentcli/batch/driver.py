@@ -255,6 +255,7 @@ def prepared(plan: Plan, tasks: Sequence[Task], out: Path) -> Mapping[str, str]:
                 plain = plan.isolation in ("copy", "none")
                 base = "" if plain else trees.base_commit(task.repo, task.base)
                 entries[task.id] = {"digest": task.digest, "repo": task.repo, "base": base}
+            entries[task.id]["meta"] = task.meta
         replace_file(path, json.dumps(as_json(plan, entries), indent=1) + "\n")
     return {id: entry["base"] for id, entry in entries.items()}
 

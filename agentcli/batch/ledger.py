@@ -44,6 +44,8 @@ class Row:
     exit: int | None = None
     tries: int = 0
     """Ends of this attempt that were no result: waits, losses, failed set-ups."""
+    usage: Mapping[str, int] = field(default_factory=dict)
+    """Tokens by kind."""
     round: int = 0
     """Times that somebody has asked for the task again; only the attempts of the last round count."""
 
@@ -76,7 +78,7 @@ class Ledger:
     def write(self, row: Row) -> Row:
         """Append a row and sync it; the row with its time."""
         row = replace(row, t=self._clock())
-        line = json.dumps({name: value for name, value in asdict(row).items() if value not in ("", None)}) + "\n"
+        line = json.dumps({name: value for name, value in asdict(row).items() if value not in ("", None, {})}) + "\n"
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.write(file, line.encode("ascii"))

@@ -32,7 +32,7 @@ class Batch:
     out: Path
     name: str
     options: Mapping[str, Any]
-    tasks: Mapping[str, Mapping[str, str]]
+    tasks: Mapping[str, Mapping[str, Any]]
     states: Mapping[str, TaskState]
 
     @property
@@ -60,6 +60,7 @@ def result_lines(batch: Batch) -> Iterator[Mapping[str, Any]]:
             "state": row.state if row else "new",
             "attempts": row.attempt if row else 0,
             "cost": round(state.cost, 6) if state else 0.0,
+            "usage": dict(row.usage) if row else {},
             "seconds": row.seconds if row else 0.0,
             "session": row.session if row else "",
             "commit": row.commit if row else "",
@@ -67,6 +68,7 @@ def result_lines(batch: Batch) -> Iterator[Mapping[str, Any]]:
             "patch_lines": row.patch_lines if row else 0,
             "text": row.text if row else "",
             "error": row.why if row else "",
+            "meta": batch.tasks[id].get("meta"),
         }
 
 

@@ -20,6 +20,8 @@ _WHO = {"NAME": "agentcli", "EMAIL": "agentcli@localhost"}
 AUTHOR = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in _WHO.items()}
 """The author of the commits of a batch, as variables of git's environment."""
 
+_PATCH = ("--binary", "--no-ext-diff", "--no-textconv")
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -56,6 +58,14 @@ def make_tree(cache: Path, repo: str, commit: str, isolation: Isolation, name: s
             copy_included(Path(repo), tree)
         case "copy":
             shutil.copytree(repo, tree, symlinks=True)
+            _beside(tree, "init", "-q")
+            _beside(tree, "add", "-A")
+            _beside(
+                tree,
+                "update-ref",
+                "HEAD",
+                commit_tree(tree, _beside(tree, "write-tree"), "copy", git_folder=_aside(tree)),
+            )
     return tree
 
 
@@ -74,13 +84,20 @@ def remove_tree(cache: Path, repo: str, tree: Path, isolation: Isolation) -> Non
         return
     if isolation == "worktree":
         remove_worktree(Path(repo), tree)
-    shutil.rmtree(tree, ignore_errors=True)
+    for folder in (tree, _aside(tree)):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def record(repo: str, tree: Path, base: str, ref: str, message: str, patch: Path, isolation: Isolation) -> Result:
-    """Commit what a task has changed under a ref of its repository, and write the patch beside. The index of the tree is used."""
-    if isolation in ("copy", "none"):
+    """Commit what a task has changed under a ref of its repository, and write the patch beside. The index of the tree is used.
+
+    Of a copy there is the patch alone.
+    """
+    if isolation == "none":
         return Result()
+    if isolation == "copy":
+        _beside(tree, "add", "-A")
+        return Result("", _write(patch, _beside(tree, "diff", "--cached", *_PATCH, "HEAD")))
     if not os.path.lexists(tree / ".git"):
         raise GitError(f"{tree} is no repository any more: its .git was removed.")
     git(tree, "add", "-A")
@@ -92,15 +109,34 @@ def record(repo: str, tree: Path, base: str, ref: str, message: str, patch: Path
     if isolation == "clone":
         _bring(repo, tree, commit)
     git(repo, "update-ref", ref, commit)
-    text = run_git(repo, "diff", "--binary", "--no-ext-diff", "--no-textconv", base, commit).out
-    patch.write_bytes(text.encode("utf-8", "surrogateescape"))
-    return Result(commit, text.count("\n"))
+    return Result(commit, _write(patch, run_git(repo, "diff", *_PATCH, base, commit).out))
 
 
-def commit_tree(repo: Path | str, files: str, message: str, *parents: str) -> str:
-    """Make a commit of a tree object; its id. Nothing else changes."""
+def commit_tree(repo: Path | str, files: str, message: str, *parents: str, git_folder: Path | None = None) -> str:
+    """Make a commit of a tree object; its id. Nothing else changes. `git_folder` is that of a repository that lies elsewhere."""
     named = [word for parent in parents for word in ("-p", parent)]
-    return git(repo, "commit-tree", files, *named, "-m", message, env={**os.environ, **AUTHOR})
+    place = [f"--git-dir={git_folder}"] if git_folder else []
+    return git(repo, *place, "commit-tree", files, *named, "-m", message, env={**os.environ, **AUTHOR})
+
+
+def _write(patch: Path, text: str) -> int:
+    """Write a patch as it came from git; the number of its lines."""
+    patch.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return text.count("\n")
+
+
+def _aside(tree: Path) -> Path:
+    """The git folder of a copy, which its agent does not see."""
+    return tree.with_name(f".{tree.name}.git")
+
+
+def _beside(tree: Path, *arguments: str) -> str:
+    """Run git on a copy, with the git folder beside it; the whole output."""
+    place = (f"--git-dir={_aside(tree)}", f"--work-tree={tree}")
+    ran = run_git(tree, *place, *arguments)
+    if ran.exit_code:
+        raise GitError(f"git {arguments[0]} failed in {tree}: {ran.reason}")
+    return ran.out if arguments[0] == "diff" else ran.out.strip()
 
 
 def bundle(cache: Path, repo: str, base: str, ref: str, commit: str) -> bytes:

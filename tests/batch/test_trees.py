@@ -141,3 +141,13 @@ def test_a_task_in_a_folder_of_a_repository_works_in_that_folder_of_the_tree(rep
     assert (tree / ".env").exists()
     assert trees.workplace(str(repo / "docs"), tree, "worktree") == tree / "docs"
     assert trees.workplace(str(repo), tree, "worktree") == tree
+
+
+def test_of_a_copy_there_is_a_patch(repo: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    row = worked(repo, cache, "", "t", "copy", a_txt="two\n", new_txt="x\n")
+    assert (row.commit, row.patch_lines) == ("", (cache / "t.diff").read_text().count("\n"))
+    subprocess.run(["git", "apply", str(cache / "t.diff")], cwd=repo, env=GIT, check=True)
+    assert ((repo / "a.txt").read_text(), (repo / "new.txt").read_text()) == ("two\n", "x\n")
+    trees.remove_tree(cache, str(repo), Path(row.worktree), "copy")
+    assert [path.name for path in (cache / "worktrees").iterdir()] == []
