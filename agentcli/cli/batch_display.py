@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentcli.batch.agent_process import EVENTS
 from agentcli.batch.attempt import run_attempt
 from agentcli.batch.driver import Driver
 from agentcli.batch.ledger import Row
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
 
 EVERY = 0.25
 """Seconds between two pictures of the display."""
-_TAIL = 20_000
-"""Bytes at the end of an agent's events that are looked at for what it does."""
+_MOST = 4_000_000
+"""Bytes of an agent's stream that are read for one picture."""
 
 
 async def run_shown(
@@ -115,13 +117,14 @@ async def _live(driver: Driver) -> None:
     from rich.live import Live
 
     began = time.monotonic()
+    streams: dict[str, AgentStream] = {}
     with Live(console=console(sys.stdout), refresh_per_second=4, transient=True) as live:
         while True:
-            live.update(_picture(driver, time.monotonic() - began))
+            live.update(_picture(driver, time.monotonic() - began, streams))
             await asyncio.sleep(EVERY)
 
 
-def _picture(driver: Driver, seconds: float) -> Group:
+def _picture(driver: Driver, seconds: float, streams: dict[str, AgentStream]) -> Group:
     from rich.console import Group
     from rich.progress import BarColumn, Progress, TextColumn
     from rich.table import Table
@@ -142,31 +145,46 @@ def _picture(driver: Driver, seconds: float) -> Group:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for work in driver.running:
         minutes, rest = divmod(int(driver.seconds(work)), 60)
-        table.add_row(
-            safe_line(work.task.id), f"attempt {work.start.attempt}", f"{minutes}:{rest:02}", doing(work.folder)
-        )
+        stream = streams.setdefault(work.token, AgentStream(work.folder))
+        stream.read()
+        money = f"${stream.cost:.2f}"
+        cells = (safe_line(work.task.id), f"attempt {work.start.attempt}", f"{minutes}:{rest:02}", money)
+        table.add_row(*cells, stream.activity)
     return Group(head, table)
 
 
-def doing(folder: Path) -> str:
-    """Present activity of an agent: its newest call, or the beginning of its newest words."""
-    try:
-        with (folder / "events.jsonl").open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
-            lines = file.read().split(b"\n")
-    except OSError:
-        return "is being set up"
-    for line in reversed(lines):
+class AgentStream:
+    """The stream of an agent at work, read on as it grows: what it does now, and what it has cost, in USD."""
+
+    def __init__(self, folder: Path) -> None:
+        self.activity, self.cost = "is being set up", 0.0
+        self._path, self._offset = folder / EVENTS, 0
+
+    def read(self) -> None:
+        """Take in what is new."""
         try:
-            event = json.loads(line)
-        except ValueError:
-            continue
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                whole, end, _ = file.read(_MOST).rpartition(b"\n")
+        except OSError:
+            return
+        self._offset += len(whole) + len(end)
+        for line in whole.split(b"\n"):
+            with contextlib.suppress(ValueError):
+                self._note(json.loads(line))
+
+    def _note(self, event: object) -> None:
         match event:
+            case {"type": "init"}:
+                self.activity = "thinks"
             case {"type": "tool_call", "name": str(name), "input": dict(given)}:
                 about = next((value for value in given.values() if isinstance(value, str)), "")
-                return safe_line(f"{name} {about}")[:80]
-            case {"type": "message", "role": "assistant", "text": str(text)} if not event.get("delta"):
-                return safe_line(text)[:80]
+                self.activity = safe_line(f"{name} {about}")[:80]
+            case {"type": "message", "role": "assistant", "text": str(text), **rest} if not rest.get("delta"):
+                self.activity = safe_line(text)[:80]
+            case {"type": "retry", "delay": int(delay) | float(delay), "reason": str(reason)}:
+                self.activity = safe_line(f"waits {delay:.0f} s: {reason}")[:80]
+            case {"type": "usage", "cost": int(cost) | float(cost)}:
+                self.cost += cost
             case _:
                 pass
-    return "thinks"
