@@ -67,7 +67,7 @@ async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: Start
         spent = session_cost(work.dirs, row.session)
     prompt = GO_ON if spent is not None else work.task.prompt
     (work.folder / "prompt.txt").write_text(prompt, encoding="utf-8")
-    cwd = trees.workplace(work.task.repo, Path(row.worktree), work.plan.isolation)
+    cwd = trees.workplace(work.repo, Path(row.worktree), work.plan.isolation)
     with (
         (work.folder / "prompt.txt").open("rb") as given,
         (work.folder / EVENTS).open("ab") as events,

@@ -14,7 +14,7 @@ from typing import Any
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program
-from agentcli.batch import trees
+from agentcli.batch import mirrors, trees
 from agentcli.batch.agent_process import StartAgent, result_of, run_agent, start_process
 from agentcli.batch.ledger import Row, State
 from agentcli.batch.work import Work, session_cost
@@ -51,17 +51,16 @@ async def run_attempt(work: Work, interrupt: asyncio.Event, write: Write, start:
     # Not before: whoever takes up this start after a crash needs the tree for as long as no result is noted.
     if work.plan.keeps(last.state):
         return last
-    await asyncio.to_thread(
-        trees.remove_tree, work.dirs.cache, work.task.repo, Path(last.worktree), work.plan.isolation
-    )
+    await asyncio.to_thread(trees.remove_tree, work.dirs.cache, work.repo, Path(last.worktree), work.plan.isolation)
     return last
 
 
 async def _run(work: Work, row: Row, interrupt: asyncio.Event, write: Write, start: StartAgent) -> Row:
+    await asyncio.to_thread(mirrors.fetched, work.dirs.cache, work.task.repo, work.base)
     former = await asyncio.to_thread(_former, work)
     if former is None:
         tree = await asyncio.to_thread(
-            trees.make_tree, work.dirs.cache, work.task.repo, work.base, work.plan.isolation, work.tree.name
+            trees.make_tree, work.dirs.cache, work.repo, work.base, work.plan.isolation, work.tree.name
         )
         row = write(replace(row, worktree=str(tree)))
         if work.task.setup and (why := await _set_up(work, tree, interrupt)):
@@ -79,7 +78,7 @@ def _former(work: Work) -> Row | None:
     if work.tree.is_dir():
         if session_cost(work.dirs, own.session) is not None:
             return own
-        trees.remove_tree(work.dirs.cache, work.task.repo, work.tree, work.plan.isolation)
+        trees.remove_tree(work.dirs.cache, work.repo, work.tree, work.plan.isolation)
     state = work.start.goes_on
     row = state.newest if state else None
     return row if row is not None and row.worktree and Path(row.worktree).is_dir() else None
@@ -88,7 +87,7 @@ def _former(work: Work) -> Row | None:
 async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:
     """Run the set-up, outside the sandbox; the reason why it failed, empty where it did not."""
     with (work.folder / "setup.txt").open("wb") as file:
-        folder = trees.workplace(work.task.repo, tree, work.plan.isolation)
+        folder = trees.workplace(work.repo, tree, work.plan.isolation)
         command = Command(["/bin/sh", "-c", work.task.setup], folder, dict(os.environ))
         ended = await run_until(interrupt, command, _FileSink(file), None)
     return "" if ended.exit_code == 0 else f"The set-up ended with exit code {ended.exit_code}; see setup.txt."
@@ -140,7 +139,7 @@ async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> int | None
     """Run the check in the sandbox and without secrets, since it runs what the agent wrote; its exit code."""
     argv: Sequence[str] = ["/bin/sh", "-c", work.task.check]
     files: dict[int, bytes] = {}
-    folder = trees.workplace(work.task.repo, tree, work.plan.isolation)
+    folder = trees.workplace(work.repo, tree, work.plan.isolation)
     if work.plan.boxed:
         settings = (*work.plan.settings, "general.sandbox=require")
         program = Program(Options(cwd=str(folder), settings=settings, trust="--trust" in work.plan.flags))
@@ -157,7 +156,7 @@ def _record(work: Work, tree: Path) -> trees.Result:
     title = work.task.prompt.strip().splitlines()[0][:60]
     message = f"{work.task.id}: {title}\n\nBatch {work.plan.name}, attempt {work.start.attempt}."
     patch = work.folder / "patch.diff"
-    return trees.record(work.task.repo, tree, work.base, work.ref, message, patch, work.plan.isolation)
+    return trees.record(work.repo, tree, work.base, work.ref, message, patch, work.plan.isolation)
 
 
 class _FileSink:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from agentcli.batch import trees
+from agentcli.batch import mirrors, trees
 from agentcli.batch.attempt import run_attempt
 from agentcli.batch.ledger import Ledger, Row, TaskState, fold, rows
 from agentcli.batch.money import fits, limit_of
@@ -106,7 +106,7 @@ class Driver:
         """
         locks = _locked(self.out, self.plan.shard)
         try:
-            self._bases = prepared(self.plan, self._all, self.out)
+            self._bases = prepared(self.plan, self._all, self.out, self._dirs.cache)
             self._old_wish = self._wish()
             self._read_ledgers()
             while True:
@@ -239,12 +239,13 @@ class Driver:
         return 0 if self._wanted <= passed else 1
 
 
-def prepared(plan: Plan, tasks: Sequence[Task], out: Path) -> Mapping[str, str]:
+def prepared(plan: Plan, tasks: Sequence[Task], out: Path, cache: Path) -> Mapping[str, str]:
     """The base commits, from `batch.json` or resolved now and written there. Raises InputError for a task that has changed."""
     path = out / "batch.json"
     with _alone(out / ".batch.lock"):
         known = json.loads(path.read_text())["tasks"] if path.exists() else {}
         entries = dict(known)
+        repos: dict[str, str] = {}
         for task in tasks:
             entry = known.get(task.id)
             if entry and entry["digest"] != task.digest and task.id not in plan.retry:
@@ -253,8 +254,10 @@ def prepared(plan: Plan, tasks: Sequence[Task], out: Path) -> Mapping[str, str]:
                 )
             if not entry or entry["digest"] != task.digest:
                 plain = plan.isolation in ("copy", "none")
-                base = "" if plain else trees.base_commit(task.repo, task.base)
-                entries[task.id] = {"digest": task.digest, "repo": task.repo, "base": base}
+                if task.repo not in repos:
+                    repos[task.repo] = mirrors.fetched(cache, task.repo)
+                base = "" if plain else trees.base_commit(repos[task.repo], task.base)
+                entries[task.id] = {"digest": task.digest, "repo": repos[task.repo], "base": base}
             entries[task.id]["meta"] = task.meta
         replace_file(path, json.dumps(as_json(plan, entries), indent=1) + "\n")
     return {id: entry["base"] for id, entry in entries.items()}

@@ -86,7 +86,10 @@ class EngineAttempt:
     async def __call__(self, work: Work, interrupt: asyncio.Event, write: Write) -> Row:
         """Run one start; its last row. One whose worker died too often for the engine is lost."""
         work.folder.mkdir(parents=True, exist_ok=True)
-        row = write(work.first_row)
+        row, former = work.first_row, work.start.goes_on
+        if former is not None:
+            row = replace(row, session=former.newest.session, worktree=former.newest.worktree)
+        write(row)
         future = await asyncio.to_thread(self._engine.submit, work)
         waiting = asyncio.wrap_future(future)
         stop = asyncio.create_task(interrupt.wait())
@@ -115,7 +118,7 @@ def taken(work: Work, raw: Mapping[str, Any]) -> Row:
         except AgentError:
             (work.folder / SESSION).write_bytes(found.session)
     try:
-        trees.take_bundle(work.dirs.cache, work.task.repo, work.ref, found.row.commit, found.bundle)
+        trees.take_bundle(work.dirs.cache, work.repo, work.ref, found.row.commit, found.bundle)
     except AgentError as error:
         return replace(found.row, state="failed", why=f"Its commit cannot be taken over: {error}")
     return found.row

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from agentcli.app.options import Options
 from agentcli.app.program import Program
-from agentcli.batch import trees
+from agentcli.batch import mirrors, trees
 from agentcli.batch.plan import Plan
 from agentcli.batch.tasks import Task
-from agentcli.core.errors import AgentError, ConfigError
+from agentcli.core.errors import AgentError, ConfigError, InputError
+from agentcli.paths import app_dirs
 
 
 def examined(
@@ -20,13 +22,17 @@ def examined(
     `env` replaces the environment of this process. Keys and sandboxes of other machines cannot be looked at: the first task that lacks one stops the batch.
     """
     notes = []
+    cache = app_dirs(os.environ if env is None else env).cache
+    folders = {repo: mirrors.fetched(cache, repo) for repo in dict.fromkeys(task.repo for task in tasks)}
     for repo, base in dict.fromkeys((task.repo, task.base) for task in tasks):
         if plan.isolation in ("worktree", "clone"):
-            trees.base_commit(repo, base)
-            if trees.is_dirty(repo):
+            trees.base_commit(folders[repo], base)
+            if not mirrors.is_url(repo) and trees.is_dirty(repo):
                 notes.append(f"{repo} has changes that are not committed: the tasks do not see them.")
+        elif mirrors.is_url(repo):
+            raise InputError(f"{repo} has no files here: --isolate worktree or clone is for a repository with a URL.")
     for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
-        program = Program(Options(cwd=repo, model=model, settings=plan.settings), env)
+        program = Program(Options(cwd=folders[repo], model=model, settings=plan.settings), env)
         spec = program.models.spec(model or program.selection.model_name())
         if not elsewhere and isinstance(obstacle := program.models.obstacle(spec.name), AgentError):
             raise obstacle

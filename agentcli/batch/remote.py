@@ -82,7 +82,7 @@ def run_one(
     shared = str(work.out) == options["out"]
     return {
         "row": asdict(row),
-        "bundle": trees.bundle(work.dirs.cache, work.task.repo, work.base, work.ref, row.commit),
+        "bundle": trees.bundle(work.dirs.cache, work.repo, work.base, work.ref, row.commit),
         "session": _session(work, row),
         "files": {} if shared else _files(work.folder),
     }

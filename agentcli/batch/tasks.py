@@ -10,6 +10,7 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
 
+from agentcli.batch.mirrors import is_url
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.text.near import did_you_mean, near_names
@@ -28,7 +29,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task with everything that a run of it needs. `repo` is an absolute path; `env` names variables that are passed on."""
+    """A task with everything that a run of it needs. `repo` is an absolute path or a URL; `env` names variables that are passed on."""
 
     id: str
     prompt: str
@@ -113,12 +114,14 @@ def _task(raw: Mapping[str, Any], folder: Path, defaults: Mapping[str, Any]) -> 
     if not _ID.fullmatch(raw.get("id", "")) or raw["id"] in (".", ".."):
         raise InputError(f"{raw.get('id', '')!r} is not a valid id: use 1 to 64 letters, digits and `._-`.")
     given = {**{name: value for name, value in defaults.items() if value}, **raw}
-    repo = Path(folder, Path(given.pop("repo", ".")).expanduser()).resolve()
-    if "://" in str(raw.get("repo", "")) or not repo.is_dir():
-        raise InputError(f"the repository {raw.get('repo', '.')} is not a folder.")
+    repo = given.pop("repo", ".")
+    if not is_url(repo):
+        repo = str(Path(folder, Path(repo).expanduser()).resolve())
+        if not Path(repo).is_dir():
+            raise InputError(f"the repository {raw.get('repo', '.')} is neither a folder nor a URL.")
     prompt = _prompt(given, folder)
     lists = {name: tuple(given.pop(name, ())) for name in ("allow", "deny", "env")}
-    task = Task(**{**given, **lists, "prompt": prompt, "repo": str(repo)})
+    task = Task(**{**given, **lists, "prompt": prompt, "repo": repo})
     if task.attempts < 1:
         raise InputError("attempts is 1 or more.")
     if task.attempts > 1 and not task.check:

@@ -73,7 +73,7 @@ def workplace(repo: str, tree: Path, isolation: Isolation) -> Path:
     """The folder of a tree that stands for `repo`, which may lie inside its repository."""
     if isolation in ("copy", "none"):
         return tree
-    folder = tree / git(repo, "rev-parse", "--show-prefix")
+    folder = tree / run_git(repo, "rev-parse", "--show-prefix").out.strip("\n")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.batch import trees
+from agentcli.batch import mirrors, trees
 from agentcli.batch.ledger import Row
 from agentcli.batch.plan import Plan, Start
 from agentcli.batch.tasks import Task
@@ -33,6 +33,11 @@ class Work:
     def task(self) -> Task:
         """The task."""
         return self.start.task
+
+    @property
+    def repo(self) -> str:
+        """The folder of its repository on this machine."""
+        return mirrors.local(self.dirs.cache, self.task.repo)
 
     @property
     def folder(self) -> Path:

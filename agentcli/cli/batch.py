@@ -155,10 +155,12 @@ def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
     """The wire formats of the models that the tasks use."""
     from agentcli.app.options import Options
     from agentcli.app.program import Program
+    from agentcli.batch import mirrors
 
     kinds = set()
     for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
-        program = Program(Options(cwd=repo, model=model, settings=plan.settings))
+        folder = mirrors.local(app_dirs().cache, repo)
+        program = Program(Options(cwd=folder, model=model, settings=plan.settings))
         kinds.add(program.models.spec(model or program.selection.model_name()).kind)
     return tuple(kinds)
 

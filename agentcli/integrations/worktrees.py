@@ -115,9 +115,10 @@ def remove_worktree(repo: Path, folder: Path, env: Mapping[str, str] | None = No
 
 def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
     """Copy the untracked files that a repository lists and `folder` lacks, none of them through a link that leads out."""
-    root = Path(git(repo, "rev-parse", "--show-toplevel", env=env))
-    if not (root / INCLUDE).is_file():
-        return
+    top = run_git(repo, "rev-parse", "--show-toplevel", env=env)
+    root = Path(top.out.removesuffix("\n"))
+    if top.exit_code or not (root / INCLUDE).is_file():
+        return  # a mirror has no files of its own
     found = git(root, "ls-files", "-z", "--others", "--ignored", f"--exclude-from={root / INCLUDE}", env=env)
     for name in list(filter(None, found.split("\0")))[:INCLUDED]:
         source, target = root / name, folder / name
