@@ -18,7 +18,7 @@ from agentcli.batch import mirrors, trees
 from agentcli.batch.agent_process import StartAgent, result_of, run_agent, start_process
 from agentcli.batch.ledger import Row, State
 from agentcli.batch.work import Work, session_cost
-from agentcli.core.errors import AgentError
+from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError
 from agentcli.integrations.git import GitError
 from agentcli.tools.bash import environment
 from agentcli.tools.lib.process import Command, run_until
@@ -128,6 +128,8 @@ def _judged(code: int, result: dict[str, Any], stopped: bool) -> tuple[State, st
     why = str(result.get("error") or "")
     if stopped and code != 0:
         return "stopped", "It was stopped."
+    if code in (HANGUP, INTERRUPTED, TERMINATED):
+        return "lost", "The agent was terminated, and not by this batch."
     if not result or code < 0:
         return "lost", f"The agent ended without a result (exit code {code}); see stderr.txt."
     if "billing" in why or "quota" in why.lower():

@@ -104,7 +104,10 @@ class EngineAttempt:
         if error := waiting.exception():
             why = f"Its worker was lost: {type(error).__name__}: {str(error)[:300]}"
             return write(replace(row, state="lost", why=why, tries=row.tries + 1))
-        return write(await asyncio.to_thread(taken, work, waiting.result()))
+        row = await asyncio.to_thread(taken, work, waiting.result())
+        if row.state == "stopped" and not interrupt.is_set():
+            row = replace(row, state="lost", why="It was stopped, and not by this batch.", tries=row.tries + 1)
+        return write(row)
 
 
 def taken(work: Work, raw: Mapping[str, Any]) -> Row:

@@ -69,7 +69,11 @@ class RayEngine:
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise ConfigError(f"The Ray cluster at {address} cannot be joined: {error}") from error
         self._most = int(options["workers"]) if options.get("workers_given") else None
-        self._flag = ray.remote(num_cpus=0)(StopFlag).remote()
+        # On the driver's own node, so that the flag is gone only when the driver is.
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self._flag = ray.remote(num_cpus=0, scheduling_strategy=here)(StopFlag).remote()
         self._run = ray.remote(num_cpus=1, max_retries=RETRIES, memory=TASK_BYTES)(run_with_flag)
 
     def submit(self, work: Work) -> Future[Mapping[str, Any]]:

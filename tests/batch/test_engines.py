@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import shutil
-from dataclasses import replace
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
 from agentcli.batch import trees
-from agentcli.batch.engines import engine_named, taken
+from agentcli.batch.driver import Driver
+from agentcli.batch.engines import EngineAttempt, engine_named, taken
 from agentcli.batch.ledger import fold
-from agentcli.batch.plan import Plan, Start
+from agentcli.batch.plan import LOSSES, Plan, Start
 from agentcli.batch.remote import call_of, run_one
 from agentcli.batch.results import Batch, write_pages
 from agentcli.batch.tasks import Task
@@ -99,6 +104,26 @@ def test_a_start_comes_back_by_value_and_is_not_run_again(tmp_path: Path, monkey
     entries = {"t": {"repo": str(copy), "base": base, "digest": ""}}
     write_pages(Batch(work.out, "b", {}, entries, fold([row])), ProjectContext(Options(cwd=str(copy))))
     assert "Done." in (work.folder / "session.html").read_text()
+
+
+def test_a_start_that_stopped_unasked_is_lost(tmp_path: Path) -> None:
+    class Stopped:
+        def submit(self, work: Work) -> Future[Mapping[str, Any]]:
+            future: Future[Mapping[str, Any]] = Future()
+            row = replace(work.first_row, state="stopped")
+            future.set_result({"row": asdict(row), "bundle": b"", "session": b"", "files": {}})
+            return future
+
+        def stop(self, work: Work, future: Future[Mapping[str, Any]]) -> None: ...
+        def close(self) -> None: ...
+        def slots(self) -> int:
+            return 1
+
+    plan = Plan("b", isolation="none")
+    dirs = app_dirs({"HOME": str(tmp_path)})
+    driver = Driver(plan, [Task("t", "do it", "/")], tmp_path / "out", dirs, attempt=EngineAttempt(Stopped()))
+    assert asyncio.run(driver.run()) == 1
+    assert driver.states["t"].newest.tries == LOSSES + 1
 
 
 @pytest.mark.slow
