@@ -158,7 +158,7 @@ def evolve(history: History, record: Record) -> History:
 def fold(records: Iterable[Record]) -> History:
     """The history of a whole session, or of the tail that `tail` chose from it."""
     kept, undone = _in_force(list(records))
-    history = _evolve_all(History(), kept)
+    history = evolve_all(History(), kept)
     return replace(history, undone=_around(history, undone))
 
 
@@ -276,7 +276,8 @@ def _with(cleared: Mapping[str, int], calls: Iterable[str], seq: int) -> Mapping
     return MappingProxyType({**cleared, **dict.fromkeys(calls, seq)})
 
 
-def _evolve_all(history: History, records: Iterable[Record]) -> History:
+def evolve_all(history: History, records: Iterable[Record]) -> History:
+    """The history after many more records, in time proportional to their number. Of an undo only its cost is counted."""
     # Extending one list, and counting runs of messages and results at once, keeps folding 100,000 records linear and quick.
     entries = list(history.entries)
     history = replace(history, entries=())

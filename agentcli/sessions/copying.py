@@ -228,9 +228,10 @@ def _share(path: Path, there: Path, disk: Disk) -> None:
 
 def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk) -> SessionInfo:
     write_new(disk, folder / "origin.json", encode_origin(info))
-    for record, data in _records(imported):
-        write_new(disk, folder / "records" / file_name(record.seq, record.kind), data)
-        info = note(info, record, digest(data))
+    records = folder / "records"
+    for record, data, head in _records(imported):
+        write_new(disk, records / file_name(record.seq, record.kind), data)
+        info = note(info, record, head)
     files: list[tuple[Path, bytes]] = []
     for name, text in imported.outputs.items():
         files.append((folder / "outputs" / Path(name).name, text.encode("utf-8", "backslashreplace")))
@@ -245,13 +246,14 @@ def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk) -> S
     return info
 
 
-def _records(imported: Imported) -> Iterator[tuple[Record, bytes]]:
+def _records(imported: Imported) -> Iterator[tuple[Record, bytes, str]]:
+    """The records with the bytes of their files, and the hashes of these."""
     if imported.raw:
-        yield from ((decode(data), data) for data in imported.raw)
+        yield from ((decode(data), data, digest(data)) for data in imported.raw)
         return
     prev = ""
     for seq, (when, body) in enumerate(imported.bodies, 1):
         record = Record(seq, new_id(), when, prev, body)
         data = encode(record)
         prev = digest(data)
-        yield record, data
+        yield record, data, prev

@@ -17,6 +17,7 @@ from agentcli.core.sanitise import harmful
 from agentcli.core.subagent_result import changed_files, spent
 
 _FORK = " (fork)"
+_NOTHING = Usage()
 TITLE_LENGTH = 60
 """Characters of the first prompt that make a title."""
 FILES_REMEMBERED = 1_000
@@ -108,14 +109,14 @@ def note(info: SessionInfo, record: Record, head: str) -> SessionInfo:
 
 
 def _noted(info: SessionInfo, record: Record, head: str) -> SessionInfo:
-    times = replace(info.time, created=info.time.created or record.time, updated=record.time)
+    times = Times(info.time.created or record.time, record.time, info.time.compacting)
     info = replace(info, time=times, records=record.seq, head=head)
     match record.body:
         case Message(role="user") as message if not info.title:
             return replace(info, title=first_title(message))
         case Message(role="assistant") as message:
-            model = info.model or _full_name(message)
-            return _spent(replace(info, model=model), message.usage or Usage(), message.cost)
+            info = info if info.model else replace(info, model=_full_name(message))
+            return _spent(info, message.usage or Usage(), message.cost)
         case ToolResult(metadata=metadata) as result:
             _, usage, cost = spent(result)
             return _spent(_delegated(_changed(info, metadata), metadata), usage, cost)
@@ -240,6 +241,8 @@ def _full_name(message: Message) -> str:
 
 
 def _spent(info: SessionInfo, usage: Usage, cost: float | None) -> SessionInfo:
+    if usage == _NOTHING and cost is None:
+        return info
     total = info.cost if cost is None else (info.cost or 0.0) + cost
     return replace(info, usage=info.usage + usage, cost=total)
 

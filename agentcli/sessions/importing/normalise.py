@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agentcli.core.errors import InputError
-from agentcli.core.history import History, evolve
+from agentcli.core.history import History, evolve_all
 from agentcli.core.message import Message, Text, Thinking, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo, VerbatimText
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
@@ -135,7 +135,9 @@ class _Numbering:
 
     def __init__(self) -> None:
         self.bodies: list[Timed] = []
-        self.state = History()
+        self.turn = 0
+        self._state = History()
+        self._since: list[Record] = []
         self.places: dict[str, int] = {}
         self.prompts: list[VerbatimText] = []
         self.start = 0
@@ -150,8 +152,15 @@ class _Numbering:
         # Results stand in the order of their calls, whichever came first.
         time = max(item.time, self.bodies[-1][0] if self.bodies else first)
         self.bodies.append((time, body))
-        # The entries themselves are not needed here, and carrying them would make this quadratic.
-        self.state = replace(evolve(self.state, Record(seq, "", time, "", body)), entries=())
+        self._since.append(Record(seq, "", time, "", body))
+
+    @property
+    def state(self) -> History:
+        """The state so far, without its entries: they are not needed here, and carrying them would make this quadratic."""
+        if self._since:
+            self._state = replace(evolve_all(self._state, self._since), entries=())
+            self._since.clear()
+        return self._state
 
     def _body(self, item: Item, seq: int) -> Body:
         content = item.content
@@ -160,7 +169,8 @@ class _Numbering:
         if isinstance(content, Message):
             content = _unsigned(content)
             begins = content.is_prompt
-            content = replace(content, turn=self.state.turn + begins)
+            self.turn += begins
+            content = replace(content, turn=self.turn)
             if begins:
                 self.prompts.append(VerbatimText(seq, content.turn, content.text))
             return content
