@@ -32,7 +32,10 @@ class Transcript:
         self._written = 0
 
     def update(self) -> str:
-        """Write the messages that are not in it yet; its path, or the empty text where it cannot be written."""
+        """Write the messages that are not in it yet; its path, or the empty text where it cannot be written.
+
+        Before the first record of a session there is no folder for it: the path is the one that it will have.
+        """
         try:
             if self._path is None:
                 handle, name = tempfile.mkstemp(prefix="agentcli-transcript-", suffix=".jsonl")
@@ -41,9 +44,11 @@ class Transcript:
             newest = self._journal.history.last_seq
             if self._written < newest or not self._path.exists():
                 self._write(self._path, newest)
+        except FileNotFoundError:
+            pass
         except OSError:
             return ""
-        return str(self._path)
+        return str(self._path or "")
 
     def close(self) -> None:
         """Remove it where the session is not stored."""

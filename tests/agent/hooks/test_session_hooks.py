@@ -20,6 +20,7 @@ from agentcli.core.record import Mode
 from agentcli.integrations.hookfiles import Hook
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.sessions.store import Store
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
 
 KEEP = "cat >> seen.jsonl; echo >> seen.jsonl"
@@ -419,6 +420,15 @@ def test_a_session_begins_before_its_first_prompt_and_only_once(tmp_path: Path) 
     first, second = (message for message in messages(session) if message.role == "user")
     assert "remember the milk" in str(first.parts)
     assert "remember the milk" not in str(second.parts)
+
+
+def test_the_transcript_has_its_path_before_there_is_anything_in_it_and_nothing_is_stored_for_it(
+    tmp_path: Path,
+) -> None:
+    journal = Store(tmp_path / "sessions").create(tmp_path)
+    begun(open_session(tmp_path, [say("done")], journal=journal, hooks=[hook("SessionEnd", KEEP)]))
+    assert seen(tmp_path)[0]["transcript_path"] == f"{journal.folder}/transcript.jsonl"
+    assert not [*(tmp_path / "sessions").glob("*/*/")]
 
 
 def test_a_session_that_is_left_at_once_ends_the_hooks_of_its_beginning(tmp_path: Path) -> None:
