@@ -54,7 +54,7 @@ async def help_(ctx: CommandContext, name: str) -> None:
         return
     if name:
         one = find(name.lstrip("/"))
-        when = "It acts at once, also while a turn runs." if one.at_once else "While a turn runs it waits for its end."
+        when = "It acts at once, even during a turn." if one.at_once else "During a turn, it waits until the turn ends."
         ctx.say(*one.paragraphs, when)
         if topic in manual.TOPICS:
             ctx.show("", *document(manual.page(topic), ctx.columns - 1, ctx.look))
