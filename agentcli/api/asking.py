@@ -94,6 +94,6 @@ async def _answer(on_ask: OnAsk, asked: Approval | Question) -> Any:
     try:
         answer = on_ask(asked)
         return await answer if inspect.isawaitable(answer) else answer
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # the caller's own code may raise anything; it must not end the turn
         _log.warning("on_ask failed", exc_info=True)
         raise ToolError(f"on_ask failed: {type(error).__name__}: {error}") from error

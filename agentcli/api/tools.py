@@ -59,7 +59,7 @@ class FunctionTool:
             text = _text(await self._called(values))
         except ToolError:
             raise
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # the caller's own code may raise anything; the model hears of it
             _log.warning("the tool %s failed", self.name, exc_info=True)
             raise ToolError(f"{type(error).__name__}: {error}") from error
         return whole_or_cut(ctx, call_id, text, {})

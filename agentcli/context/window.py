@@ -77,7 +77,7 @@ class Window:
 
     @property
     def superseded(self) -> Supersession:
-        """What is out of date in the view."""
+        """Results and inputs in the view that are out of date."""
         return self.supersession.of(self.view, self.traits)
 
     def size(self, part: Block | ViewMessage) -> int:

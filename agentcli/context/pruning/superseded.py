@@ -33,7 +33,7 @@ def superseded(view: View, tools: Mapping[str, Traits]) -> Mapping[str, Outdated
 
 
 class Supersession:
-    """What later calls have made out of date in a view. Of a view that grew, only the new messages are looked at.
+    """Results and inputs of a view that later calls have made out of date. Of a view that grew, only the new messages are looked at.
 
     `outputs` are those of `superseded`, `edits` the successful edits whose file was read or edited again since, by call id.
     """
