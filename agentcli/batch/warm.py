@@ -75,6 +75,8 @@ def _be_agent(arguments: Sequence[str], cwd: str, env: Mapping[str, str], paths:
     """Be one run of the program, in this process, and end with its exit code."""
     import atexit
 
+    # The driver's pipes among them: the server lives for as long as anybody holds those.
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.setsid()
     die_with_parent(os.getppid())
     for number, (path, flags) in enumerate(zip(paths, (os.O_RDONLY, *[os.O_WRONLY | os.O_APPEND] * 2), strict=True)):
