@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcli.app.options import LAST, Options
 from agentcli.core.errors import INTERRUPTED, AgentError
+from agentcli.core.sanitise import safe
 
 if TYPE_CHECKING:
     from agentcli.ui.headless import Format
@@ -76,10 +78,15 @@ def _restored(early: EarlyTerminal | None) -> Iterator[None]:
 
 def _fail(error: AgentError, arguments: list[str]) -> int:
     """Say what went wrong; to a script that reads JSON, as the result that it waits for."""
+    format, notes = _format(arguments), getattr(error, "__notes__", ())
+    if format == "text":
+        for line in (*notes, str(error)):
+            print(f"agentcli: {safe(line)}", file=sys.stderr, flush=True)
+        return error.exit_code
     from agentcli.ui.headless import Headless
 
-    front = Headless(_format(arguments))
-    for note in getattr(error, "__notes__", ()):
+    front = Headless(format)
+    for note in notes:
         front.warn(note)
     return front.finish(error=error)
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.program import Program
 from agentcli.cli.flags import AllProjects, InFolder, Json, Set, Trust
-from agentcli.cli.models import list_models
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
 from agentcli.config import steps
@@ -22,20 +20,12 @@ from agentcli.paths import app_dirs
 if TYPE_CHECKING:
     from agentcli.app.doctor import Finding
     from agentcli.app.live import Answer
+    from agentcli.app.program import Program
     from agentcli.app.stats import Stats
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="such as context.policy")]
 
-config = typer.Typer(help="Show and change settings.", no_args_is_help=True, rich_markup_mode=None)
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the program's."""
-    app.command("models")(list_models)
-    app.command("tools")(list_tools)
-    app.command()(doctor)
-    app.command()(stats)
-    app.add_typer(config, name="config")
+config = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 def list_tools(json: Json = False) -> None:
@@ -69,6 +59,8 @@ def show(
     cwd: InFolder = "",
 ) -> None:
     """List all settings with their values, as TOML."""
+    from agentcli.app.program import Program
+
     settings = Program(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
     for warning in settings.warnings:
         print(f"agentcli: {safe(warning)}", file=sys.stderr)
@@ -101,6 +93,8 @@ def say_toml(lines: Iterable[str]) -> None:
 @config.command("get")
 def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: InFolder = "") -> None:
     """Print one setting."""
+    from agentcli.app.program import Program
+
     asked = Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))
     value = _plain(Program(asked).config.get(key))
     if isinstance(value, list | dict | bool):
@@ -140,6 +134,7 @@ def doctor(
 ) -> None:
     """Check keys, endpoints, folders, tools and sessions."""
     from agentcli.app.doctor import diagnose
+    from agentcli.app.program import Program
 
     findings = diagnose(Options(cwd=cwd), live)
     readable = all(finding.ok for finding in findings if finding.what == "configuration" and finding.needed)
@@ -215,6 +210,7 @@ def _live_json(answer: Answer) -> dict[str, Any]:
 
 def stats(json: Json = False, all: AllProjects = False, cwd: InFolder = "") -> None:
     """Show tokens and cost per model and per day."""
+    from agentcli.app.program import Program
     from agentcli.app.stats import collect, lines
 
     program = Program(Options(cwd=cwd))

@@ -17,7 +17,7 @@ from agentcli.core.errors import UsageError
 from agentcli.providers.registry import SERVERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, key_variables
 
-app = typer.Typer(help="Store, list and remove API keys.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help=f"{', '.join(SERVERS)}, or a configured provider")]
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentcli.batch.plan import Plan
     from agentcli.batch.tasks import Task
 
-app = typer.Typer(help="Run many tasks, each in its own worktree.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder of the batch")]
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="tasks, all by default")]
 

@@ -43,9 +43,7 @@ HORIZONS = "0,5,80"
 HORIZONS_HELP = f"also play auto with each of these compact_horizons; default with all policies: {HORIZONS}"
 ALL_POLICIES = ",".join(POLICIES)
 
-app = typer.Typer(
-    help="Inspect and compare the use of the context window.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Session = Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name (default: the newest)")]
 Sessions = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]

@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 from agentcli import __version__
 from agentcli.app.options import LAST, Options
 from agentcli.cli.arguments import prepared
+from agentcli.cli.conversion import convert_lazily
 from agentcli.cli.flags import (
     AddDir,
     AgentName,
@@ -64,6 +65,7 @@ class _Agentcli(TyperGroup):
         self.format_commands(ctx, formatter)
 
 
+_HELP_NAMES = ["-h", "--help"]
 app = typer.Typer(
     cls=_Agentcli,
     name="agentcli",
@@ -73,7 +75,7 @@ app = typer.Typer(
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": _HELP_NAMES, "max_content_width": 100},
 )
 
 
@@ -234,7 +236,7 @@ def invoke(arguments: list[str]) -> Options | int:
 
     Raises UsageError for what makes no sense.
     """
-    arguments = prepared(arguments, {"run", "resume", "demo", "completion", *_PLACES, *_ABOUT})
+    arguments = prepared(arguments, {"run", "resume", "demo", "completion", *_PLACES})
     group = _group(arguments[:1])
     try:
         if _HELP.intersection(arguments):
@@ -251,18 +253,22 @@ def invoke(arguments: list[str]) -> Options | int:
 
 def _helped(group: TyperGroup, arguments: list[str]) -> Options | int:
     """Run a command line that asks for help; on a terminal the help has colours."""
-    from agentcli.cli.printing import print_help
-
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         asked = group.main(arguments, "agentcli", standalone_mode=False)
     # An argument's metavar says what it is; typer puts its type beside it.
     plain = _TYPES.sub(lambda found: " " * len(found[0]), text.getvalue())
-    print_help(_RANGE.sub("", plain).replace("Show this message and exit.", "show this help"))
+    shown = _RANGE.sub("", plain).replace("Show this message and exit.", "show this help")
+    if sys.stdout.isatty():
+        from agentcli.cli.printing import print_help
+
+        print_help(shown)
+    else:
+        print(shown, end="")
     return asked if isinstance(asked, Options) else int(asked or 0)
 
 
-_HELP = frozenset({"-h", "--help"})
+_HELP = frozenset(_HELP_NAMES)
 _TYPES = re.compile(r"(?<=\S) <(?:str|list\[str\])>(?=  |$)", re.MULTILINE)
 _RANGE = re.compile(r"\s+\[x>=0\]")
 
@@ -284,47 +290,57 @@ def _complaint(error: typer.TyperException) -> str:
 
 def whole_group() -> TyperGroup:
     """The command line with all that belongs to it."""
-    return _group(["--help"])
+    return _group(["--help"], whole=True)
 
 
-_PLACES: Mapping[str, str] = {
-    "sessions": "agentcli.cli.sessions:app",
-    "context": "agentcli.cli.context:app",
-    "permissions": "agentcli.cli.permissions:app",
-    "hooks": "agentcli.cli.extensions.hooks:app",
-    "mcp": "agentcli.cli.extensions.mcp:app",
-    "auth": "agentcli.cli.auth:app",
-    "batch": "agentcli.cli.batch:app",
-    "acp": "agentcli.cli.extensions.acp:acp",
-    "import-config": "agentcli.cli.extensions.import_config:import_config",
-    "skills": "agentcli.cli.extensions.skills:skills",
-    "agents": "agentcli.cli.extensions.skills:agents",
-    "plugins": "agentcli.cli.extensions.plugins:app",
+_PLACES: Mapping[str, tuple[str, str]] = {
+    "models": ("agentcli.cli.models:list_models", "List models with context window and price."),
+    "tools": ("agentcli.cli.about:list_tools", "List the tools the model can use."),
+    "doctor": ("agentcli.cli.about:doctor", "Check keys, endpoints, folders, tools and sessions."),
+    "stats": ("agentcli.cli.about:stats", "Show tokens and cost per model and per day."),
+    "help": ("agentcli.cli.help:help_command", "Read the manual, by topic or with --search."),
+    "sessions": ("agentcli.cli.sessions:app", "List, search, fork, export and import sessions."),
+    "context": ("agentcli.cli.context:app", "Inspect and compare the use of the context window."),
+    "permissions": ("agentcli.cli.permissions:app", "Show which calls run without asking."),
+    "hooks": ("agentcli.cli.extensions.hooks:app", "List hooks, and test them with an event."),
+    "mcp": ("agentcli.cli.extensions.mcp:app", "List, add, try and remove MCP servers, and log in to them."),
+    "auth": ("agentcli.cli.auth:app", "Store, list and remove API keys."),
+    "batch": ("agentcli.cli.batch:app", "Run many tasks, each in its own worktree."),
+    "acp": ("agentcli.cli.extensions.acp:acp", "Work for an editor, over the Agent Client Protocol."),
+    "import-config": (
+        "agentcli.cli.extensions.import_config:import_config",
+        "Take over servers, hooks, rules and instructions of other programs.",
+    ),
+    "skills": ("agentcli.cli.extensions.skills:skills", "List and check skills."),
+    "agents": ("agentcli.cli.extensions.skills:agents", "List the agents that files define."),
+    "config": ("agentcli.cli.about:config", "Show and change settings."),
+    "plugins": ("agentcli.cli.extensions.plugins:app", "Add and remove plugins."),
 }
-"""Groups of commands and single ones by the place of their definition, which is imported only if the command line names it, or for help."""
-_ABOUT = frozenset({"models", "tools", "config", "doctor", "stats", "help"})
-"""Commands of one module together, imported likewise."""
+"""Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help."""
 
 
-def _group(arguments: list[str]) -> TyperGroup:
+def _listed() -> None:
+    """Stands in the list of commands for one that is not asked for."""
+
+
+def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
     wanted = set(arguments)
     helping = wanted & {"-h", "--help"} and not wanted & {"run", "resume", "demo"}
-    for name, place in _PLACES.items():
-        if helping or name in wanted:
+    for name, (place, line) in _PLACES.items():
+        if whole or name in wanted:
             module, _, attribute = place.partition(":")
             command = getattr(import_module(module), attribute)
+            if name == "help":
+                command = command(lambda words: invoke([*words, "--help"]), whole_group)
             if isinstance(command, typer.Typer):
-                app.add_typer(command, name=name)
+                app.add_typer(command, name=name, help=line)
             else:
                 app.command(name)(command)
-    if helping or wanted & _ABOUT:
-        from agentcli.cli import about
-        from agentcli.cli.help import help_command
-
-        about.add_to(app)
-        app.command("help")(help_command(lambda words: invoke([*words, "--help"]), whole_group))
+        elif helping:
+            app.command(name, help=line)(_listed)
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
+    convert_lazily(group, _HELP_NAMES)
     return group
 
 

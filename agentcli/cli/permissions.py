@@ -18,7 +18,7 @@ from agentcli.permissions.decide import decide
 from agentcli.permissions.explain import explain_lines
 from agentcli.tools.registry import TRAITS
 
-app = typer.Typer(help="Show which calls run without asking.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Mode = Annotated[str, typer.Option(metavar="MODE", help="use this mode")]
 Allow = Annotated[list[str] | None, typer.Option(metavar="RULE", help="add this rule; repeatable")]

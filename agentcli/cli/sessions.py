@@ -31,7 +31,7 @@ from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.session import Session
 
 T = TypeVar("T")
-app = typer.Typer(help="List, search, fork, export and import sessions.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Selector = Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")]
 Selectors = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]

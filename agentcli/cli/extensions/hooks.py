@@ -28,7 +28,7 @@ from agentcli.integrations.hookfiles import EVENTS
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.registry import TRAITS
 
-app = typer.Typer(help="List hooks, and test them with an event.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and approve its hooks, for this run")]
 
 

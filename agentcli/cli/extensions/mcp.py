@@ -21,9 +21,7 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 
-app = typer.Typer(
-    help="List, add, try and remove MCP servers, and log in to them.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 class Scope(StrEnum):

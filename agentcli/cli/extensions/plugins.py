@@ -15,7 +15,7 @@ from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.extensions.plugins import contents
 
-app = typer.Typer(help="Add and remove plugins.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="the plugin's name")]
 

@@ -22,8 +22,8 @@ from agentcli.integrations.extensions.discover import Extensions
 from agentcli.integrations.extensions.places import Place, display_path
 from agentcli.integrations.extensions.skills import Skill, check
 
-skills = typer.Typer(help="List and check skills.", no_args_is_help=True, rich_markup_mode=None)
-agents = typer.Typer(help="List the agents that files define.", no_args_is_help=True, rich_markup_mode=None)
+skills = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+agents = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 @skills.command("list")

@@ -1,0 +1,50 @@
+"""Conversion of the command line's values, without pydantic where there is nothing to convert.
+
+Typer has pydantic convert the value of every option, given or not, and loading that takes longer than all else in a command line.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+
+def convert_lazily(command: TyperGroup | TyperCommand, help_option_names: list[str]) -> None:
+    """Let typer convert only the values of this command, and of those in it, that are not yet of the type that it declares."""
+    for inner in command.commands.values() if isinstance(command, TyperGroup) else ():
+        assert isinstance(inner, TyperGroup | TyperCommand)
+        convert_lazily(inner, help_option_names)
+    # Typer makes the option for help late, and keeps it.
+    asks_help = command.get_help_option(command.context_class(command, help_option_names=help_option_names))
+    for parameter in (*command.params, asks_help):
+        if getattr(parameter, "_runtime_param", parameter) is None and hasattr(parameter, "type_descriptor"):
+            parameter._runtime_param = _Lazy(parameter.type_descriptor)  # type: ignore[union-attr]
+
+
+class _Lazy:
+    """Takes the place of typer's converter of a parameter, and makes that when it is needed."""
+
+    def __init__(self, descriptor: Any) -> None:
+        self._descriptor = descriptor
+        self._own: Any = None
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value as the command gets it. Raises BadParameter."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if self._descriptor.annotation == list[str] and isinstance(value, list | tuple):
+            return list(value)
+        if self._needs_none(value):
+            return value
+        if self._own is None:
+            from typer._coercion import build_runtime_param
+
+            self._own = build_runtime_param(self._descriptor)
+        return self._own.coerce(value, param=param, ctx=ctx)
+
+    def _needs_none(self, value: Any) -> bool:
+        annotation, info = self._descriptor.annotation, self._descriptor.parameter_info
+        plain = annotation in (str, bool, int, float) or (isinstance(annotation, type) and issubclass(annotation, Enum))
+        return plain and type(value) is annotation and info.parser is None and not self._descriptor.is_ranged
