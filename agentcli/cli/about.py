@@ -12,10 +12,7 @@ from agentcli.app.options import Options
 from agentcli.cli.flags import AllProjects, InFolder, Json, Set, Trust
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
-from agentcli.config import steps
-from agentcli.config.toml_text import toml_key, toml_value
 from agentcli.core.sanitise import safe
-from agentcli.paths import app_dirs
 
 if TYPE_CHECKING:
     from agentcli.app.doctor import Finding
@@ -60,6 +57,8 @@ def show(
 ) -> None:
     """List all settings with their values, as TOML."""
     from agentcli.app.program import Program
+    from agentcli.config import steps
+    from agentcli.config.toml_text import toml_key, toml_value
 
     settings = Program(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
     for warning in settings.warnings:
@@ -109,8 +108,10 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
 
     Comments in the file stay.
     """
-    from agentcli.config import parsed
+    from agentcli.config import parsed, steps
     from agentcli.config.edit import set_key
+    from agentcli.config.toml_text import toml_value
+    from agentcli.paths import app_dirs
 
     # Nothing else is read: a value that is wrong where it stands can be put right by this very command.
     wanted, file = parsed(key, value), app_dirs().config_file
@@ -121,6 +122,8 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
 @config.command("path")
 def path() -> None:
     """Print the path of your config.toml."""
+    from agentcli.paths import app_dirs
+
     print(app_dirs().config_file)
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sys
 from getpass import getpass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.app.keys import KeyStore, checked, try_key
 from agentcli.app.options import Options
-from agentcli.app.program import Program
 from agentcli.cli.output import say
 from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import UsageError
 from agentcli.providers.registry import SERVERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, key_variables
+
+if TYPE_CHECKING:
+    from agentcli.app.program import Program
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help=f"{', '.join(SERVERS)}, or a configured provider")]
@@ -30,6 +31,9 @@ def set_key(
 
     The key goes to the system's keyring if the package `keyring` is installed, else to a file that only you can read. With piped input, the key is read from stdin.
     """
+    from agentcli.app.keys import KeyStore, checked, try_key
+    from agentcli.app.program import Program
+
     program = Program(Options())
     settings = _settings(program, provider)
     variables = key_variables(settings)
@@ -48,6 +52,9 @@ def set_key(
 @app.command("list")
 def list_keys() -> None:
     """List providers and where their keys come from."""
+    from agentcli.app.keys import KeyStore
+    from agentcli.app.program import Program
+
     program = Program(Options())
     places = KeyStore(program.dirs.config).places()
     rows = []
@@ -61,6 +68,9 @@ def list_keys() -> None:
 @app.command("remove")
 def remove_key(provider: Provider) -> None:
     """Remove a stored key."""
+    from agentcli.app.keys import KeyStore
+    from agentcli.app.program import Program
+
     program = Program(Options())
     KeyStore(program.dirs.config).remove(provider)
     say(f"Removed the key for {provider}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sys
@@ -107,6 +106,8 @@ def _begun(asked: Any) -> int:
         worst = "without a limit of cost" if None in limits else f"at most ${most:.2f}"
         say(f"{len(found)} tasks, {plan.workers} at once, {worst}. Nothing was started.")
         return 0
+    import asyncio
+
     from agentcli.cli.batch_display import run_shown
 
     if asked.engine == "local":

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
 from agentcli.cli.flags import InProject, Json
 from agentcli.cli.output import counted, say, say_json
 from agentcli.cli.progress import Progress
-from agentcli.sessions.copying import abandoned
 
 if TYPE_CHECKING:
+    from agentcli.app.project import ProjectContext
     from agentcli.sessions.integrity import Report
 
 DAY = 86_400.0
@@ -30,6 +29,7 @@ def check(
     cwd: InProject = "",
 ) -> None:
     """Check sessions for damage; --repair fixes them."""
+    from agentcli.app.project import ProjectContext
     from agentcli.sessions.integrity import check as examine
     from agentcli.sessions.integrity import repair as mend
     from agentcli.sessions.integrity import report_to_json
@@ -55,6 +55,7 @@ def check(
 
 def _unfinished(context: ProjectContext, repair: bool) -> Sequence[Report]:
     """Reports of leftovers of killed forks and imports in this project."""
+    from agentcli.sessions.copying import abandoned
     from agentcli.sessions.integrity import unfinished
 
     folders = [context.store.root / each for each in context.project.ids]

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from agentcli.app.options import LAST, Options
-from agentcli.app.program import Program
 from agentcli.cli.flags import InProject, Json, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
-from agentcli.context.cache_health import explain_miss, health_of
-from agentcli.context.clearing import NATIVE, fallen_back
-from agentcli.context.compaction.record import Summary, SummaryTask
-from agentcli.context.forecast import forecast
-from agentcli.context.lab import window_report
-from agentcli.context.lab.compare import COLUMNS, Report
-from agentcli.context.lab.replay import Setup
-from agentcli.context.policies import plan as plan_now
-from agentcli.context.policies.plans import Plan
-from agentcli.context.settings import POLICIES, PolicyName
-from agentcli.context.view import view
-from agentcli.context.window import Window, limits_of, window_of
+from agentcli.context.settings import POLICIES
 from agentcli.core.errors import InputError
 from agentcli.core.history import History
 from agentcli.core.model import ModelSpec
 from agentcli.core.sanitise import safe_line
-from agentcli.tools.registry import TRAITS
-from agentcli.ui.render.window_chart import overview
-from agentcli.ui.style import choose_theme
+
+if TYPE_CHECKING:
+    from agentcli.app.program import Program
+    from agentcli.context.compaction.record import Summary, SummaryTask
+    from agentcli.context.lab import window_report
+    from agentcli.context.lab.compare import Report
+    from agentcli.context.lab.replay import Setup
+    from agentcli.context.policies.plans import Plan
+    from agentcli.context.window import Window
 
 HORIZONS = "0,5,80"
 """Horizons with a point of their own where all policies are compared."""
@@ -59,6 +52,10 @@ def show(
     session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: InProject = ""
 ) -> None:
     """Show what fills the context window of a session."""
+    from agentcli.context.cache_health import explain_miss, health_of
+    from agentcli.context.lab import window_report
+    from agentcli.tools.registry import TRAITS
+
     program = _program(cwd, model, settings)
     past = program.sessions.past(session or LAST)
     history = past.history
@@ -88,6 +85,8 @@ def plan(
     cwd: InProject = "",
 ) -> None:
     """Show what compaction would do now; calls no model."""
+    from agentcli.context.lab import window_report
+
     program = _program(cwd, model, settings)
     planned = window_report.plan_json(_plan(program, program.sessions.past(session or LAST).history, policy, force))
     if json:
@@ -149,12 +148,17 @@ def compare(
 
 
 def _setup(program: Program, history: History, summariser: str) -> Setup:
+    from agentcli.context.lab.replay import Setup
+    from agentcli.tools.registry import TRAITS
+
     setup = Setup(program.selection.spec_for(history), TRAITS, program.config.context)
     return replace(setup, summarise=_written_by(program, summariser, setup.model)) if summariser else setup
 
 
 def _marks(setup: Setup) -> dict[str, int]:
     """The lines of a plot, in tokens."""
+    from agentcli.context.window import limits_of
+
     limits = limits_of(setup.model, setup.settings)
     return {"soft": limits.soft, "hard": limits.hard, "window": limits.window}
 
@@ -171,6 +175,8 @@ def _named(policies: str, horizons: str) -> list[str]:
 
 def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list[str]:
     """The policies to play: those that the models of all sessions allow. Raises InputError for another that was asked for by name."""
+    from agentcli.context.clearing import NATIVE, fallen_back
+
     every = policies == ALL_POLICIES
     named = _named(policies, horizons)
     without = [setup.model.name for setup in setups.values() if not setup.model.context_editing]
@@ -193,6 +199,10 @@ def _write(file: str, text: str) -> None:
 
 def _print_window(report: window_report.WindowReport, model: str) -> None:
     """The window as a chart on a terminal, else as a table; then its messages."""
+    from agentcli.context.lab import window_report
+    from agentcli.ui.render.window_chart import overview
+    from agentcli.ui.style import choose_theme
+
     if on_terminal(sys.stdout):
         screen = console()
         print("\n".join(overview(report, safe_line(model), screen.width, choose_theme("auto", os.environ))))
@@ -249,6 +259,8 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _print_comparison(found: Report) -> None:
     """A table for each session. A terminal has a column for each policy: there are fewer of them than of measures."""
+    from agentcli.context.lab.compare import COLUMNS
+
     for title, rows in found.tables():
         print_styled([(title, "bold")])
         if on_terminal(sys.stdout):
@@ -261,16 +273,27 @@ def _print_comparison(found: Report) -> None:
 
 
 def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
+    from agentcli.app.program import Program
+
     return Program(Options(cwd=cwd, model=model, settings=tuple(settings or ())))
 
 
 def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
+    from agentcli.context.forecast import forecast
+    from agentcli.context.policies import plan as plan_now
+
     window = _window(program, history, policy)
     return plan_now(window, forced=True) if force else forecast(history, window, datetime.now(UTC))
 
 
 def _window(program: Program, history: History, policy: str = "") -> Window:
     """The window of a session as it stands, under this policy or its own."""
+    from agentcli.context.clearing import NATIVE, fallen_back
+    from agentcli.context.settings import PolicyName
+    from agentcli.context.view import view
+    from agentcli.context.window import window_of
+    from agentcli.tools.registry import TRAITS
+
     name, spec = policy or program.selection.policy_of(history), program.selection.spec_for(history)
     if policy == NATIVE and not spec.context_editing:
         raise InputError(fallen_back(spec.name, ""))
@@ -280,6 +303,9 @@ def _window(program: Program, history: History, policy: str = "") -> Window:
 
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[SummaryTask], Summary]:
     """Summaries by a real model. Each gets a connection of its own, since each runs in an event loop of its own."""
+
+    import asyncio
+
     from agentcli.agent.compaction.run import summarise
     from agentcli.agent.compaction.snapshot import Brief
     from agentcli.agent.compaction.summariser import Summariser

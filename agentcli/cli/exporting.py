@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
 from agentcli.cli.flags import InProject
 from agentcli.cli.output import say
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
-from agentcli.core.text.secrets import known_secrets
 
 if TYPE_CHECKING:
+    from agentcli.app.project import ProjectContext
     from agentcli.sessions.exporting import Redactor
     from agentcli.sessions.session import Session
 
@@ -40,6 +39,8 @@ def export(
     `agentcli sessions import` reads the JSON. ATIF v1.8 is the trajectory format of Harbor; it includes the sessions of subagents.
     """
     from agentcli.app.keys import KeyStore
+    from agentcli.app.project import ProjectContext
+    from agentcli.core.text.secrets import known_secrets
     from agentcli.sessions.exporting import FORMATS, Redactor
 
     if format not in FORMATS:

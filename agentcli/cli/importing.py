@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
 from agentcli.cli.flags import InProject, Json
 from agentcli.cli.output import counted, say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
-from agentcli.sessions.info import name_of
 
 if TYPE_CHECKING:
+    from agentcli.app.project import ProjectContext
     from agentcli.sessions.importing.discover import Candidate
     from agentcli.sessions.importing.takeover import Outcome, Takeover
 
@@ -49,7 +48,9 @@ def import_sessions(
 
     It reads sessions of agentcli, Claude Code, Codex, Gemini CLI, opencode and pi, each once. PATH is a session file, a folder of them, or - for stdin; --from finds those that a program keeps.
     """
+    from agentcli.app.project import ProjectContext
     from agentcli.sessions.importing.takeover import Takeover
+    from agentcli.sessions.info import name_of
 
     context = ProjectContext(Options(cwd=cwd))
     name = name and name_of(name)

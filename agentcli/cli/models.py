@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.program import Program
 from agentcli.cli.flags import Json
 from agentcli.cli.output import counted, say, say_json
 from agentcli.cli.printing import Column, print_table
 
 if TYPE_CHECKING:
+    from agentcli.app.program import Program
     from agentcli.core.model import ModelSpec
 
 OFF = "off"
@@ -31,6 +31,8 @@ def list_models(json: Json = False, local: Local = False, refresh: Refresh = "")
 
     Windows and output limits are in tokens, prices in USD per million tokens.
     """
+    from agentcli.app.program import Program
+
     program = Program(Options())
     if refresh:
         _refresh(program, refresh)

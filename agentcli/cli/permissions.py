@@ -8,15 +8,11 @@ from typing import Annotated
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.program import Program
 from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import UsageError
 from agentcli.core.message import ToolCall
-from agentcli.permissions.decide import decide
-from agentcli.permissions.explain import explain_lines
-from agentcli.tools.registry import TRAITS
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -28,6 +24,8 @@ Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="add this r
 @app.command()
 def show(json: Json = False) -> None:
     """List the mode and the rules."""
+    from agentcli.app.program import Program
+
     program = Program(Options())
     rules = program.workspace_policy.rules()
     rows = [[kind, str(rule), rule.origin] for kind, rule in rules.listed()]
@@ -58,6 +56,11 @@ def explain(
 
     Nothing is run.
     """
+    from agentcli.app.program import Program
+    from agentcli.permissions.decide import decide
+    from agentcli.permissions.explain import explain_lines
+    from agentcli.tools.registry import TRAITS
+
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
     policy, chosen = program.workspace_policy, program.selection.mode()
     rules, workspace = policy.rules(), policy.workspace()

@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, on_terminal, print_table
 from agentcli.cli.progress import Progress
-from agentcli.sessions.info import SessionInfo, info_to_json
-from agentcli.sessions.project import Place, about_gone_folders
-from agentcli.sessions.tree import branches, stem
+
+if TYPE_CHECKING:
+    from agentcli.sessions.info import SessionInfo
+    from agentcli.sessions.project import Place
 
 FOUND, HITS = 20, 3
 """Sessions that a search shows unless told otherwise, and places in each."""
@@ -51,6 +52,10 @@ def print_list(
 
     `limit`: 0 for all of them, None for as many as a person wants to see.
     """
+    from agentcli.app.project import ProjectContext
+    from agentcli.sessions.info import info_to_json
+    from agentcli.sessions.project import about_gone_folders
+
     context = ProjectContext(Options(cwd=cwd))
     infos = context.store.trashed() if trash else context.store.list(None if everywhere else context.project)
     found = len(infos)
@@ -73,6 +78,8 @@ def print_list(
 
 def _print_table(infos: Sequence[SessionInfo], places: Sequence[Place]) -> None:
     """Sessions line by line; those of other places of the project with that folder's name, which is spelled out below."""
+    from agentcli.sessions.tree import branches, stem
+
     others = {place.id: place for place in places if any(info.project_id == place.id for info in infos)}
     columns = [_ID, _WHEN, _TITLE, _COST, _MODEL, _RECORDS, *([_FOLDER] if others else [])]
     terminal = on_terminal(sys.stdout)
@@ -102,6 +109,7 @@ def print_found(
     hits: int = HITS,
 ) -> None:
     """The sessions in which all the words occur, with the places."""
+    from agentcli.app.project import ProjectContext
     from agentcli.core.sanitise import safe
     from agentcli.sessions.search import search
 

@@ -7,12 +7,11 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext, folder_named
 from agentcli.cli.checking import check
 from agentcli.cli.exporting import export
 from agentcli.cli.flags import AllProjects, InProject, Json
@@ -26,9 +25,11 @@ from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
-from agentcli.sessions.info import SessionInfo, info_to_json
-from agentcli.sessions.selecting import is_subagent
-from agentcli.sessions.session import Session
+
+if TYPE_CHECKING:
+    from agentcli.app.project import ProjectContext
+    from agentcli.sessions.info import SessionInfo
+    from agentcli.sessions.session import Session
 
 T = TypeVar("T")
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -60,6 +61,8 @@ def show(
     cwd: InProject = "",
 ) -> None:
     """Print a session, on a terminal through your pager."""
+    from agentcli.sessions.info import info_to_json
+
     session = _read(selector, cwd)
     records = islice(session.records(), max(offset, 0), max(offset, 0) + limit if limit > 0 else None)
     if json:
@@ -92,6 +95,8 @@ def fork(
     cwd: InProject = "",
 ) -> None:
     """Copy a session, whole or up to a record."""
+    from agentcli.app.project import ProjectContext
+
     context = ProjectContext(Options(cwd=cwd))
     say(context.store.fork(context.store.find(selector, context.project), at or None).id)
 
@@ -99,6 +104,8 @@ def fork(
 @app.command()
 def rename(selector: Selector, name: Annotated[str, typer.Argument(metavar="NAME")], cwd: InProject = "") -> None:
     """Name a session, for use with `resume`."""
+    from agentcli.app.project import ProjectContext
+
     context = ProjectContext(Options(cwd=cwd))
     info = context.store.rename(context.store.find(selector, context.project), name, context.project)
     say(f"Renamed {info.id} to {info.name}.")
@@ -112,6 +119,8 @@ def delete(
     cwd: InProject = "",
 ) -> None:
     """Move sessions to the trash; --undo restores them."""
+    from agentcli.app.project import ProjectContext
+
     context = ProjectContext(Options(cwd=cwd))
     store = context.store
     if undo:
@@ -139,6 +148,8 @@ def move(
 
     Use it after a folder was moved or renamed. Without SESSION and --from, it moves the sessions that this repository had at its old path.
     """
+    from agentcli.app.project import ProjectContext, folder_named
+
     context = ProjectContext(Options(cwd=cwd))
     target = folder_named(str(context.cwd / to)) if to else context.cwd
     infos = _moving(context, selectors or (), source)
@@ -160,6 +171,8 @@ def pin(
     cwd: InProject = "",
 ) -> None:
     """Protect a session from retention; --undo unpins it."""
+    from agentcli.app.project import ProjectContext
+
     context = ProjectContext(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     context.store.pin(info, not undo)
@@ -174,6 +187,7 @@ def sweep(
 
     It covers all projects. Pinned and open sessions stay.
     """
+    from agentcli.app.project import ProjectContext
     from agentcli.sessions.retention import Swept, superfluous
     from agentcli.sessions.retention import sweep as clear
 
@@ -219,6 +233,8 @@ def _found(context: ProjectContext, selectors: Sequence[str]) -> list[SessionInf
 
 def _moving(context: ProjectContext, selectors: Sequence[str], source: str) -> Sequence[SessionInfo]:
     """The sessions to move, with those of their subagents."""
+    from agentcli.sessions.selecting import is_subagent
+
     everything = context.store.list()
     old = os.path.join(os.path.realpath(context.cwd / Path(source).expanduser()), "")
     gone = {place.id for place in context.project.others if place.gone}
@@ -251,6 +267,8 @@ def _aside(note: str) -> None:
 
 
 def _read(selector: str, cwd: str) -> Session:
+    from agentcli.app.project import ProjectContext
+
     context = ProjectContext(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     session = context.store.open(info.project_id, info.id, read_only=True)

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
 from agentcli.cli.flags import InProject
 from agentcli.cli.output import say
 from agentcli.core.errors import InputError
@@ -23,6 +22,7 @@ def view(
 
     Without a browser, the path of the page is printed.
     """
+    from agentcli.app.project import ProjectContext
     from agentcli.app.viewing import view as open_page
 
     context = ProjectContext(Options(cwd=cwd))

@@ -6,10 +6,9 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.app.extensions.hooks import USER_FILE
-from agentcli.app.program import Program
 from agentcli.config.edit import add_to_list, set_key
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
@@ -19,7 +18,9 @@ from agentcli.integrations.foreign import claude, codex, gemini, opencode
 from agentcli.integrations.foreign.found import Found, Item
 from agentcli.permissions.rules import Rules, check_tools, parse_rule
 from agentcli.sessions.storage.locked_file import update
-from agentcli.tools.registry import TRAITS
+
+if TYPE_CHECKING:
+    from agentcli.app.program import Program
 
 READERS: Mapping[str, Callable[[Path, Path, Mapping[str, str]], Found]] = {
     "claude": claude.read,
@@ -143,10 +144,11 @@ def _put(known: dict[str, Any], key: str, value: Any) -> Literal["new", "same", 
 
 def _objection(program: Program, item: Item) -> str:
     """The reason why an item cannot be taken over; empty where it can."""
+    from agentcli.tools.registry import TRAITS
+
     try:
         if item.key.startswith("permissions."):
-            rule = parse_rule(item.value)
-            check_tools(Rules(deny=(rule,)), TRAITS)
+            check_tools(Rules(deny=(parse_rule(item.value),)), TRAITS)
         if item.to == "config.toml" and item.key == "model":
             obstacle = program.models.obstacle(item.value)
             return str(obstacle).splitlines()[0] if obstacle is not None else ""

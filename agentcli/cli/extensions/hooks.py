@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json as json_module
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.agent.hooks.configured import configured
-from agentcli.agent.hooks.outcome import Ran
-from agentcli.agent.hooks.session_hooks import HookPlace, SessionHooks
-from agentcli.agent.hooks.verdict import combined
-from agentcli.app.extensions.hook_report import listed, result
-from agentcli.app.extensions.hooks import loaded
 from agentcli.app.options import Options
-from agentcli.app.program import Program
 from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
@@ -25,8 +17,10 @@ from agentcli.core.errors import UsageError
 from agentcli.core.message import ToolCall
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.hookfiles import EVENTS
-from agentcli.sessions.memory import MemorySession
-from agentcli.tools.registry import TRAITS
+
+if TYPE_CHECKING:
+    from agentcli.agent.hooks.outcome import Ran
+    from agentcli.app.program import Program
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and approve its hooks, for this run")]
@@ -35,6 +29,9 @@ Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and appr
 @app.command("list")
 def list_hooks(cwd: InFolder = "", trust: Trust = False, json: Json = False) -> None:
     """List the hooks with their files."""
+    from agentcli.app.extensions.hook_report import listed
+    from agentcli.app.program import Program
+
     hooks, notes = listed(Program(Options(cwd=cwd, trust=trust)))
     rows = [[one.hook.event, one.hook.matcher or "*", one.hook.line, one.hook.source, one.state] for one in hooks]
     if json:
@@ -71,6 +68,11 @@ def try_hooks(
 
     The hooks really run; no tool does. Exit code 1 where they block.
     """
+    import asyncio
+
+    from agentcli.agent.hooks.verdict import combined
+    from agentcli.app.program import Program
+
     if event not in EVENTS:
         near = did_you_mean(near_names(event, EVENTS)) or f" There are: {', '.join(EVENTS)}."
         raise UsageError(f"There is no event {event!r}.{near}")
@@ -94,6 +96,12 @@ def try_hooks(
 async def _ran(
     program: Program, event: str, subject: str, call: ToolCall | None, fields: Mapping[str, Any]
 ) -> list[Ran]:
+    from agentcli.agent.hooks.configured import configured
+    from agentcli.agent.hooks.session_hooks import HookPlace, SessionHooks
+    from agentcli.app.extensions.hooks import loaded
+    from agentcli.sessions.memory import MemorySession
+    from agentcli.tools.registry import TRAITS
+
     place = HookPlace(
         MemorySession(), program.cwd, program.selection.mode, lambda: "", TRAITS, program.workspace_policy.workspace()
     )
@@ -105,6 +113,8 @@ async def _ran(
 
 
 def _say(ran: Ran) -> None:
+    from agentcli.app.extensions.hook_report import result
+
     say(f"{ran.hook.name} ({ran.hook.source}, {ran.seconds:.2f} s): {result(ran)}")
     for name in ("context", "message"):
         if text := getattr(ran.verdict, name):

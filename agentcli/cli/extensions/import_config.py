@@ -9,7 +9,6 @@ import typer
 
 from agentcli.app.extensions.config_import import READERS, carry_out, import_plan, lines
 from agentcli.app.options import Options
-from agentcli.app.program import Program
 from agentcli.cli.output import counted, say, say_json
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
@@ -28,6 +27,8 @@ def import_config(
 
     It prints a plan, asks, and writes only agentcli's own files, where nothing is overwritten. Secrets are not copied: variables stand in their place. It can be run again.
     """
+    from agentcli.app.program import Program
+
     for name in programs or ():
         if name not in READERS:
             near = did_you_mean(near_names(name, READERS)) or f" There are: {', '.join(READERS)}."

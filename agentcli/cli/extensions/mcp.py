@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import json as codec
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agentcli.app.extensions.server_files import FileScope, add_server, remove_server, server_file
 from agentcli.app.options import Options
-from agentcli.app.program import Program
 from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.near import did_you_mean, near_names
+
+if TYPE_CHECKING:
+    from agentcli.app.extensions.server_files import FileScope
+    from agentcli.app.program import Program
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -134,6 +135,8 @@ def remove(
     cwd: InFolder = "",
 ) -> None:
     """Remove a server that `add` has written."""
+    from agentcli.app.extensions.server_files import remove_server, server_file
+
     program = _program(cwd, trust=True)
     scopes: tuple[FileScope, ...] = ("user", "project") if scope is None else (scope.value,)
     files = [file for file in (server_file(program, each) for each in scopes) if remove_server(file, name)]
@@ -147,6 +150,8 @@ def remove(
 @app.command("test")
 def try_server(name: Name, json: Json = False, cwd: InFolder = "", trust: Trust = False) -> int:
     """Connect a server, list its tools, and end it. Exit code 1 if it fails."""
+    import asyncio
+
     program = _program(cwd, trust)
     server = _chosen(program, name)
     servers = program.servers.connected(only=name)
@@ -175,6 +180,8 @@ def log_in_to(name: Name, cwd: InFolder = "", trust: Trust = False) -> None:
 
     Over ssh, paste the address that the browser ends at.
     """
+    import asyncio
+
     from agentcli.app.extensions.server_login import log_in
 
     program = _program(cwd, trust)
@@ -199,6 +206,8 @@ def log_out_of(name: Name, cwd: InFolder = "") -> None:
 
 async def _pasted() -> str:
     """The address that a person types on stdin."""
+    import asyncio
+
     say("If the browser is on another machine, paste the address that it ends at here.")
     loop = asyncio.get_running_loop()
     typed: asyncio.Future[str] = loop.create_future()
@@ -217,6 +226,8 @@ async def _pasted() -> str:
 
 def _program(cwd: str, trust: bool) -> Program:
     """The program in a folder; what is wrong with its servers' files goes to stderr."""
+    from agentcli.app.program import Program
+
     program = Program(Options(cwd=cwd, trust=trust))
     for problem in program.servers.problems:
         print(f"agentcli: {safe(problem)}", file=sys.stderr)
@@ -245,6 +256,8 @@ def _chosen(program: Program, name: str) -> Any:
 
 
 def _add(name: str, given: Any, scope: FileScope, cwd: str) -> None:
+    from agentcli.app.extensions.server_files import add_server, server_file
+
     program = _program(cwd, trust=True)
     file = server_file(program, scope)
     for problem in add_server(file, name, given):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.app.extensions.plugins import Plugins
 from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
 from agentcli.cli.flags import Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.sanitise import safe_line
-from agentcli.integrations.extensions.plugins import contents
+
+if TYPE_CHECKING:
+    from agentcli.app.extensions.plugins import Plugins
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -32,6 +32,8 @@ def add(
 
     It lists what the plugin would start and allow, and asks. Both layouts are known: Claude Code's and Gemini CLI's.
     """
+    from agentcli.integrations.extensions.plugins import contents
+
     plugins = _plugins()
     with plugins.candidate(source) as plugin:
         version = f" {plugin.version}" if plugin.version else ""
@@ -82,4 +84,7 @@ def disable(name: Name) -> None:
 
 
 def _plugins() -> Plugins:
+    from agentcli.app.extensions.plugins import Plugins
+    from agentcli.app.project import ProjectContext
+
     return Plugins(ProjectContext(Options()).dirs)

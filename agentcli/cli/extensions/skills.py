@@ -6,21 +6,23 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.project import ProjectContext
 from agentcli.app.trust import repository, what_it_would_load
 from agentcli.cli.flags import InFolder, Json, Trust
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.integrations.extensions.agents import AgentKind
-from agentcli.integrations.extensions.discover import Extensions
-from agentcli.integrations.extensions.places import Place, display_path
-from agentcli.integrations.extensions.skills import Skill, check
+
+if TYPE_CHECKING:
+    from agentcli.app.project import ProjectContext
+    from agentcli.integrations.extensions.agents import AgentKind
+    from agentcli.integrations.extensions.discover import Extensions
+    from agentcli.integrations.extensions.places import Place
+    from agentcli.integrations.extensions.skills import Skill
 
 skills = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 agents = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -38,6 +40,9 @@ def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the f
 
     agentcli itself takes more than that: only a skill without a description is left out.
     """
+    from agentcli.integrations.extensions.places import display_path
+    from agentcli.integrations.extensions.skills import check
+
     errors = check(Path(folder))
     for error in errors:
         print_styled([(safe_line(error), "")])
@@ -55,6 +60,8 @@ def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) ->
 
 def _found(cwd: str, trust: bool) -> Extensions:
     """The extensions of a folder; the notes about them go to stderr."""
+    from agentcli.app.project import ProjectContext
+
     project = ProjectContext(Options(cwd=cwd, trust=trust))
     for note in [*_not_read(project), *project.extensions.notes]:
         print(f"agentcli: {safe(note)}", file=sys.stderr)
@@ -77,6 +84,8 @@ def _not_read(project: ProjectContext) -> list[str]:
 
 def _list(found: Sequence[tuple[Skill | AgentKind, Place, Path]], json: bool) -> None:
     """Print each with the place that it comes from and its own path."""
+    from agentcli.integrations.extensions.places import display_path
+
     if json:
         keys = ("name", "description", "path", "scope")
         values = ((one.name, one.description, str(path), place.scope) for one, place, path in found)
