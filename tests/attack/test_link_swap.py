@@ -26,7 +26,7 @@ def home_folder() -> Iterator[Path]:
 def test_file_tools_stay_inside(tmp_path: Path, mode: str) -> None:
     found = attack(tmp_path, mode, "off", 126)
     assert (found.calls, found.read, found.written) == (126, 0, [])
-    assert found.ended["read success"], found.ended
+    assert any(how.endswith("success") for how in found.ended), found.ended
 
 
 @pytest.mark.parametrize("sandbox", [sandbox for sandbox in sandboxes() if sandbox != "off"])
