@@ -45,7 +45,10 @@ def asked(folder: Any, *answers: bool) -> tuple[list[str], list[str]]:
         questions.append(" ".join([title, *body]))
         return left.pop(0)
 
-    asyncio.run(settle(folder, "first", confirm, lambda *_: None, moved.append))  # type: ignore[arg-type]
+    async def move_to(session: str) -> None:
+        moved.append(session)
+
+    asyncio.run(settle(folder, "first", confirm, lambda *_: None, move_to))  # type: ignore[arg-type]
     return questions, moved
 
 

@@ -43,7 +43,8 @@ def test_servers_of_a_trusted_project_are_started_and_have_ended_with_the_run(pr
     define(project, one=fake())
     with program(options(project)) as run:
         assert states(run.sessions.new()) == [ServerState("one", "connected", tools=5, origin=".mcp.json")]
-        (pid,) = [int(line.split()[1]) for line in (project / "fake.log").read_text().splitlines()]
+        told = [line.split() for line in (project / "fake.log").read_text().splitlines()]
+        (pid,) = [int(words[1]) for words in told if words[0] == "start"]
         assert is_alive(pid)
     assert not is_alive(pid)
 
