@@ -78,7 +78,15 @@ async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: Start
             events.flush()
         arguments = _arguments(work, row.session, spent)
         agent = await start(arguments, cwd, _environment(work.task), (given, events, errors))
-    return await _ended(agent, interrupt)
+        code = await _ended(agent, interrupt)
+    if (
+        code == InputError.exit_code
+        and spent is None
+        and await asyncio.to_thread(session_cost, work.dirs, row.session) is not None
+    ):
+        # The agent of a driver that has died made the session in the moment before it ended, too.
+        return await run_agent(work, row, interrupt, start)
+    return code
 
 
 async def start_process(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:
