@@ -15,9 +15,9 @@ from agentcli.core.dataclass import dataclass
 
 FOLDER = "gates"
 """The folder of the gates in the state folder."""
-GROWTH, SHRINKAGE = 1.5, 0.98
+GROWTH, SHRINKAGE = 1.3, 0.985
 """Factors of the gap: after a refusal, and after each request that was let in. One request in twenty is then refused once the gap has settled."""
-LEAST_GAP, FIRST_GAP, LONGEST_GAP, NO_GAP = 0.25, 1.0, 8.0, 0.05
+LEAST_GAP, FIRST_GAP, LONGEST_GAP, NO_GAP = 0.25, 2.0, 8.0, 0.05
 """Seconds: the least gap, the most to begin with, the longest, and the one below which there is none."""
 QUIET = 600.0
 """Seconds without a request after which a gap is forgotten."""
@@ -75,8 +75,9 @@ class Spacing:
         later = replace(self, slot=max(self.slot, now + min(retry_after, LONGEST_HOLD)), used=now)
         if sent < self.grown:
             return later
-        # The wait that is asked for says something of the pace: to begin with half of it takes fewer refusals to learn the rest.
-        gap = GROWTH * self.gap if self.gap else min(retry_after / 2, FIRST_GAP)
+        # The wait that is asked for says something of the pace, but a second is the least that most providers name.
+        first = min(retry_after, FIRST_GAP) if retry_after > 1 else retry_after / 2
+        gap = GROWTH * self.gap if self.gap else first
         return replace(later, gap=min(max(gap, LEAST_GAP), LONGEST_GAP), grown=now)
 
     def passed(self) -> Spacing:
