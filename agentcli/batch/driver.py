@@ -292,5 +292,5 @@ def _locked(out: Path, shard: tuple[int, int]) -> list[int]:
         except BlockingIOError:
             for file in files:
                 os.close(file)
-            raise StoreError(f"Another process works on {out} already: `agentcli batch status {out}`.") from None
+            raise StoreError(f"Another process is already working on {out}: `agentcli batch status {out}`.") from None
     return files

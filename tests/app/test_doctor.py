@@ -54,6 +54,6 @@ def test_a_policy_that_the_model_does_not_allow_is_named(tmp_path: Path, monkeyp
 
     assert row("opus").startswith("ok    context policy: native: anthropic/claude-opus-5-5 clears old outputs itself")
     assert row("flash").startswith(
-        "warn  context policy: The policy native needs a Claude model of Anthropic's own API"
+        "warn  context policy: The policy native works only with Claude on Anthropic's own API"
     )
     assert not [each for each in diagnose(Options(cwd=str(tmp_path))) if each.what == "context policy"]

@@ -109,7 +109,7 @@ def test_a_second_driver_is_refused_with_exit_code_1(program: Program) -> None:
     driver = program.start(*run(program, model, "--only", "t0"))
     until(lambda: [*trees(program).glob("*/began.txt")])
     second = program.run(*run(program, model))
-    assert (second.code, "Another process works on" in second.err) == (1, True)
+    assert (second.code, "Another process is already working on" in second.err) == (1, True)
     assert program.run("batch", "stop", "out").code == 0
     driver.communicate(timeout=60)
     assert driver.returncode == 130

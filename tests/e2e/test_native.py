@@ -18,7 +18,7 @@ NATIVE = ("--set", "context.policy=native")
 def test_a_model_whose_provider_clears_nothing_goes_on_with_auto_and_the_plan_refuses(program: Program) -> None:
     ran = program.ask("-p", "hello", "-m", "script:echo", *NATIVE)
     assert ran.code == 0
-    assert "The policy native needs a Claude model of Anthropic's own API" in ran.out
+    assert "The policy native works only with Claude on Anthropic's own API" in ran.out
     planned = json.loads(program.run("context", "plan", "--json").out)
     assert planned["policy"] == "auto"
     refused = program.run("context", "plan", "-p", "native")
