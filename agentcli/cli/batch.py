@@ -8,78 +8,76 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Model, Set, Trust
+from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Model, Set, Trust, taking
 from agentcli.cli.output import say, say_json
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.paths import app_dirs, replace_file
 
 if TYPE_CHECKING:
-    from agentcli.batch.plan import Plan
-    from agentcli.batch.tasks import Task
+    from agentcli.batch.plan import Keep, Plan
+    from agentcli.batch.tasks import Isolation, Task
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder of the batch")]
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="tasks, all by default")]
 
 
-@app.command("run")
-def run(
-    tasks: Annotated[Path | None, typer.Argument(metavar="TASKS", help="a file of JSON lines: id, prompt, …")] = None,
-    out: Annotated[Path | None, typer.Argument(metavar="OUT", help="folder of the batch [./batch-TIME]")] = None,
-    each: Annotated[str, typer.Option("--each", metavar="GLOB", help="a task for each file; TASKS is OUT then")] = "",
-    prompt: Annotated[
-        str, typer.Option("-p", "--prompt", metavar="TEXT", help="with --each; {path} stands in it")
-    ] = "",
-    workers: Annotated[
-        int | None, typer.Option("-j", "--workers", min=1, metavar="N", help="tasks at once [4]")
-    ] = None,
-    cap: Annotated[
-        float | None, typer.Option("--max-cost-total", min=0, metavar="USD", help="stop at this sum")
-    ] = None,
-    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="attempts until the check passes")] = 1,
-    together: Annotated[bool, typer.Option("--together", help="make all attempts at once; the best counts")] = False,
-    check: Annotated[str, typer.Option(metavar="CMD", help="a task has passed when this ends with 0")] = "",
-    setup: Annotated[str, typer.Option(metavar="CMD", help="prepares each tree")] = "",
-    only: Annotated[str, typer.Option(metavar="IDS", help="these tasks only, with commas")] = "",
-    isolate: Annotated[str, typer.Option(metavar="HOW", help="worktree, clone, copy or none")] = "worktree",
-    unboxed: Annotated[bool, typer.Option("--unboxed", help="run without the sandbox")] = False,
-    keep: Annotated[str, typer.Option(metavar="WHICH", help="worktrees to keep: failed, all or none")] = "failed",
-    retry: Annotated[list[str] | None, typer.Option(metavar="WHICH", help="failed, lost, limited or an id")] = None,
-    shard: Annotated[str, typer.Option(metavar="I/N", help="every N-th task from the I-th on, counted from 0")] = "",
-    engine: Annotated[str, typer.Option(metavar="ENGINE", help="local, ray or MODULE:FUNCTION")] = "local",
+@dataclass(frozen=True, slots=True)
+class BatchFlags:
+    """The options of `agentcli batch run`."""
+
+    tasks: Annotated[Path | None, typer.Argument(metavar="TASKS", help="a file of JSON lines: id, prompt, …")] = None
+    out: Annotated[Path | None, typer.Argument(metavar="OUT", help="folder of the batch [./batch-TIME]")] = None
+    each: Annotated[str, typer.Option("--each", metavar="GLOB", help="a task for each file; TASKS is OUT then")] = ""
+    prompt: Annotated[str, typer.Option("-p", "--prompt", metavar="TEXT", help="with --each; {path} stands in it")] = ""
+    workers: Annotated[int | None, typer.Option("-j", "--workers", min=1, metavar="N", help="tasks at once [4]")] = None
+    cap: Annotated[float | None, typer.Option("--max-cost-total", min=0, metavar="USD", help="stop at this sum")] = None
+    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="attempts until the check passes")] = 1
+    together: Annotated[bool, typer.Option("--together", help="make all attempts at once; the best counts")] = False
+    check: Annotated[str, typer.Option(metavar="CMD", help="a task has passed when this ends with 0")] = ""
+    setup: Annotated[str, typer.Option(metavar="CMD", help="prepares each tree")] = ""
+    only: Annotated[str, typer.Option(metavar="IDS", help="these tasks only, with commas")] = ""
+    isolate: Annotated[str, typer.Option(metavar="HOW", help="worktree, clone, copy or none")] = "worktree"
+    unboxed: Annotated[bool, typer.Option("--unboxed", help="run without the sandbox")] = False
+    keep: Annotated[str, typer.Option(metavar="WHICH", help="worktrees to keep: failed, all or none")] = "failed"
+    retry: Annotated[list[str] | None, typer.Option(metavar="WHICH", help="failed, lost, limited or an id")] = None
+    shard: Annotated[str, typer.Option(metavar="I/N", help="every N-th task from the I-th on, counted from 0")] = ""
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help="local, ray or MODULE:FUNCTION")] = "local"
     ray_address: Annotated[
         str, typer.Option("--ray-address", metavar="ADDRESS", help="a Ray cluster [one of this machine]")
-    ] = "",
-    warm: Annotated[
-        bool, typer.Option("--warm", help="fork agents from a process that has made their imports")
-    ] = False,
-    dry: Annotated[bool, typer.Option("--dry-run", help="check everything, start nothing")] = False,
+    ] = ""
+    warm: Annotated[bool, typer.Option("--warm", help="fork agents from a process that has made their imports")] = False
+    dry: Annotated[bool, typer.Option("--dry-run", help="check everything, start nothing")] = False
     form: Annotated[
         Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="text, json or stream-json")
-    ] = Format.text,
-    model: Model = "",
-    max_cost: MaxCost = None,
-    max_turns: MaxTurns = None,
-    max_time: MaxTime = None,
-    allow: Allow = None,
-    deny: Deny = None,
-    settings: Set = None,
-    trust: Trust = False,
-) -> int:
+    ] = Format.text
+    model: Model = ""
+    max_cost: MaxCost = None
+    max_turns: MaxTurns = None
+    max_time: MaxTime = None
+    allow: Allow = None
+    deny: Deny = None
+    settings: Set = None
+    trust: Trust = False
+
+
+@app.command("run")
+@taking(BatchFlags)
+def run(asked: BatchFlags) -> int:
     """Start or continue a batch.
 
     Each task runs in its own worktree, in the sandbox; its result is a commit. Run the same command again to go on: what has its
     result is not done again, what was interrupted goes on in its session. `agentcli help batch` tells more.
     """
-    return _begun(SimpleNamespace(**locals()))
+    return _begun(asked)
 
 
-def _begun(asked: Any) -> int:
+def _begun(asked: BatchFlags) -> int:
     """Run what the options of `run` ask for; the exit code."""
     from agentcli.batch.examination import examined
     from agentcli.batch.tasks import chosen
@@ -130,7 +128,7 @@ _DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "al
 _CHOICES = {"isolate": ("worktree", "clone", "copy", "none"), "keep": ("failed", "all", "none")}
 
 
-def _plan(asked: Any, folder: Path) -> Plan:
+def _plan(asked: BatchFlags, folder: Path) -> Plan:
     """The plan that the options make. Raises UsageError for a value that does not exist."""
     from agentcli.batch.plan import Plan
 
@@ -142,9 +140,9 @@ def _plan(asked: Any, folder: Path) -> Plan:
         name=re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-_")[:40] or "batch",
         workers=asked.workers or WORKERS,
         cap=asked.cap,
-        isolation=asked.isolate,
+        isolation=cast("Isolation", asked.isolate),
         boxed=not asked.unboxed,
-        keep=asked.keep,
+        keep=cast("Keep", asked.keep),
         retry=tuple(asked.retry or ()),
         flags=tuple(flags),
         shard=_shard(asked.shard),

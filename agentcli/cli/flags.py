@@ -2,10 +2,59 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+
+def taking(options: type, name: str = "asked") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command a parameter for each field of a dataclass; it gets them as one value, its argument `name`."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        hints = get_type_hints(command, include_extras=True)
+        own = [
+            parameter.replace(annotation=hints[parameter.name])
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.name != name
+        ]
+        shared = _parameters(options)
+
+        @functools.wraps(command)
+        def typed(**given: Any) -> Any:
+            asked = options(**{each.name: given.pop(each.name) for each in shared})
+            return command(**given, **{name: asked})
+
+        # Typer reads a command's parameters off its signature and annotations.
+        typed.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+        typed.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
+        return typed
+
+    return decorate
+
+
+def by_option(flags: Any) -> dict[str, Any]:
+    """The values of flags by the names of `Options`, repeatable ones as tuples."""
+    values = {each.name: getattr(flags, each.name) for each in fields(flags)}
+    lists = {to: tuple(values.pop(name) or ()) for name, to in _LISTS.items() if name in values}
+    return values | lists
+
+
+_LISTS = {name: name for name in ("allow", "deny", "mcp_config", "settings")} | {"add_dir": "add_dirs"}
+"""Repeatable flags, and what they are called in Options."""
+
+
+def _parameters(options: type) -> list[inspect.Parameter]:
+    hints = get_type_hints(options, include_extras=True)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return [
+        inspect.Parameter(each.name, kind, default=each.default, annotation=hints[each.name])
+        for each in fields(options)
+    ]
 
 
 class Format(StrEnum):

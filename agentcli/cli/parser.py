@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import inspect
 import io
 import re
 import sys
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -48,7 +45,10 @@ from agentcli.cli.flags import (
     SystemPrompt,
     SystemPromptFile,
     Trust,
+    by_option,
+    taking,
 )
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 
 
@@ -79,9 +79,41 @@ app = typer.Typer(
 )
 
 
-def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> Options:
+@dataclass(frozen=True, slots=True)
+class SessionFlags:
+    """The flags that every session takes."""
+
+    prompt_flag: PromptText = None
+    print: Print = False
+    model: Model = ""
+    mode: Mode = ""
+    allow: Allow = None
+    deny: Deny = None
+    cwd: Cwd = ""
+    add_dir: AddDir = None
+    mcp_config: McpConfig = None
+    output_format: Output = Format.text
+    max_turns: MaxTurns = None
+    max_cost: MaxCost = None
+    max_tokens: MaxTokens = None
+    max_time: MaxTime = None
+    system_prompt: SystemPrompt = None
+    system_prompt_file: SystemPromptFile = None
+    append_system_prompt: AppendPrompt = ""
+    append_system_prompt_file: AppendPromptFile = None
+    agent: AgentName = ""
+    settings: Set = None
+    no_session: NoSession = False
+    session_id: SessionId = ""
+    fork: Fork = False
+    handoff: Handoff = None
+    trust: Trust = False
+    plain: Plain = False
+
+
+def _options(flags: SessionFlags, prompt: str | None, session: str | None) -> Options:
     """The flags of a run as one value; files named by flags are read here."""
-    given = dict(flags)
+    given = by_option(flags)
     message = given.pop("prompt_flag")
     if message is not None and prompt is not None:
         raise UsageError(
@@ -90,7 +122,6 @@ def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> 
     for name in ("system_prompt", "append_system_prompt"):
         file = given.pop(f"{name}_file")
         given[name] = _read(file) if file else given[name]
-    given |= {to: tuple(given.pop(name) or ()) for name, to in _LISTS.items()}
     given["print"] = given["print"] or message is not None
     given["output_format"] = given["output_format"].value
     if given["fork"] and session is None:
@@ -108,72 +139,10 @@ def _options(flags: dict[str, Any], prompt: str | None, session: str | None) -> 
     return Options(prompt=message if message is not None else prompt, session=session, **given)
 
 
-_LISTS = {
-    "allow": "allow",
-    "deny": "deny",
-    "add_dir": "add_dirs",
-    "mcp_config": "mcp_config",
-    "settings": "settings",
-}
-"""Repeatable flags, and what they are called in Options."""
-
-
-def _flags(
-    prompt_flag: PromptText = None,
-    print: Print = False,
-    model: Model = "",
-    mode: Mode = "",
-    allow: Allow = None,
-    deny: Deny = None,
-    cwd: Cwd = "",
-    add_dir: AddDir = None,
-    mcp_config: McpConfig = None,
-    output_format: Output = Format.text,
-    max_turns: MaxTurns = None,
-    max_cost: MaxCost = None,
-    max_tokens: MaxTokens = None,
-    max_time: MaxTime = None,
-    system_prompt: SystemPrompt = None,
-    system_prompt_file: SystemPromptFile = None,
-    append_system_prompt: AppendPrompt = "",
-    append_system_prompt_file: AppendPromptFile = None,
-    agent: AgentName = "",
-    settings: Set = None,
-    no_session: NoSession = False,
-    session_id: SessionId = "",
-    fork: Fork = False,
-    handoff: Handoff = None,
-    trust: Trust = False,
-    plain: Plain = False,
-) -> None:
-    """The flags that every session takes: only their names, kinds and defaults are of use."""
-
-
-def _taking_flags(command: Callable[..., Options]) -> Callable[..., Options]:
-    """The command with all flags of a session beside its own parameters; it gets them as one mapping `flags`."""
-    shared = _parameters(_flags)
-    own = [each for each in _parameters(command) if each.name != "flags"]
-
-    @functools.wraps(command)
-    def typed(**given: Any) -> Options:
-        flags = {each.name: given.pop(each.name) for each in shared}
-        return command(**given, flags=flags)
-
-    # Typer reads a command's parameters off its signature and annotations.
-    typed.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-    typed.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
-    return typed
-
-
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    hints = typing.get_type_hints(function, include_extras=True)
-    return [each.replace(annotation=hints[each.name]) for each in inspect.signature(function).parameters.values()]
-
-
 @app.command("run", hidden=True)
-@_taking_flags
+@taking(SessionFlags, "flags")
 def run(
-    flags: dict[str, Any],
+    flags: SessionFlags,
     prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="first message")] = None,
     go_on: Annotated[bool, typer.Option("-c", "--continue", help="resume the newest session of this project")] = False,
 ) -> Options:
@@ -182,9 +151,9 @@ def run(
 
 
 @app.command("resume")
-@_taking_flags
+@taking(SessionFlags, "flags")
 def resume(
-    flags: dict[str, Any],
+    flags: SessionFlags,
     session: Annotated[str | None, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")] = None,
     prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="next message")] = None,
     last: Annotated[bool, typer.Option("--last", help="resume the newest session of this project")] = False,

@@ -156,7 +156,9 @@ def trigger(usable: int, settings: ContextSettings) -> int:
 
 def fallen_back(model: str, instead: str = INSTEAD) -> str:
     """The message that a model's provider does not clear outputs."""
-    return f"The policy native works only with Claude on Anthropic's own API; {model} is another model. {instead}".rstrip()
+    return (
+        f"The policy native works only with Claude on Anthropic's own API; {model} is another model. {instead}".rstrip()
+    )
 
 
 def inputs_of(

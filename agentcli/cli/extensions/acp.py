@@ -17,24 +17,33 @@ from agentcli.cli.flags import (
     NoSession,
     Set,
     Trust,
+    by_option,
+    taking,
 )
+from agentcli.core.dataclass import dataclass
 
 
-def acp(
-    model: Model = "",
-    mode: Mode = "",
-    allow: Allow = None,
-    deny: Deny = None,
-    add_dir: AddDir = None,
-    max_turns: MaxTurns = None,
-    max_cost: MaxCost = None,
-    max_tokens: MaxTokens = None,
-    max_time: MaxTime = None,
-    append_system_prompt: AppendPrompt = "",
-    settings: Set = None,
-    no_session: NoSession = False,
-    trust: Trust = False,
-) -> int:
+@dataclass(frozen=True, slots=True)
+class AcpFlags:
+    """The flags that a session for an editor takes."""
+
+    model: Model = ""
+    mode: Mode = ""
+    allow: Allow = None
+    deny: Deny = None
+    add_dir: AddDir = None
+    max_turns: MaxTurns = None
+    max_cost: MaxCost = None
+    max_tokens: MaxTokens = None
+    max_time: MaxTime = None
+    append_system_prompt: AppendPrompt = ""
+    settings: Set = None
+    no_session: NoSession = False
+    trust: Trust = False
+
+
+@taking(AcpFlags)
+def acp(asked: AcpFlags) -> int:
     """Work for an editor, over the Agent Client Protocol.
 
     An editor starts it and talks to it on stdin and stdout: JSON-RPC, one message a line. `agentcli help editors` says how to set
@@ -42,20 +51,4 @@ def acp(
     """
     from agentcli.app.editors import serve
 
-    return serve(
-        Options(
-            model=model,
-            mode=mode,
-            allow=tuple(allow or ()),
-            deny=tuple(deny or ()),
-            add_dirs=tuple(add_dir or ()),
-            max_turns=max_turns,
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            max_time=max_time,
-            append_system_prompt=append_system_prompt,
-            settings=tuple(settings or ()),
-            no_session=no_session,
-            trust=trust,
-        )
-    )
+    return serve(Options(**by_option(asked)))
