@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -95,11 +97,20 @@ def _write(pieces: Iterable[str], output: str) -> None:
         for piece in pieces:
             sys.stdout.write(safe(piece) if on_terminal else piece)
         return
+    whole = Path(os.path.realpath(output))
+    # In one step, so that whatever ends the program leaves no half of an export; a pipe or a device cannot be replaced.
+    aside = whole if whole.exists() and not whole.is_file() else whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
     try:
-        with open(output, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with open(aside, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(pieces)
+        if aside != whole:
+            os.replace(aside, whole)
     except OSError as error:
         raise InputError(f"Can't write {output}: {error.strerror}. Name another file with -o.") from error
+    finally:
+        if aside != whole:
+            with contextlib.suppress(OSError):
+                aside.unlink()
     say(f"Written to {output}.")
 
 

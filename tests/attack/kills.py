@@ -8,6 +8,7 @@ waits until it has changed so many files, and kills it; a repair is then done ag
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -123,7 +124,9 @@ class Target:
     def files(self) -> frozenset[Path]:
         """What the program writes."""
         places = [self.program.sessions, *self.program.base.glob("*out.json*")]
-        return frozenset(path for place in places for path in (place, *place.rglob("*")))
+        while True:
+            with contextlib.suppress(FileNotFoundError):  # a folder was given its name while it was read
+                return frozenset(path for place in places for path in (place, *place.rglob("*")))
 
     def records(self) -> dict[Path, str]:
         """The records of all finished sessions, each with the digest of its bytes."""
