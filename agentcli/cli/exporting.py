@@ -97,9 +97,13 @@ def _write(pieces: Iterable[str], output: str) -> None:
         for piece in pieces:
             sys.stdout.write(safe(piece) if on_terminal else piece)
         return
-    whole = Path(os.path.realpath(output))
+    whole = Path(output)
     # In one step, so that whatever ends the program leaves no half of an export; a pipe or a device cannot be replaced.
-    aside = whole if whole.exists() and not whole.is_file() else whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
+    if whole.is_file() or not whole.exists():
+        whole = Path(os.path.realpath(output))
+        aside = whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
+    else:
+        aside = whole
     try:
         with open(aside, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(pieces)

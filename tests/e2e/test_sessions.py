@@ -441,3 +441,20 @@ def test_a_new_session_takes_the_id_that_it_is_given_once(program: Program) -> N
     assert (again.code, again.result["subtype"]) == (42, "input")
     assert program.ask("resume", "my-own-id-1", "-p", "more").code == 0
     assert program.run("resume", "my-own-id-1", "-p", "more", "--session-id", "my-own-id-2").code == 2
+
+
+def test_an_export_that_fails_leaves_the_file_as_it_was(program: Program) -> None:
+    id = program.ask("-p", "hello", "-m", "script:echo").result["session_id"]
+    kept, link = program.work / "kept.md", program.work / "link.md"
+    kept.write_text("old")
+    link.symlink_to(kept)
+    program.work.chmod(0o500)  # no file can be made beside it
+    refused = program.run("sessions", "export", id, "-o", str(kept))
+    program.work.chmod(0o700)
+    if os.geteuid():
+        assert (refused.code, kept.read_text()) == (42, "old")
+    assert program.run("sessions", "export", id, "-o", str(link)).code == 0
+    assert (link.is_symlink(), "hello" in kept.read_text()) == (True, True)
+    assert sorted(path.name for path in program.work.iterdir()) == ["kept.md", "link.md"]
+    nowhere = program.run("sessions", "export", id, "-o", str(kept / "below"))
+    assert (nowhere.code, "Name another file with -o" in nowhere.err) == (42, True)
