@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from agentcli.batch import mirrors, trees
 from agentcli.batch.attempt import run_attempt
-from agentcli.batch.ledger import Ledger, Row, TaskState, fold, rows
+from agentcli.batch.ledger import Ledger, Row, TaskState, accepted, fold, rows
 from agentcli.batch.money import fits, limit_of
 from agentcli.batch.plan import WAITS, Plan, Start, as_json, next_starts
 from agentcli.batch.tasks import Task
@@ -170,7 +170,7 @@ class Driver:
         self._started[work.token] = time.monotonic()
 
     def _write(self, row: Row) -> Row:
-        row = self._ledger.write(row)
+        row = self._ledger.write(accepted(row, self._rows.get(row.id, ())))
         self._rows.setdefault(row.id, []).append(row)
         self._states.update(fold(self._rows[row.id]))
         self._report(row)

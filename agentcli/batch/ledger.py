@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 
-State = Literal["new", "running", "passed", "failed", "limited", "waiting", "held", "lost", "error", "stopped"]
+State = Literal[
+    "new", "running", "passed", "failed", "limited", "waiting", "held", "lost", "error", "stopped", "duplicate"
+]
 FINAL: frozenset[State] = frozenset({"passed", "failed", "limited"})
 """States in which an attempt stays unless it is asked for again."""
 _SUFFIX = ".jsonl"
@@ -95,6 +97,15 @@ def rows(folder: Path) -> Iterator[Row]:
             row = _parsed(line)
             if row is not None:
                 yield row
+
+
+def accepted(row: Row, known: Iterable[Row]) -> Row:
+    """The row as it is noted: a result of an attempt that has one already, from a start that was thought dead, is a `duplicate`."""
+    for former in known:
+        same = (former.id, former.attempt, former.round) == (row.id, row.attempt, row.round)
+        if same and row.state in FINAL and former.state in FINAL and former.token != row.token:
+            return replace(row, state="duplicate", why=f"The start {former.token} had its result before.")
+    return row
 
 
 def fold(found: Iterable[Row]) -> Mapping[str, TaskState]:

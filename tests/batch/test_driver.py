@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.batch.driver import CAP, STOP, Driver
-from agentcli.batch.ledger import Ledger, Row, State
+from agentcli.batch.ledger import Ledger, Row, State, fold, rows
 from agentcli.batch.plan import Plan
 from agentcli.batch.results import load, result_lines, summary, write_report
 from agentcli.batch.tasks import Task
@@ -225,3 +225,19 @@ def test_a_wish_to_stop_reaches_every_shard_and_no_later_run(tmp_path: Path) -> 
 
     assert asyncio.run(both()) == [130, 130]
     assert run(out, Played(ended("passed")), tasks(40)) == 0
+
+
+class _Zombie(Played):
+    """Agents whose former start, which was thought dead, tells its result first."""
+
+    async def __call__(self, work: Work, interrupt: asyncio.Event, write: Callable[[Row], Row]) -> Row:
+        write(replace(work.first_row, token="thought-dead", state="failed", cost=0.01))
+        return await super().__call__(work, interrupt, write)
+
+
+def test_a_second_result_of_an_attempt_is_noted_as_a_duplicate(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(out, _Zombie(ended("passed", cost=0.02)), tasks(1)) == 1
+    assert [row.state for row in rows(out)] == ["failed", "running", "duplicate"]
+    [state] = fold(rows(out)).values()
+    assert (state.state, state.newest.token, round(state.cost, 2)) == ("failed", "thought-dead", 0.03)
