@@ -222,7 +222,7 @@ def test_another_model_makes_it_fall_back_and_says_so_once(stage: Stage) -> None
         events = stage.say(session, "Thanks.", "And now?")
         notices = [event.message for event in events if isinstance(event, Noticed) and "native" in event.message]
         assert len(notices) == 1
-        assert "needs a Claude model of Anthropic's own API" in notices[0]
+        assert "works only with Claude on Anthropic's own API" in notices[0]
         assert held
         assert not session.history.held
         assert CLEARED in json.dumps(server.requests[-1].turns), "agentcli's own markers stand for them now"
