@@ -23,7 +23,7 @@ def test_a_model_whose_provider_clears_nothing_goes_on_with_auto_and_the_plan_re
     assert planned["policy"] == "auto"
     refused = program.run("context", "plan", "-p", "native")
     assert refused.code != 0
-    assert "needs a Claude model of Anthropic's own API, and script/echo is none." in refused.err
+    assert "works only with Claude on Anthropic's own API; script/echo is another model." in refused.err
     assert program.run("context", "compare", "--policies", "native", "--", *session_ids(program)).code != 0
     assert "native" not in program.run("context", "compare", *session_ids(program)).out
 
