@@ -15,7 +15,7 @@ from agentcli.context.window import reply_tokens
 from agentcli.core.message import Part, ToolResult
 from agentcli.core.model import REPLY_TOKENS, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.prefix import common
-from agentcli.core.servers import loaded_tools
+from agentcli.core.servers import SEARCH, loaded_tools
 
 
 def assemble(
@@ -68,10 +68,11 @@ class Assembler:
     ) -> Request:
         """See `assemble`."""
         messages = self._repairer.repair(self._messages_of(view, model), model)
-        places = breakpoints(messages, counter.overhead(system, tools), model, counter, milestone)
+        places = breakpoints(messages, counter.overhead(system, tools), model, counter.sizes(messages), milestone)
         reply = min(max_output, model.max_output, reply_tokens(model.window))
+        searches = model.deferred_tools and any(tool.name == SEARCH for tool in tools)
         results = (part for message in messages for part in message.parts if isinstance(part, ToolResult))
-        deferred = loaded_tools(results) if model.deferred_tools else ()
+        deferred = loaded_tools(results) if searches else ()
         return Request(model, tuple(system), tuple(tools), messages, places, reply, dict(options), deferred)
 
     def _messages_of(self, view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:

@@ -14,17 +14,18 @@ MILESTONE = 2_000
 
 
 class Sizes(Protocol):
-    """Token counts of a request's messages: a TokenCounter."""
+    """Token counts of a request's messages: see `TokenCounter.sizes`."""
 
-    def through(self, messages: Sequence[RequestMessage], number: int) -> int:
+    def through(self, number: int) -> int:
         """Tokens of the messages up to and including one."""
         ...
 
-    def newest_result(self, messages: Sequence[RequestMessage], least: int, end: int) -> int:
+    def newest_result(self, least: int, end: int) -> int:
         """Number of the newest message before `end` that has a tool result of at least so many tokens; -1 where there is none."""
         ...
 
-    def snapshot(self, messages: Sequence[RequestMessage]) -> int:
+    @property
+    def snapshot(self) -> int:
         """Number of the first message with a text of the compactor; -1 where there is none."""
         ...
 
@@ -77,12 +78,12 @@ def _candidates(
     if _blocks(messages[newest - 1 :]) >= model.cache_lookback:
         # A lookup goes back only so many blocks; the end of the former request is where an entry is sure to be.
         places.append((newest - 2, 0.97))
-    places.append((sizes.snapshot(messages), 0.99))
-    places.append((sizes.newest_result(messages, milestone, newest - 1), 0.9))
+    places.append((sizes.snapshot, 0.99))
+    places.append((sizes.newest_result(milestone, newest - 1), 0.9))
     for number, chance in places:
         part = _last_markable(messages[number]) if 0 <= number < len(messages) else -1
         if part >= 0:
-            yield Candidate(Breakpoint(number, part), head + sizes.through(messages, number), chance)
+            yield Candidate(Breakpoint(number, part), head + sizes.through(number), chance)
 
 
 def _blocks(messages: Sequence[RequestMessage]) -> int:

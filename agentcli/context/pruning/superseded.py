@@ -24,18 +24,11 @@ class Outdated:
     since: int
 
 
-def superseded(view: View, tools: Mapping[str, Traits]) -> Mapping[str, Outdated]:
-    """The outputs that are out of date by call id: a file read or changed again, a listing repeated, tests run again.
-
-    `tools` are the traits of all tools. Failed calls stay, except for a run of tests that was followed by another.
-    """
-    return Supersession().of(view, tools).outputs
-
-
 class Supersession:
     """Results and inputs of a view that later calls have made out of date. Of a view that grew, only the new messages are looked at.
 
-    `outputs` are those of `superseded`, `edits` the successful edits whose file was read or edited again since, by call id.
+    `outputs` are by call id: a file read or changed again, a listing repeated, tests run again. Failed calls stay, except for a run of
+    tests that was followed by another. `edits` are the successful edits whose file was read or edited again since.
     """
 
     outputs: dict[str, Outdated]
@@ -47,7 +40,7 @@ class Supersession:
         self._begin({})
 
     def of(self, view: View, tools: Mapping[str, Traits]) -> Supersession:
-        """Itself, for this view."""
+        """Itself, for this view; `tools` are the traits of all tools."""
         same = common(view.messages, self._messages)
         if same < len(self._messages) or tools is not self._tools:
             self._begin(tools)

@@ -11,7 +11,7 @@ from typing import Any
 from agentcli.context.tokens.calibration import Calibration, Learned, calibrate, from_json, measured
 from agentcli.context.tokens.estimators import Calibrated, Estimator
 from agentcli.context.tokens.image_tokens import image_tokens
-from agentcli.context.tokens.running import RunningSizes
+from agentcli.context.tokens.running import RequestSizes, RunningSizes
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.history import History
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
@@ -138,18 +138,9 @@ class TokenCounter:
             self._head = fixed, size
         return round(size * self.rule.rate + (len(system) + len(tools)) * self.rule.per_block)
 
-    def through(self, messages: Sequence[RequestMessage], number: int) -> int:
-        """Tokens of the messages of a request up to and including one."""
-        size, parts = self._sent.of(messages).through(number)
-        return round(size * self.rule.rate + parts * self.rule.per_block)
-
-    def newest_result(self, messages: Sequence[RequestMessage], least: int, end: int) -> int:
-        """Number of the newest message before `end` that has a tool result of at least so many tokens; -1 where there is none."""
-        return self._sent.of(messages).newest_result((least - self.rule.per_block) / self.rule.rate, end)
-
-    def snapshot(self, messages: Sequence[RequestMessage]) -> int:
-        """Number of the first message of a request with a text of the compactor; -1 where there is none."""
-        return self._sent.of(messages).snapshot
+    def sizes(self, messages: Sequence[RequestMessage]) -> RequestSizes:
+        """Tokens of the messages of a request, by the estimator in use."""
+        return RequestSizes(self._sent.of(messages), self.rule.rate, self.rule.per_block)
 
     def _forget_sums(self) -> None:
         self._in_view = RunningSizes[ViewMessage](_parts_in_view, self._size)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part, Text, ToolResult
+from agentcli.core.model import RequestMessage
 from agentcli.core.prefix import common
 
 Content = Iterable[Part | ToolResult]
@@ -64,3 +66,26 @@ class RunningSizes(Generic[M]):
             if any(isinstance(part, ToolResult) and self._size(part) >= least for part in parts):
                 return number
         return -1
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSizes:
+    """Tokens of the messages of a request: `running` in the estimator's units, `rate` tokens for one of them and `per_block` for each part."""
+
+    running: RunningSizes[RequestMessage]
+    rate: float
+    per_block: float
+
+    def through(self, number: int) -> int:
+        """Tokens of the messages up to and including one."""
+        size, parts = self.running.through(number)
+        return round(size * self.rate + parts * self.per_block)
+
+    def newest_result(self, least: int, end: int) -> int:
+        """Number of the newest message before `end` that has a tool result of at least so many tokens; -1 where there is none."""
+        return self.running.newest_result((least - self.per_block) / self.rate, end)
+
+    @property
+    def snapshot(self) -> int:
+        """Number of the first message with a text of the compactor; -1 where there is none."""
+        return self.running.snapshot

@@ -13,7 +13,7 @@ from agentcli.context.policies import plan_prune
 from agentcli.context.policies.opencode import prunable
 from agentcli.context.pruning.candidates import EditCost, TokenLayout, candidates, edit_cost, requests_to_pay
 from agentcli.context.pruning.plan import NONE, Pressure, free_because
-from agentcli.context.pruning.superseded import superseded
+from agentcli.context.pruning.superseded import Outdated, Supersession
 from agentcli.context.settings import ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
@@ -274,8 +274,12 @@ def test_bound_thoughts_are_dropped_with_an_edit_and_are_part_of_its_price() -> 
     assert "thoughts" in why
 
 
+def superseded(*bodies: Body) -> dict[str, Outdated]:
+    return Supersession().of(view(history(prompt("p"), *bodies)), TRAITS).outputs
+
+
 def outdated(*bodies: Body) -> dict[str, str]:
-    return {call_id: found.why for call_id, found in superseded(view(history(prompt("p"), *bodies)), TRAITS).items()}
+    return {call_id: found.why for call_id, found in superseded(*bodies).items()}
 
 
 def test_a_read_is_out_of_date_once_the_file_was_changed_or_read_again() -> None:
@@ -290,9 +294,9 @@ def test_a_read_is_out_of_date_once_the_file_was_changed_or_read_again() -> None
 
 def test_what_is_out_of_date_is_so_since_the_first_thing_that_overtook_it() -> None:
     reads = [*step(0, 9, file_path="a"), *step(1, 9, file_path="a"), *step(2, 9, "edit", file_path="a")]
-    found = superseded(view(history(prompt("p"), *reads)), TRAITS)
+    found = superseded(*reads)
     assert {call_id: each.since for call_id, each in found.items()} == {"c0": 5, "c1": 7}
-    again = superseded(view(history(prompt("p"), *reads[:4], *step(3, 9, file_path="a"))), TRAITS)
+    again = superseded(*reads[:4], *step(3, 9, file_path="a"))
     assert again["c0"].since == 5
 
 
