@@ -8,6 +8,7 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, Clearing, ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.core.prefix import common
 from agentcli.core.servers import LOADED
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.body import BodyWriter
@@ -116,7 +117,6 @@ class Turn:
     `parts` are the indexes of the parts that the blocks of `content` were made of.
     """
 
-    source: RequestMessage
     message: Json
     reminders: list[Json]
     parts: list[int]
@@ -147,18 +147,15 @@ class Former:
     def __init__(self) -> None:
         self.writer = BodyWriter()
         self._rules: Rules | None = None
-        self._turns: dict[int, Turn] = {}
+        self._messages: tuple[RequestMessage, ...] = ()
+        self._turns: list[Turn] = []
 
-    def turns(self, request: Request, rules: Rules) -> list[Turn]:
+    def turns(self, request: Request, rules: Rules) -> Sequence[Turn]:
         """The messages of a request, one each."""
-        known = self._turns if rules == self._rules else {}
-        turns = []
-        for source in request.messages:
-            turn = known.get(id(source))
-            turns.append(turn if turn and turn.source is source else _turn(source, rules))
-        # Each source is held by its turn: no other object can come to have its id.
-        self._rules, self._turns = rules, {id(turn.source): turn for turn in turns}
-        return turns
+        same = common(request.messages, self._messages) if rules == self._rules else 0
+        new = [_turn(message, rules) for message in request.messages[same:]]
+        self._rules, self._messages, self._turns = rules, request.messages, [*self._turns[:same], *new]
+        return self._turns
 
 
 Places = dict[int, tuple[int, int, Turn]]
@@ -196,7 +193,7 @@ def _turn(source: RequestMessage, rules: Rules) -> Turn:
         elif block is not None:
             parts.append(index)
             content.append(block)
-    return Turn(source, {"role": source.role, "content": content}, reminders, parts)
+    return Turn({"role": source.role, "content": content}, reminders, parts)
 
 
 def _is_reminder(part: Part | ToolResult) -> bool:
