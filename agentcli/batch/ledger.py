@@ -94,9 +94,19 @@ def rows(folder: Path) -> Iterator[Row]:
     """All rows of all ledgers, in no particular order. A line that was cut off is passed over."""
     for path in sorted(folder.glob(f"ledger-*{_SUFFIX}")):
         for line in path.read_bytes().split(b"\n"):
-            row = _parsed(line)
+            row = parsed(line)
             if row is not None:
                 yield row
+
+
+def parsed(line: bytes) -> Row | None:
+    """The row of a line; None for a line that was cut off."""
+    try:
+        raw: Mapping[str, Any] = json.loads(line)
+        known = {each.name for each in fields(Row)}
+        return Row(**{name: value for name, value in raw.items() if name in known})
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 def accepted(row: Row, known: Iterable[Row]) -> Row:
@@ -155,12 +165,3 @@ def _counting(attempts: Sequence[TaskState]) -> TaskState:
 def _moment(row: Row) -> tuple[Any, ...]:
     """The place of a row in time; of rows of one moment the order is any, but always the same."""
     return row.t, row.state in FINAL, row.attempt, row.token, row.state, row.cost
-
-
-def _parsed(line: bytes) -> Row | None:
-    try:
-        raw: Mapping[str, Any] = json.loads(line)
-        known = {each.name for each in fields(Row)}
-        return Row(**{name: value for name, value in raw.items() if name in known})
-    except (ValueError, TypeError, AttributeError):
-        return None

@@ -121,11 +121,6 @@ def counted(states: Mapping[str, TaskState]) -> Mapping[str, int]:
     return found
 
 
-def is_done(state: TaskState | None) -> bool:
-    """True if a task has its result."""
-    return state is not None and state.state in FINAL
-
-
 def as_json(plan: Plan, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The content of `batch.json`: `tasks` maps ids to digest, repository and base commit."""
     options = {"workers": plan.workers, "cap": plan.cap, "isolation": plan.isolation, "boxed": plan.boxed}

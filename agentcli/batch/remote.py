@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gzip
-import json
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from agentcli.batch import trees
 from agentcli.batch.attempt import RESULT, run_attempt
-from agentcli.batch.ledger import Row, TaskState
+from agentcli.batch.ledger import Row, TaskState, parsed
 from agentcli.batch.plan import Plan, Start
 from agentcli.batch.tasks import Task
-from agentcli.batch.work import Work
+from agentcli.batch.work import Work, folder_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.paths import app_dirs
@@ -102,7 +101,7 @@ def _work(task: Mapping[str, Any], attempt: int, token: str, options: Mapping[st
     start = Start(Task(**{**task, **lists}), attempt, options["tries"], goes_on, options["round"])
     out = Path(options["out"])
     # The token is new, so only the folder of this very batch holds one of that name, made by its driver.
-    if not (out / "tasks" / task["id"] / f"{attempt}-{token}").is_dir():
+    if not folder_of(out, task["id"], attempt, token).is_dir():
         out = dirs.cache / SCRATCH / plan.name
     return Work(start, token, plan, options["base"], out, dirs, options["limit"])
 
@@ -139,9 +138,8 @@ def _without_interrupts() -> Iterator[None]:
 def _row_of(file: Path) -> Row | None:
     """The last row of this start where a worker has noted it before it died."""
     try:
-        raw = json.loads(file.read_text())
-        return Row(**{each.name: raw[each.name] for each in fields(Row) if each.name in raw})
-    except (OSError, ValueError, TypeError):
+        return parsed(file.read_bytes())
+    except OSError:
         return None
 
 

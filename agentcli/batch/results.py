@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.batch import trees
-from agentcli.batch.ledger import TaskState, fold, rows
+from agentcli.batch.ledger import FINAL, TaskState, fold, rows
 from agentcli.batch.plan import counted
-from agentcli.batch.work import SESSION
+from agentcli.batch.work import SESSION, folder_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.text.secrets import known_secrets
@@ -76,7 +76,7 @@ def summary(batch: Batch) -> str:
     """The batch in a line: `37/200 · 31 passed 6 failed · $4.12 of $20 · 8 running`."""
     counts = dict(counted(batch.states))
     running = counts.pop("running", 0)
-    done = sum(counts.get(state, 0) for state in ("passed", "failed", "limited"))
+    done = sum(counts.get(state, 0) for state in FINAL)
     listed = " ".join(f"{number} {state}" for state, number in sorted(counts.items()))
     cap = batch.options.get("cap")
     money = f"${batch.cost:.2f}" + (f" of ${cap:g}" if cap else "")
@@ -147,7 +147,7 @@ def _source(context: ProjectContext, id: str, folder: Path) -> Source:
 def _page(batch: Batch, id: str) -> Path | None:
     state = batch.states.get(id)
     row = state.newest if state else None
-    return batch.out / "tasks" / id / f"{row.attempt}-{row.token}" / "session.html" if row else None
+    return folder_of(batch.out, id, row.attempt, row.token) / "session.html" if row else None
 
 
 def clean(batch: Batch, cache: Path) -> int:

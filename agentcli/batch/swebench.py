@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agentcli.batch.ledger import FINAL
 from agentcli.batch.results import Batch
+from agentcli.batch.work import folder_of
 
 
 def predictions(batch: Batch) -> Iterator[Mapping[str, str]]:
@@ -16,7 +17,7 @@ def predictions(batch: Batch) -> Iterator[Mapping[str, str]]:
         state = batch.states.get(id)
         if state is None or state.state not in FINAL:
             continue
-        folder = batch.out / "tasks" / id / f"{state.newest.attempt}-{state.newest.token}"
+        folder = folder_of(batch.out, id, state.newest.attempt, state.newest.token)
         patch = folder / "patch.diff"
         yield {
             "instance_id": id,

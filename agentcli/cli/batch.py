@@ -242,6 +242,7 @@ def show(out: Out, id: Annotated[str, typer.Argument(metavar="ID", help="a task"
     """Show one task: its starts, its answer, its files."""
     from agentcli.batch.ledger import rows
     from agentcli.batch.results import load
+    from agentcli.batch.work import folder_of
 
     batch = load(out)
     if id not in batch.tasks:
@@ -252,9 +253,8 @@ def show(out: Out, id: Annotated[str, typer.Argument(metavar="ID", help="a task"
     if state is None:
         return
     row = state.newest
-    say(
-        f"session: {row.session}\ncommit: {row.commit or '-'}\nfolder: {out / 'tasks' / id / f'{row.attempt}-{row.token}'}"
-    )
+    folder = folder_of(out, id, row.attempt, row.token)
+    say(f"session: {row.session}\ncommit: {row.commit or '-'}\nfolder: {folder}")
     if row.worktree and Path(row.worktree).is_dir():
         say(f"tree: {row.worktree}")
     if row.text:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from agentcli.batch.agent_process import EVENTS
 from agentcli.batch.attempt import run_attempt
 from agentcli.batch.driver import Driver
-from agentcli.batch.ledger import Row
+from agentcli.batch.ledger import FINAL, Row
 from agentcli.batch.plan import Plan, counted
 from agentcli.batch.results import load, result_lines, summary, write_report
 from agentcli.batch.tasks import Task
@@ -132,7 +132,7 @@ def _picture(driver: Driver, seconds: float, streams: dict[str, AgentStream]) ->
     states = driver.states
     counts = counted(states)
     total = len(driver.tasks)
-    done = sum(counts.get(state, 0) for state in ("passed", "failed", "limited"))
+    done = sum(counts.get(state, 0) for state in FINAL)
     spent = sum(state.cost for state in states.values())
     cap = f" of ${driver.plan.cap:g}" if driver.plan.cap else ""
     left = f" · ~{seconds / done * (total - done) / 60:.0f} min" if done else ""
