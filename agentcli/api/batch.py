@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -86,21 +85,21 @@ async def run_batch(
     """
     from agentcli.batch.driver import Driver
     from agentcli.batch.examination import examined
-    from agentcli.batch.results import load, result_lines, write_report
-    from agentcli.batch.tasks import chosen, read_tasks
+    from agentcli.batch.results import load, result_line, result_lines, write_report
+    from agentcli.batch.tasks import DEFAULTS, chosen, read_tasks
     from agentcli.paths import app_dirs
 
     _check(options)
     folder = Path(out).resolve()
     text, base = _lines(tasks)
     found = chosen(
-        read_tasks(text, base, {name: options.get(name) for name in _DEFAULTS}), repeated(options.get("only"))
+        read_tasks(text, base, {name: options.get(name) for name in DEFAULTS}), repeated(options.get("only"))
     )
     on_task = options.get("on_task")
 
     def report(row: Any) -> None:
         if on_task is not None and row.state != "running":
-            on_task(_task(next(line for line in result_lines(load(folder)) if line["id"] == row.id)))
+            on_task(_task(result_line(row.id, driver.states[row.id])))
 
     plan = _plan(options, folder)
     await asyncio.to_thread(examined, plan, found, env=dict(os.environ))
@@ -115,10 +114,6 @@ async def run_batch(
     batch = load(folder)
     write_report(batch)
     return BatchResult(running.result(), folder, tuple(map(_task, result_lines(batch))), batch.cost)
-
-
-_DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "allow", "deny", "attempts")
-"""Options that are the defaults of the tasks' keys of the same names."""
 
 
 def _check(options: Mapping[str, Any]) -> None:
@@ -141,12 +136,12 @@ def _lines(tasks: str | Path | Iterable[Mapping[str, Any]]) -> tuple[str, Path]:
 
 
 def _plan(options: BatchOptions, folder: Path) -> Plan:
-    from agentcli.batch.plan import Plan
+    from agentcli.batch.plan import WORKERS, Plan, name_of
 
     flags = [word for setting in set_options(options.get("set") or {}) for word in ("--set", setting)]
     return Plan(
-        name=re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:40] or "batch",
-        workers=options.get("workers", 4),
+        name=name_of(folder),
+        workers=options.get("workers", WORKERS),
         together=options.get("together", False),
         cap=options.get("max_cost_total"),
         isolation=options.get("isolate", "worktree"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.batch.ledger import FINAL, State, TaskState
@@ -12,6 +14,8 @@ from agentcli.core.dataclass import dataclass
 
 LOSSES, WAITS, FAILED_SETUPS = 3, 5, 1
 """Times that an attempt is started again after it was lost, refused for the time being, or its tree could not be set up."""
+WORKERS = 4
+"""Tasks at once where nothing else is asked for."""
 Keep = Literal["failed", "all", "none"]
 
 
@@ -24,7 +28,7 @@ class Plan:
     """
 
     name: str
-    workers: int = 4
+    workers: int = WORKERS
     cap: float | None = None
     isolation: Isolation = "worktree"
     boxed: bool = True
@@ -64,6 +68,11 @@ class Start:
     tries: int = 0
     goes_on: TaskState | None = None
     round: int = 0
+
+
+def name_of(folder: Path) -> str:
+    """The name of the batch in a folder, such as refs and ids of sessions may hold."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-_")[:40] or "batch"
 
 
 def next_starts(

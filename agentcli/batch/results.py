@@ -52,24 +52,28 @@ def load(out: Path) -> Batch:
 
 def result_lines(batch: Batch) -> Iterator[Mapping[str, Any]]:
     """A line for each task, in the order in which the tasks came."""
-    for id in batch.tasks:
-        state = batch.states.get(id)
-        row = state.newest if state else None
-        yield {
-            "id": id,
-            "state": row.state if row else "new",
-            "attempts": row.attempt if row else 0,
-            "cost": round(state.cost, 6) if state else 0.0,
-            "usage": dict(row.usage) if row else {},
-            "seconds": row.seconds if row else 0.0,
-            "session": row.session if row else "",
-            "commit": row.commit if row else "",
-            "check": row.check if row else None,
-            "patch_lines": row.patch_lines if row else 0,
-            "text": row.text if row else "",
-            "error": row.why if row else "",
-            "meta": batch.tasks[id].get("meta"),
-        }
+    for id, task in batch.tasks.items():
+        yield result_line(id, batch.states.get(id), task.get("meta"))
+
+
+def result_line(id: str, state: TaskState | None, meta: object = None) -> Mapping[str, Any]:
+    """The line of one task; `state` is None for one that was never started."""
+    row = state.newest if state else None
+    return {
+        "id": id,
+        "state": row.state if row else "new",
+        "attempts": row.attempt if row else 0,
+        "cost": round(state.cost, 6) if state else 0.0,
+        "usage": dict(row.usage) if row else {},
+        "seconds": row.seconds if row else 0.0,
+        "session": row.session if row else "",
+        "commit": row.commit if row else "",
+        "check": row.check if row else None,
+        "patch_lines": row.patch_lines if row else 0,
+        "text": row.text if row else "",
+        "error": row.why if row else "",
+        "meta": meta,
+    }
 
 
 def summary(batch: Batch) -> str:

@@ -25,6 +25,8 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "meta": (dict, list, str, int, float, bool, type(None)),
 }
 """The fields of a line, and the JSON types that they take."""
+DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "allow", "deny", "attempts")
+"""Options that are the defaults of the tasks' keys of the same names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from collections.abc import Mapping
@@ -80,7 +79,7 @@ def run(asked: BatchFlags) -> int:
 def _begun(asked: BatchFlags) -> int:
     """Run what the options of `run` ask for; the exit code."""
     from agentcli.batch.examination import examined
-    from agentcli.batch.tasks import chosen
+    from agentcli.batch.tasks import DEFAULTS, chosen
 
     if asked.attempts > 1 and not asked.check:
         raise UsageError("--attempts needs a --check that decides which attempt is right.")
@@ -90,7 +89,7 @@ def _begun(asked: BatchFlags) -> int:
         raise UsageError("--warm is for the local engine.")
     if asked.ray_address and asked.engine != "ray":
         raise UsageError("--ray-address needs --engine ray.")
-    defaults = {name: getattr(asked, name) for name in _DEFAULTS}
+    defaults = {name: getattr(asked, name) for name in DEFAULTS}
     found, folder = _tasks(asked.tasks, asked.out, asked.each, asked.prompt, defaults)
     found = chosen(found, filter(None, asked.only.split(",")))
     plan = _plan(asked, folder)
@@ -121,23 +120,19 @@ def _begun(asked: BatchFlags) -> int:
         engine.close()
 
 
-WORKERS = 4
-"""Tasks at once where nothing else is asked for."""
-_DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "allow", "deny", "attempts")
-"""Options that are the defaults of the tasks' keys of the same names."""
 _CHOICES = {"isolate": ("worktree", "clone", "copy", "none"), "keep": ("failed", "all", "none")}
 
 
 def _plan(asked: BatchFlags, folder: Path) -> Plan:
     """The plan that the options make. Raises UsageError for a value that does not exist."""
-    from agentcli.batch.plan import Plan
+    from agentcli.batch.plan import WORKERS, Plan, name_of
 
     for name, known in _CHOICES.items():
         if getattr(asked, name) not in known:
             raise UsageError(f"--{name} takes {', '.join(known)}, not {getattr(asked, name)!r}.")
     flags = [word for setting in asked.settings or () for word in ("--set", setting)] + ["--trust"] * asked.trust
     return Plan(
-        name=re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-_")[:40] or "batch",
+        name=name_of(folder),
         workers=asked.workers or WORKERS,
         cap=asked.cap,
         isolation=cast("Isolation", asked.isolate),

@@ -61,3 +61,10 @@ def test_what_makes_no_sense_is_refused_before_anything_starts(
         asyncio.run(agentcli.run_batch(tasks, tmp_path / "out", **given))
     assert caught.value.exit_code == code
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_any_name_holds_a_batch(tmp_path: Path, repository: Path) -> None:
+    tasks = [{"id": "t", "prompt": "do it", "repo": repository}]
+    model = script(tmp_path, "Done.")
+    done = asyncio.run(agentcli.run_batch(tasks, tmp_path / "_out", model=model, unboxed=True))
+    assert [(task.state, task.error) for task in done.tasks] == [("passed", "")]
