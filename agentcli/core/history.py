@@ -116,12 +116,8 @@ def evolve(history: History, record: Record) -> History:
     history = replace(history, last_seq=max(history.last_seq, record.seq))
     body: Body = record.body
     match body:
-        case Message():
-            entries, turn = (*history.entries, record), max(history.turn, body.turn)
-            return _spent(history, body.usage or Usage(), body.cost, entries=entries, turn=turn)
-        case ToolResult():
-            _, usage, cost = subagent_result.spent(body)
-            return _spent(history, usage, cost, entries=(*history.entries, record))
+        case Message() | ToolResult():
+            return _counted(replace(history, entries=(*history.entries, record)), (body,))
         case Compaction():
             if body.status != "compressed":
                 return _spent(history, body.usage, body.cost)

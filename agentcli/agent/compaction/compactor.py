@@ -195,8 +195,8 @@ class Compactor:
 
     def undo_prune(self) -> Sequence[Event]:
         """Take back the newest prune. Raises InputError when there is none since the last compaction."""
-        prunes = [record for record in self._history.prunes if isinstance(record.body, Prune)]
-        newest = next((record for record in reversed(prunes) if not getattr(record.body, "by", "")), None)
+        prunes = self._history.prunes
+        newest = next((each for each in reversed(prunes) if isinstance(each.body, Prune) and not each.body.by), None)
         if newest is None and prunes:
             raise InputError(
                 "Nothing to undo: the provider cleared these outputs, and does so for each request. "

@@ -66,8 +66,9 @@ class ProviderClearing:
         window, history = self._builder.window(), self._builder.journal.history
         if window.settings.policy != NATIVE or reply.usage is None:
             return
-        body = self._foreseen() if reply.applied is None and reply.stop is None else None
-        if body is None and (reply.applied is not None or reply.stop is not None):
+        if reply.applied is None and reply.stop is None:
+            body = window.view.foreseen
+        else:
             applied = reply.applied or EditsApplied()
             body = reported(window.view, applied, history, window.settings, window.traits)
             if not applied.tool_uses and boundary(tool_uses(window.view, window.settings)):
@@ -77,6 +78,3 @@ class ProviderClearing:
             yield self._record(body)
             if body.cleared:
                 yield Pruned(body.cleared, body.tokens, body.reason)
-
-    def _foreseen(self) -> Prune | None:
-        return self._builder.window().view.foreseen
