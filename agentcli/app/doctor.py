@@ -14,6 +14,7 @@ from typing import Literal
 
 from agentcli import __version__
 from agentcli.app.extensions.doctor_servers import server_rows
+from agentcli.app.extensions.doctor_worktrees import worktree_rows
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.config import PREFIX
@@ -87,6 +88,7 @@ def examine(program: Program, live: bool = False) -> list[Finding]:
         *_extensions(program),
         *_hooks(program),
         *(Finding(*row) for row in server_rows(program)),
+        *(Finding(*row) for row in worktree_rows(program)),
         _editors(),
         *_sessions(program),
     ]

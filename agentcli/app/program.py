@@ -139,6 +139,11 @@ class Program(ProjectContext):
             configured = Models(self.config, self.given_env).providers
             self.env = with_keys(self.given_env, {**BUILT_IN, **configured}, stored)
 
+    @property
+    def worktrees(self) -> Path:
+        """The folder of the subagents' worktrees."""
+        return self.dirs.cache / "worktrees"
+
     def instruction_files(self) -> InstructionSet:
         """The instruction files in force, read now."""
         limit, home = self.config.agent.instruction_bytes, Path(self.env.get("HOME") or Path.home())
@@ -155,11 +160,6 @@ class Program(ProjectContext):
             found.notes,
             {file.path: file.imported_by for file in found.files if file.imported_by is not None},
         )
-
-    @property
-    def _worktrees(self) -> Path:
-        """The folder of the subagents' worktrees."""
-        return self.dirs.cache / "worktrees"
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
@@ -185,8 +185,8 @@ class Program(ProjectContext):
             sandboxes=workspace_policy.sandboxes,
             changes=self._changes,
             child=self.sessions.child,
-            worktree=lambda _: add_worktree(self.cwd, self._worktrees / new_id(), self.given_env),
-            former_worktree=lambda inner: former_worktree(self.cwd, inner, self._worktrees, self.given_env),
+            worktree=lambda _: add_worktree(self.cwd, self.worktrees / new_id(), self.given_env),
+            former_worktree=lambda inner: former_worktree(self.cwd, inner, self.worktrees, self.given_env),
             reopen=self.sessions.reopen,
             children=self.sessions.children,
             policy=self.selection.policy_asked,
