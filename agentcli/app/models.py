@@ -17,7 +17,19 @@ from agentcli.providers.figures import Figures
 from agentcli.providers.memory import EndpointMemory
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
+from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, is_vendor
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A model that was connected, and all that it was connected with."""
+
+    model: Model = field(compare=False)
+    spec: ModelSpec
+    settings: ProviderSettings | None
+    retry: RetryPolicy
+    env: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +46,8 @@ class Models:
     """The variables of `env` that hold stored keys."""
     gates: Path | None = None
     """The folder of the rate gates that all processes share; None where nothing is shared."""
-    connected: list[Model] = field(default_factory=list)
-    """The models that were connected, to be closed one day."""
+    connected: list[Connected] = field(default_factory=list)
+    """The models that were connected: asked for again, to be closed one day."""
 
     @property
     def providers(self) -> Mapping[str, ProviderSettings]:
@@ -66,19 +78,23 @@ class Models:
     def connect(self, name: str, *, brief: bool = False) -> Model:
         """The model with this name, ready for requests; with `brief` an outage is not waited out.
 
+        One that was connected already is given again, with the connections that it holds; a script begins anew.
         Raises CredentialsError where a key is missing.
         """
-        model = self._connected(name, brief)
-        self.connected.append(model)
-        return model
+        found = self._connect(name, brief)
+        if PROVIDERS[found.spec.kind].takes_key:
+            found = next((known for known in self.connected if known == found), found)
+        if not any(known is found for known in self.connected):
+            self.connected.append(found)
+        return found.model
 
-    def _connected(self, name: str, brief: bool) -> Model:
+    def _connect(self, name: str, brief: bool) -> Connected:
         from agentcli.app.demo.script import model as demo_model
 
         spec = self.spec(name)
         settings = self.providers.get(spec.provider)
         retry = self.config.retry.short if brief or self._has_fallback(spec) else self.config.retry
-        return connect(
+        model = connect(
             spec,
             settings,
             self.env,
@@ -88,6 +104,7 @@ class Models:
             stored=self.stored,
             gates=self.gates,
         )
+        return Connected(model, spec, settings, retry, self.env)
 
     def defers(self, spec: ModelSpec) -> bool:
         """True if this model shall load tools that a search finds: most gateways refuse that, so `auto` leaves it to the vendor's own address."""
@@ -100,7 +117,7 @@ class Models:
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
         """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""
         try:
-            self._connected(name, False)
+            self._connect(name, False)
         except (InputError, CredentialsError) as error:
             return error
         return None

@@ -17,7 +17,7 @@ from agentcli.agent.spending import RunLimits
 from agentcli.app.extensions.hooks import loaded
 from agentcli.app.extensions.servers import RunServers
 from agentcli.app.keys import KeyStore, with_keys
-from agentcli.app.models import Models, close_model
+from agentcli.app.models import Connected, Models, close_model
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
 from agentcli.app.sessions import Selection, SessionOpener, mode_named
@@ -29,7 +29,7 @@ from agentcli.context.tokens.estimators import Estimator, estimator
 from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
-from agentcli.core.model import Model, ModelSpec, ToolSchema
+from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import Mode
 from agentcli.core.tool import Question, Tool, Traits
 from agentcli.integrations.extensions.agents import AgentKind
@@ -75,7 +75,7 @@ class Program(ProjectContext):
         """Tools of the program around this one, besides the built-in ones."""
         self.one_turn = False
         """True if the first turn of a session is its last."""
-        self._connected: list[Model] = []
+        self._connected: list[Connected] = []
         self.servers = RunServers(
             self, lambda: self.given_env, lambda asked: self.ask(asked), lambda: self.workspace_policy.roots
         )
@@ -109,8 +109,8 @@ class Program(ProjectContext):
     async def close(self) -> None:
         """Give back what the sessions of this run hold open: connections of models, and servers."""
         connected, self._connected[:] = [*self._connected], []
-        for model in connected:
-            await close_model(model)
+        for each in connected:
+            await close_model(each.model)
         await asyncio.to_thread(self.servers.close)
 
     def counts_for(self, history: History, policy: str = "") -> TokenCounter:
