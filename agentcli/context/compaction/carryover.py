@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from agentcli.context.inject import wrap
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window
@@ -19,7 +20,7 @@ SKILL_TOKENS, SKILLS_TOKENS = 5_000, 25_000
 def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
     """The user's prompts in the summarised part and before it, verbatim and oldest first.
 
-    The newest come first up to `keep_user_tokens`; the very first, and the newest of all, always.
+    The newest come first up to `keep_user_tokens`, counted as they are shown; the very first, and the newest of all, always.
     """
     view, counter, settings, usable = window.view, window.counter, window.settings, window.usable
     former = former_compaction(view)
@@ -29,16 +30,22 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
     every = [prompts[seq] for seq in sorted(prompts)]
     budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
     chosen = {piece.seq: piece for piece in (*every[:1], *every[-1:])}
-    budget -= sum(counter.text(piece.text) for piece in chosen.values())
+    budget -= carried_tokens(chosen.values(), counter)
     for piece in reversed(every):
         if piece.seq in chosen:
             continue
-        budget -= counter.text(piece.text)
+        budget -= carried_tokens([piece], counter)
         if budget < 0:
             break
         chosen[piece.seq] = piece
     longest = int(usable * settings.keep_piece_share)
     return tuple(_both_ends(chosen[seq], counter, longest) for seq in sorted(chosen))
+
+
+def carried_tokens(pieces: Iterable[VerbatimText], counter: TokenCounter) -> int:
+    """Tokens of verbatim texts as a view shows them, each in its tags and a block of its own."""
+    shown = [wrap("user_message", piece.text, turn=piece.turn) for piece in pieces]
+    return sum(map(counter.text, shown)) + round(len(shown) * counter.rule.per_block)
 
 
 def verbatim_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[VerbatimText, ...]:

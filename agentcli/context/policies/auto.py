@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from agentcli.context.compaction.carryover import verbatim_answer, verbatim_pins, verbatim_prompts
+from agentcli.context.compaction.carryover import carried_tokens, verbatim_answer, verbatim_pins, verbatim_prompts
 from agentcli.context.loss.phases import open_question, phase_end
 from agentcli.context.loss.price import expected_recalls, recall_cost
 from agentcli.context.policies.plans import (
@@ -259,7 +259,7 @@ def _carried(window: Window, summarised: Sequence[ViewMessage]) -> int:
     """Tokens of the user's verbatim prompts, of the pins, and of the model's newest answer if it is summarised."""
     answer = verbatim_answer(summarised, window)
     carried = (*verbatim_prompts(summarised, window), *verbatim_pins(summarised, window.view))
-    return sum(window.counter.text(each.text) for each in (*carried, *([answer] if answer else ())))
+    return carried_tokens((*carried, *([answer] if answer else ())), window.counter)
 
 
 def _expected(summarised: int, settings: ContextSettings) -> int:

@@ -54,6 +54,18 @@ def test_a_small_window_keeps_a_fifth_of_itself_for_them() -> None:
     assert sum(COUNTS.text(words.text) for words in kept) <= 1_600
 
 
+def test_many_short_prompts_take_no_more_than_their_share_of_the_window() -> None:
+    story = Story()
+    for n in range(600):
+        story.user(f"go on with {n}")
+        story.says("ok")
+    carried = Compaction("auto", "compressed", "auto", (1, 2), 1201, "", user_words=words_of(story, usable=20_000))
+    story.add(carried)
+    shown = COUNTS.view(seen(story))
+    assert len(carried.user_words) > 60
+    assert shown <= 4_100, "a fifth of the window, and the acknowledgement"
+
+
 def test_a_message_larger_than_half_the_window_is_kept_by_its_ends() -> None:
     story = Story()
     story.user("BEGIN " + "x " * 40_000 + " END")
