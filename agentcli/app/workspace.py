@@ -19,7 +19,7 @@ from agentcli.core.programs import trusted_path
 from agentcli.core.record import Mode
 from agentcli.core.tool import CommandSandbox, ToolLimits, Traits
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules, check_tools, parse_rules
+from agentcli.permissions.rules import Rules, in_own_names, parse_rules
 from agentcli.sandbox import Sandbox, box_for, choose, protected_since
 from agentcli.sessions.checkpoints.file_states import SKIPPED
 from agentcli.tools.registry import TRAITS
@@ -78,8 +78,7 @@ class WorkspacePolicy:
         """The permission rules of configuration and flags. Raises ConfigError or UsageError for a rule about no tool."""
         given, options = self._context.config.permissions, self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
-        rules = configured + parse_rules(options.allow, (), options.deny, "flag")
-        check_tools(rules, self._traits())
+        rules = in_own_names(configured + parse_rules(options.allow, (), options.deny, "flag"), self._traits())
         return sum((_denied(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded), rules)
 
     @property

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from agentcli.core.aliases import known_as
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.servers import PREFIX
@@ -80,20 +82,31 @@ def parse_rules(
     return Rules(*read)
 
 
-def check_tools(rules: Rules, known: Iterable[str]) -> None:
-    """Raise ConfigError, or UsageError for a flag, for a rule about a tool that does not exist: it would protect nothing.
+def in_own_names(rules: Rules, known: Iterable[str]) -> Rules:
+    """The rules with our names of the tools that they are about: `WebFetch(domain:example.org)` is `web_fetch(…)`.
 
-    The tools of servers (`server__tool`) are known only once a server runs, so their names are taken as they are.
+    Raises ConfigError, or UsageError for a flag, for a rule about a tool that does not exist: it would protect nothing. The tools of
+    servers (`server__tool`) are known only once a server runs, so their names are taken as they are.
     """
     names = list(known)
-    for kind, rule in rules.listed():
-        if "__" in rule.tool or any(rule.is_for(name) for name in names):
-            continue
-        near = did_you_mean(near_names(rule.tool, names))
-        place = f"--{kind}" if rule.origin == "flag" else f"permissions.{kind}"
-        raise _nonsense(rule.origin)(
-            f"{place}: {str(rule)!r} is about a tool that does not exist: {rule.tool}.{near or ' `agentcli tools` lists them.'}"
-        )
+    allow, ask, deny = (
+        tuple(_named(kind, rule, names) for rule in each)
+        for kind, each in (("allow", rules.allow), ("ask", rules.ask), ("deny", rules.deny))
+    )
+    return Rules(allow, ask, deny)
+
+
+def _named(kind: str, rule: Rule, names: Sequence[str]) -> Rule:
+    if "__" in rule.tool or any(rule.is_for(name) for name in names):
+        return rule
+    own = known_as(rule.tool)
+    if own in names:
+        return replace(rule, tool=own)
+    near = did_you_mean(near_names(rule.tool, names))
+    place = f"--{kind}" if rule.origin == "flag" else f"permissions.{kind}"
+    raise _nonsense(rule.origin)(
+        f"{place}: {str(rule)!r} is about a tool that does not exist: {rule.tool}.{near or ' `agentcli tools` lists them.'}"
+    )
 
 
 def exact(text: str) -> str:

@@ -6,9 +6,10 @@ import pytest
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES, Mode
+from agentcli.core.tool import UNKNOWN
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rules, check_tools, parse_rule, parse_rules
+from agentcli.permissions.rules import Rules, in_own_names, parse_rule, parse_rules
 from agentcli.tools.registry import TRAITS
 from tests.permissions.deciding import explain, with_rule
 
@@ -497,10 +498,30 @@ def test_path_rules_read_like_gitignore(workspace: Workspace) -> None:
 def test_a_rule_about_a_tool_that_does_not_exist_is_refused_with_a_suggestion(kind: str) -> None:
     for rule in ("edti(src/**)", "bsah", "web_fecth(domain:example.org)"):
         with pytest.raises(ConfigError, match=rf"permissions\.{kind}: .*Did you mean (edit|bash|web_fetch)"):
-            check_tools(parse_rules(**{kind: [rule]}), TRAITS)
+            in_own_names(parse_rules(**{kind: [rule]}), TRAITS)
         with pytest.raises(UsageError, match=f"--{kind}"):
-            check_tools(parse_rules(**{kind: [rule]}, origin="flag"), TRAITS)
-    check_tools(parse_rules(**{kind: ["edit(src/**)", "Bash", "web_*", "server__tool", "*"]}), TRAITS)
+            in_own_names(parse_rules(**{kind: [rule]}, origin="flag"), TRAITS)
+    taken = parse_rules(**{kind: ["edit(src/**)", "Bash", "web_*", "server__tool", "*"]})
+    assert in_own_names(taken, TRAITS) == taken
+
+
+@pytest.mark.parametrize(
+    ("written", "own"),
+    [
+        ("WebFetch(domain:example.org)", "web_fetch(domain:example.org)"),
+        ("MultiEdit", "multi_edit"),
+        ("LS", "list"),
+        ("Agent", "task"),
+        ("TodoWrite", "todo"),
+        ("run_shell_command(git status)", "bash(git status)"),
+        ("replace(src/**)", "edit(src/**)"),
+        ("grep_search", "grep"),
+    ],
+)
+def test_a_rule_may_name_a_tool_as_other_programs_do(written: str, own: str) -> None:
+    for kind in ("allow", "ask", "deny"):
+        assert in_own_names(parse_rules(**{kind: [written]}), TRAITS) == parse_rules(**{kind: [own]})
+    assert str(in_own_names(parse_rules(["view"]), {**TRAITS, "view": UNKNOWN}).allow[0]) == "view"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, mask
 from agentcli.integrations.foreign import claude, codex, gemini, opencode
 from agentcli.integrations.foreign.found import Found, Item
-from agentcli.permissions.rules import Rules, check_tools, parse_rule
+from agentcli.permissions.rules import Rules, in_own_names, parse_rule
 from agentcli.sessions.storage.locked_file import update
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _objection(program: Program, item: Item) -> str:
 
     try:
         if item.key.startswith("permissions."):
-            check_tools(Rules(deny=(parse_rule(item.value),)), TRAITS)
+            in_own_names(Rules(deny=(parse_rule(item.value),)), TRAITS)
         if item.to == "config.toml" and item.key == "model":
             obstacle = program.models.obstacle(item.value)
             return str(obstacle).splitlines()[0] if obstacle is not None else ""
