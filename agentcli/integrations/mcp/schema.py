@@ -13,14 +13,14 @@ BYTES = 8_192
 """Size of a schema that stands up front at most."""
 _DROPPED = frozenset({"$schema", "$id", "$defs", "definitions", "$comment", "title"})
 _PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_COMBINED = frozenset({"allOf", "anyOf", "oneOf"})
 _PER_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
 
 
 def upfront(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     """The schema to send with every request; None where it cannot be mended, or is too large for that."""
     try:
-        root = _resolved(dict(parameters), parameters, 0)
-        found = _object(root)
+        found = _object(_Resolver(parameters).resolved(parameters))
         size = len(json.dumps(found))
     except (TypeError, ValueError, RecursionError, AttributeError):
         return None
@@ -32,18 +32,25 @@ def upfront(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _object(root: dict[str, Any]) -> dict[str, Any]:
     """The schema with an object at its root: `allOf` merged; the branches of `anyOf` and `oneOf` merged, what each requires said in words."""
-    for part in root.pop("allOf", ()):
-        _merge(root, part)
-    branches = [*root.pop("anyOf", ()), *root.pop("oneOf", ())]
-    wanted = [branch.get("required") for branch in branches if branch.get("required")]
+    root = _flat(root)
+    if root.get("type", "object") != "object":
+        raise ValueError("the root is not an object")
+    return {**root, "type": "object", "properties": root.get("properties", {})}
+
+
+def _flat(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema without `allOf`, `anyOf` and `oneOf` of its own, which may be nested."""
+    root = {key: value for key, value in schema.items() if key not in _COMBINED}
+    for part in schema.get("allOf", ()):
+        _merge(root, _flat(part))
+    branches = [_flat(branch) for key in ("anyOf", "oneOf") for branch in schema.get(key, ())]
+    wanted = [branch["required"] for branch in branches if branch.get("required")]
     for branch in branches:
         _merge(root, {key: value for key, value in branch.items() if key != "required"})
     if wanted:
         groups = " or ".join(", ".join(map(str, names)) for names in wanted)
         root["description"] = f"{root.get('description', '')} Required: {groups}.".strip()
-    if root.get("type", "object") != "object":
-        raise ValueError("the root is not an object")
-    return {**root, "type": "object", "properties": root.get("properties", {})}
+    return root
 
 
 def _merge(root: dict[str, Any], part: Mapping[str, Any]) -> None:
@@ -56,25 +63,38 @@ def _merge(root: dict[str, Any], part: Mapping[str, Any]) -> None:
             root.setdefault(key, value)
 
 
-def _resolved(value: Any, whole: Mapping[str, Any], depth: int) -> Any:
-    """The value with local references put in and what says nothing about values dropped."""
-    if isinstance(value, list):
-        return [_resolved(item, whole, depth) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    if "$ref" in value:
-        if depth >= DEPTH:
-            return {}
-        rest = {key: inner for key, inner in value.items() if key != "$ref"}
-        return _resolved({**_target(str(value["$ref"]), whole), **rest}, whole, depth + 1)
-    return {key: _inner(key, inner, whole, depth) for key, inner in value.items() if key not in _DROPPED}
+class _Resolver:
+    """Puts local references in and drops what says nothing about values. What recurs may be anything.
 
+    Raises ValueError for a schema that grows out of all proportion by its references.
+    """
 
-def _inner(key: str, value: Any, whole: Mapping[str, Any], depth: int) -> Any:
-    if key in _PER_NAME and isinstance(value, Mapping):
-        # The keys are names of the server's here: one may well be called title.
-        return {name: _resolved(schema, whole, depth) for name, schema in value.items()}
-    return value if key in ("enum", "const", "default", "examples") else _resolved(value, whole, depth)
+    def __init__(self, whole: Mapping[str, Any]) -> None:
+        self._whole = whole
+        self._left = BYTES
+
+    def resolved(self, value: Any, inside: tuple[str, ...] = ()) -> Any:
+        """The value, which stands inside the targets of these references."""
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError("too large")
+        if isinstance(value, list):
+            return [self.resolved(item, inside) for item in value]
+        if not isinstance(value, Mapping):
+            return value
+        if "$ref" in value:
+            reference = str(value["$ref"])
+            if reference in inside or len(inside) >= DEPTH:
+                return {}
+            rest = {key: inner for key, inner in value.items() if key != "$ref"}
+            return self.resolved({**_target(reference, self._whole), **rest}, (*inside, reference))
+        return {key: self._inner(key, inner, inside) for key, inner in value.items() if key not in _DROPPED}
+
+    def _inner(self, key: str, value: Any, inside: tuple[str, ...]) -> Any:
+        if key in _PER_NAME and isinstance(value, Mapping):
+            # The keys are names of the server's here: one may well be called title.
+            return {name: self.resolved(schema, inside) for name, schema in value.items()}
+        return value if key in ("enum", "const", "default", "examples") else self.resolved(value, inside)
 
 
 def _target(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:

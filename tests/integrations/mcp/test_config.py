@@ -170,6 +170,26 @@ def test_schemas_up_front_are_mended_or_stay_behind_the_gate() -> None:
         assert schema.upfront(hopeless) is None
 
 
+def test_a_schema_that_refers_to_itself_many_times_over_costs_nothing() -> None:
+    def tree(*names: str) -> Any:
+        node = {"type": "object", "properties": {name: {"$ref": "#/$defs/Node"} for name in names}}
+        return {"$ref": "#/$defs/Node", "$defs": {"Node": node}}
+
+    assert schema.upfront(tree("left", "right")) == {"type": "object", "properties": {"left": {}, "right": {}}}
+    assert schema.upfront(tree(*map("child{}".format, range(9)))) is not None
+    chain = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 8} for n in range(19)} | {"d19": {"type": "string"}}
+    assert schema.upfront({"properties": {"all": {"$ref": "#/$defs/d0"}}, "$defs": chain}) is None
+
+
+def test_no_combination_is_left_at_the_root_however_it_is_nested() -> None:
+    inner = {"oneOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]}
+    found = schema.upfront({"allOf": [{"allOf": [{"properties": {"c": {}}}]}, inner], "anyOf": [{"anyOf": [inner]}]})
+    assert found is not None
+    assert not {"allOf", "anyOf", "oneOf"} & found.keys()
+    assert set(found["properties"]) == {"a", "b", "c"}
+    assert "Required: a or b." in found["description"]
+
+
 def test_the_search_ranks_names_before_descriptions_and_takes_names_themselves() -> None:
     def tool(name: str, description: str = "") -> ServerTool:
         return ServerTool(f"mcp__s__{name}", "s", name, description, {"type": "object"})
