@@ -31,6 +31,7 @@ from tests.loopback.refusal import Refused, body_of, error_of
 from tests.loopback.seals import Seals
 
 KEY = "loopback-key"
+UNKNOWN = b'{"type": "error", "error": {"type": "not_found_error", "message": "Not found"}}'
 RULES: dict[Wire, Any] = {
     "anthropic": anthropic_rules,
     "google": google_rules,
@@ -173,12 +174,15 @@ class Loopback:
             method, target, _ = line.split(" ")
             asked = self._note(target, headers, body) if method == "POST" else None
             if asked is None:
-                await _send(
-                    writer, 404, b'{"type": "error", "error": {"type": "not_found_error", "message": "Not found"}}'
-                )
+                known = self.beside(method, target.partition("?")[0])
+                await _send(writer, 404 if known is None else 200, UNKNOWN if known is None else known)
                 ahead = b""
             else:
                 ahead = await self._answer(asked, reader, writer)
+
+    def beside(self, method: str, path: str) -> bytes | None:
+        """The JSON that answers a request which no model is meant by; None where there is nothing at this path."""
+        return None
 
     def _note(self, target: str, headers: dict[str, str], body: bytes) -> Asked | None:
         path = target.partition("?")[0]
