@@ -40,11 +40,12 @@ from acp.schema import (
 
 from agentcli import __version__
 from agentcli.acp import options
+from agentcli.acp.buffers import Offers
 from agentcli.acp.errors import INVALID_PARAMS, INVALID_REQUEST, NOT_FOUND, answered
 from agentcli.acp.host import Host, Project, ProjectRequest
 from agentcli.acp.prompts import Block
 from agentcli.acp.session import EditorSession
-from agentcli.agent.ports import Approve, AskUser
+from agentcli.agent.ports import Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import InputError
 
@@ -63,7 +64,7 @@ class EditorAgent:
     def __init__(self, host: Host, most: int = SESSIONS) -> None:
         self._host, self._most = host, most
         self._client: Client | None = None
-        self._form = False
+        self._offers = Offers()
         self._open: dict[str, EditorSession] = {}
         self._announcing: set[asyncio.Task[None]] = set()
 
@@ -75,8 +76,8 @@ class EditorAgent:
         self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_: Any
     ) -> InitializeResponse:
         """State version and capabilities. Keys come from the environment: there is no way to authenticate here."""
-        elicitation = client_capabilities.elicitation if client_capabilities else None
-        self._form = elicitation is not None and elicitation.form is not None
+        if client_capabilities is not None:
+            self._offers = offers_of(client_capabilities)
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_info=Implementation(name="agentcli", title="agentcli", version=__version__),
@@ -239,19 +240,29 @@ class EditorAgent:
             raise RequestError(INVALID_REQUEST, f"{self._most} sessions are open: close one first.")
         request = ProjectRequest(folder(cwd), tuple(map(folder, directories or ())), servers_by_name(servers or ()))
 
-        def opened(approve: Approve, ask: AskUser) -> tuple[Project, AgentSession]:
-            project = self._host.project(request, approve, ask)
+        def opened(approve: Approve, ask: AskUser, editor: TextEditor | None) -> tuple[Project, AgentSession]:
+            project = self._host.project(request, approve, ask, editor)
             return project, opens(project)
 
         assert self._client is not None
         with answered():
-            session = EditorSession(self._client, self._form, opened)
+            session = EditorSession(self._client, self._offers, (request.cwd, *request.directories), opened)
         self._open[session.id] = session
         # After the answer: a client knows the session only then.
         announcing = asyncio.create_task(session.announce())
         self._announcing.add(announcing)
         announcing.add_done_callback(self._announcing.discard)
         return session
+
+
+def offers_of(capabilities: ClientCapabilities) -> Offers:
+    """The capabilities of a client that are used."""
+    elicitation, files = capabilities.elicitation, capabilities.fs
+    return Offers(
+        form=elicitation is not None and elicitation.form is not None,
+        reads=files is not None and files.read_text_file is True,
+        saves=files is not None and files.write_text_file is True,
+    )
 
 
 def folder(path: str) -> Path:

@@ -31,6 +31,11 @@ def text_of(path: Path) -> FileText:
         return FileText()
     except (OSError, ValueError):
         return FileText(usable=False)
+    return usable(text)
+
+
+def usable(text: str) -> FileText:
+    """A text, unless it is too long to be sent whole."""
     return FileText(text) if len(text) <= TEXT_CHARACTERS else FileText(usable=False)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agentcli.core.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from agentcli.agent.ports import Approve, AskUser
+    from agentcli.agent.ports import Approve, AskUser, TextEditor
     from agentcli.agent.session import AgentSession
     from agentcli.sessions.info import SessionInfo
 
@@ -59,8 +59,10 @@ class Project(Protocol):
 class Host(Protocol):
     """The program around all sessions of a connection."""
 
-    def project(self, request: ProjectRequest, approve: Approve, ask: AskUser) -> Project:
-        """Prepare the program for a folder. Raises AgentError for configuration that is wrong."""
+    def project(
+        self, request: ProjectRequest, approve: Approve, ask: AskUser, editor: TextEditor | None = None
+    ) -> Project:
+        """Prepare the program for a folder; `editor` is given where it lets its buffers be read. Raises AgentError for configuration that is wrong."""
         ...
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:

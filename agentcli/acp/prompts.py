@@ -16,11 +16,12 @@ from acp.schema import (
     TextResourceContents,
 )
 
+from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.ports import Prompt
 from agentcli.core.errors import InputError
 from agentcli.core.images import ENDINGS, IMAGE_BYTES
 from agentcli.core.message import File, Image, Part
-from agentcli.ui.input.attachments import mention, with_attachments
+from agentcli.ui.input.attachments import mention, mentioned, with_attachments
 
 Block = TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
 
@@ -37,13 +38,13 @@ def typed_text(blocks: Sequence[Block]) -> str:
     return text.rstrip(" ")
 
 
-def prompt_of(blocks: Sequence[Block], cwd: Path) -> Prompt:
-    """The prompt, with pictures and embedded resources before the text. Raises InputError for what cannot be sent."""
+async def prompt_of(blocks: Sequence[Block], cwd: Path, buffers: UnsavedBuffers) -> Prompt:
+    """The prompt, its mentioned files as they stand in the editor, with pictures and embedded resources before the text. Raises InputError for what cannot be sent."""
     attached = tuple(part for block in blocks for part in _parts(block))
     text = typed_text(blocks)
     if not attached and not text.strip():
         raise InputError("The prompt is empty.")
-    return with_attachments(text, cwd, attached)
+    return with_attachments(text, cwd, attached, await buffers.contents(mentioned(text, cwd)))
 
 
 def _text(block: Block) -> str:

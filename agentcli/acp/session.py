@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any, cast
 
 from acp import RequestError
@@ -28,6 +29,7 @@ from acp.schema import (
 from pydantic import ValidationError
 
 from agentcli.acp import options
+from agentcli.acp.buffers import ClientBuffers, Offers
 from agentcli.acp.commands import available, command_in
 from agentcli.acp.errors import INVALID_REQUEST, answered, request_error
 from agentcli.acp.host import Project
@@ -37,7 +39,7 @@ from agentcli.acp.questions import NO, answer_options, answers_in, approval_opti
 from agentcli.acp.replay import replay
 from agentcli.acp.tool_calls import text_content
 from agentcli.acp.updates import Update, Updates, message_chunk, new_id, thought_chunk
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
@@ -54,17 +56,21 @@ _UNANSWERED = (RequestError, ValidationError, ConnectionError)
 _log = logging.getLogger(__name__)
 
 
-class EditorSession:
-    """A session that is open for an editor. `form` is true where the editor can show forms."""
+Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[Project, AgentSession]]
+"""Opens the session, given its person and, where the client lets its buffers be read, its editor."""
 
-    def __init__(
-        self, client: Client, form: bool, opened: Callable[[Approve, AskUser], tuple[Project, AgentSession]]
-    ) -> None:
-        self._client, self._form = client, form
-        self.project, self.session = opened(self._approve, self._ask)
-        self.id = self.session.journal.id
+
+class EditorSession:
+    """A session that is open for an editor; `roots` are its folders as the editor names them."""
+
+    def __init__(self, client: Client, offers: Offers, roots: Sequence[Path], opened: Opened) -> None:
+        self._client, self._form = client, offers.form
+        self._buffers = ClientBuffers(client, offers.saves, roots)
+        self.project, self.session = opened(self._approve, self._ask, self._buffers if offers.reads else None)
+        self.id = self._buffers.session_id = self.session.journal.id
         self._models = self.project.models()
-        self._updates = Updates(self.session)
+        self._updates = Updates(self.session, lambda: self._buffers.newest)
+        self._buffers.saved = self._updates.saved
         self._tails = OutputTails(self._send_tail)
         self._interrupt: asyncio.Event | None = None
         self._idle = asyncio.Event()
@@ -119,7 +125,9 @@ class EditorSession:
         if command is not None:
             events = command[0].run(self.session, command[1], interrupt)
         else:
-            events = self.session.turn(prompt_of(blocks, self.session.cwd), interrupt)
+            self._buffers.begin()
+            prompt = await prompt_of(blocks, self.session.cwd, self.session.buffers)
+            events = self.session.turn(prompt, interrupt)
         ended = TurnEnded("failed")
         async with aclosing(cast("Any", events)) as stream:
             async for event in cast("AsyncIterator[Event]", stream):

@@ -26,7 +26,7 @@ from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
 if TYPE_CHECKING:
     from agentcli.permissions.readonly.commands import Looks
 
-Preview = Callable[[Tool, Mapping[str, Any], Path | None], str]
+Preview = Callable[[Tool, Mapping[str, Any], Path | None], Awaitable[str]]
 """The preview of a call in its approval request: for an edit, the diff it would make at the path that was decided about."""
 
 Request = Callable[[ApprovalRequest], Awaitable[tuple[Opinion, Mapping[str, Any] | None]]]
@@ -104,7 +104,7 @@ class ApprovalGate:
             decision = swayed(self._decide(call, tool), opinion, self.mode)
             if decision.decision != "ask":
                 return _permit(call, decision)
-            ask = self._ask(call, tool, decision)
+            ask = await self._ask(call, tool, decision)
             if opinion.changed_by:
                 ask = replace(ask, why=f"Changed by the hook {opinion.changed_by}. {ask.why}".rstrip())
         except ToolError as error:
@@ -114,7 +114,7 @@ class ApprovalGate:
             return _permit(call, replace(decision, decision="allow", rule="user:all"))
         if (decided := await self._by_hooks(call, tool, decision, ask)) is not None:
             return decided
-        ask = replace(ask, others=self._others(call) if ask.kind != "plan" else ())
+        ask = replace(ask, others=await self._others(call) if ask.kind != "plan" else ())
         try:
             answer = await self.approve(ask)
         except ToolError as error:
@@ -176,13 +176,13 @@ class ApprovalGate:
             return Decision("ask", "repeat", why, unsaved="repeated calls are asked about each time")
         return decision
 
-    def _ask(self, call: ToolCall, tool: Tool, decision: Decision) -> ApprovalRequest:
+    async def _ask(self, call: ToolCall, tool: Tool, decision: Decision) -> ApprovalRequest:
         given = _checked(tool, call.input)
         return ApprovalRequest(
             call=call,
             title=tool.title(given) or tool.name,
             why=decision.why,
-            preview=self._preview(tool, given, decision.path),
+            preview=await self._preview(tool, given, decision.path),
             kind="plan"
             if tool.traits.presents_plan
             else _KINDS.get(tool.traits.effect, "input")
@@ -194,24 +194,25 @@ class ApprovalGate:
             session=decision.session,
         )
 
-    def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
+    async def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
         try:
-            return self.preview(tool, given, path)
+            return await self.preview(tool, given, path)
         except ToolError as error:
             if path is None or any(path.is_relative_to(root) for root in self.workspace.resolved_roots):
                 raise
             # What is the matter with a file outside is not told to the model before somebody has allowed it.
             return str(error)
 
-    def _others(self, call: ToolCall) -> tuple[ApprovalRequest, ...]:
-        return tuple(ask for ask in (self._asking(*each) for each in self.later(call)) if ask is not None)
+    async def _others(self, call: ToolCall) -> tuple[ApprovalRequest, ...]:
+        asking = [await self._asking(*each) for each in self.later(call)]
+        return tuple(ask for ask in asking if ask is not None)
 
-    def _asking(self, call: ToolCall, tool: Tool) -> ApprovalRequest | None:
+    async def _asking(self, call: ToolCall, tool: Tool) -> ApprovalRequest | None:
         """The request for approval of a call as things stand; None where none is needed, or it cannot be shown yet."""
         try:
             _checked(tool, call.input)
             decision = self._decide(call, tool)
-            ask = self._ask(call, tool, decision) if decision.decision == "ask" else None
+            ask = await self._ask(call, tool, decision) if decision.decision == "ask" else None
         except ToolError:
             return None
         return ask if ask is not None and ask.kind != "plan" else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Noticed, Recorded, Warned
@@ -21,6 +21,7 @@ from agentcli.sessions.checkpoints.changes import Changes, listed
 from agentcli.sessions.checkpoints.checkpoints import Restored
 from agentcli.sessions.checkpoints.undo import rewind_to_redo
 
+Result = TypeVar("Result")
 Makes = Callable[[Callable[[Body], object]], Changes]
 """Makes the changes of one session, given where their checkpoint records go."""
 
@@ -37,8 +38,13 @@ class Checkpointer:
         record: Callable[[Body], Recorded],
         warn: Callable[[Warned], object] = lambda _: None,
         cwd: Path | None = None,
+        changed: Callable[[Iterable[Path]], object] | None = None,
     ) -> None:
-        """`warn` hears of what was changed and cannot be taken back, of each file once. Paths in `cwd` are told as seen from there."""
+        """`warn` hears of what was changed and cannot be taken back, of each file once. Paths in `cwd` are told as seen from there.
+
+        `changed` gets the files of each change, undoings among them.
+        """
+        self._changed = changed
         self._waiting: list[Body] = []
         self._record, self._warn = record, warn
         self._warned: set[str] = set()
@@ -55,15 +61,24 @@ class Checkpointer:
         change = None if harmless else self._around(tool, ctx, call_id, given)
         if change is None:
             return await run(tool, ctx, call_id, given)
+        try:
+            return await self._noted(change, lambda: run(tool, ctx, call_id, given))
+        finally:
+            if given.get("run_in_background"):
+                self._warn_of_background()
+
+    async def save(self, path: Path, save: Callable[[], Awaitable[bool]]) -> bool:
+        """Have an editor save a file; what that overwrites can be put back."""
+        return await self._noted(self._changes.saving(path), save)
+
+    async def _noted(self, change: AbstractContextManager[None], work: Callable[[], Awaitable[Result]]) -> Result:
         async with self._alone:
             await asyncio.to_thread(change.__enter__)
             try:
-                return await run(tool, ctx, call_id, given)
+                return await work()
             finally:
                 await asyncio.to_thread(change.__exit__, None, None, None)
                 self._warn_of(self._append())
-                if given.get("run_in_background"):
-                    self._warn_of_background()
 
     def undo(self) -> Sequence[Event]:
         """Files as they were before the newest edits of one reply, or the newest command. Raises InputError when there is none."""
@@ -136,6 +151,9 @@ class Checkpointer:
 
     def _append(self) -> list[Recorded]:
         bodies, self._waiting[:] = list(self._waiting), []
+        for body in bodies:
+            if self._changed is not None and isinstance(body, Checkpoint):
+                self._changed(map(Path, body.data.get("before") or ()))
         return [self._record(body) for body in bodies]
 
 

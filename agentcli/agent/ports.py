@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part, ToolCall
@@ -52,6 +53,23 @@ Approve = Callable[[ApprovalRequest], Awaitable[ApprovalResponse | None]]
 
 AskUser = Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]
 """Put the model's questions to the user: the answers in order, none of them if the user declines, None when nobody is there."""
+
+
+class TextEditor(Protocol):
+    """The editor of a person, whose buffers may be newer than the files on disk. Paths are resolved."""
+
+    @property
+    def saves(self) -> bool:
+        """True if it can be asked to save a file."""
+        ...
+
+    async def text(self, path: Path) -> str | None:
+        """The text of a file with the changes that are not saved; None where the editor does not say."""
+        ...
+
+    async def save(self, path: Path, text: str) -> bool:
+        """Put a text into a file and save it; false where that failed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

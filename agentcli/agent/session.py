@@ -86,6 +86,7 @@ class AgentSession:
         )
         self.jobs = self._runner.jobs
         self.hooks = self._runner.hooks
+        self.buffers = self._runner.buffers
         self.undo_stack = UndoStack(journal, self._runner.record, self._runner.checkpointer)
         self.conversation: Conversation = self._conversation(model, mode)
         self.conversation.hooked.source = source or self.conversation.hooked.source

@@ -31,6 +31,7 @@ from agentcli.sessions.memory import MemorySession
 from agentcli.tools.jobs import Jobs
 
 if TYPE_CHECKING:
+    from agentcli.agent.buffers import EditorFiles
     from agentcli.integrations.hookfiles import Hook
 
 INSTRUCTIONS = "# Instructions of the user and the project"
@@ -134,6 +135,8 @@ class SessionSetup:
     mcp: McpSettings = field(default_factory=McpSettings)
     defers: Callable[[ModelSpec], bool] = lambda _: False
     """True for a model that shall load the tools of servers that a search finds."""
+    editor: EditorFiles | None = None
+    """The editor that the session is led from, where it lets its buffers be read."""
     servers: Servers | None = None
     """The servers of the run, None where none is configured."""
     one_turn: bool = False

@@ -44,6 +44,7 @@ class SessionToolContext:
         self.limits = limits
         self.line_numbers = True
         self.allowed_path: Path | None = None
+        self.buffers: Mapping[Path, bytes] = {}
         self.sandbox = NO_SANDBOX
         self.jobs: object | None = jobs
         self.spawn: Spawn | None = spawn

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from agentcli.agent.approval import ApprovalGate, Permit, RepeatGuard
+from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.extensions.server_tools import ServerTools
 from agentcli.agent.hooks.opening import hooks_of
@@ -97,10 +99,13 @@ class ToolRunner:
             servers=setup.servers,
         )
         self.ctx.seen.update(seen_files(journal.history.entries))
-        makes = setup.changes(journal)
+        makes, changed = setup.changes(journal), setup.editor.changed if setup.editor else None
         self.checkpointer = (
-            Checkpointer(makes, self.record, self.ctx.printed.put_nowait, self.ctx.cwd) if makes else setup.checkpointer
+            Checkpointer(makes, self.record, self.ctx.printed.put_nowait, self.ctx.cwd, changed)
+            if makes
+            else setup.checkpointer
         )
+        self.buffers = UnsavedBuffers(setup.editor, self.ctx, self.checkpointer)
 
     def _gate(self, mode: Mode) -> ApprovalGate:
         setup = self._setup
@@ -110,7 +115,7 @@ class ToolRunner:
             mode=mode,
             workspace=setup.workspace,
             approve=setup.approve,
-            preview=lambda tool, given, path: tool.preview(self.ctx.for_call(path), given),
+            preview=self._preview,
             save=setup.save_rule,
             repeats=RepeatGuard(setup.agent.repeat_limit),
             notice=lambda text: self.ctx.printed.put_nowait(Noticed(text)),
@@ -159,6 +164,10 @@ class ToolRunner:
         sandbox = self._sandbox(permit, harmless) if tool.traits.effect == "run" else NO_SANDBOX
         ctx = self.ctx.for_call(permit.path, sandbox)
         ctx.line_numbers, ctx.variables = self._model().line_numbers, self.hooks.variables
+        if tool.traits.edits_files:
+            await self.buffers.save(tool, permit.path, given)
+        elif tool.traits.reads_files and permit.path is not None:
+            ctx.buffers = await self.buffers.contents([permit.path])
         if self.checkpointer is None:
             output = await self._setup.run(tool, ctx, call_id, given)
         else:
@@ -166,6 +175,12 @@ class ToolRunner:
         if tool.name == SEARCH and self._setup.defers(self._model()):
             output = self.server_tools.loading(output, self._journal.history)
         return with_ignored(output, self._ignored.get(call_id, ()))
+
+    async def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
+        ctx = self.ctx.for_call(path)
+        if tool.traits.edits_files:
+            ctx.buffers = await self.buffers.for_edit(path)
+        return tool.preview(ctx, given)
 
     async def finished(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result of a call once its hooks have run; an interrupt ends them and leaves the result as it is."""

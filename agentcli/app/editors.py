@@ -9,7 +9,8 @@ from pathlib import Path
 from threading import Timer
 
 from agentcli.acp.host import ProjectRequest
-from agentcli.agent.ports import Approve, AskUser
+from agentcli.agent.buffers import EditorFiles
+from agentcli.agent.ports import Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
 from agentcli.app.launch import WARM_AFTER
 from agentcli.app.options import Options
@@ -43,11 +44,14 @@ class EditorHost:
     def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
         self._options, self._env = options, env
 
-    def project(self, request: ProjectRequest, approve: Approve, ask: AskUser) -> EditorProject:
+    def project(
+        self, request: ProjectRequest, approve: Approve, ask: AskUser, editor: TextEditor | None = None
+    ) -> EditorProject:
         """The program in a folder."""
         directories = (*self._options.add_dirs, *map(str, request.directories))
         program = Program(replace(self._options, cwd=str(request.cwd), add_dirs=directories), self._env)
         program.approve, program.ask = approve, ask
+        program.editor = EditorFiles(editor) if editor is not None else None
         # The person's editor sent them: they need no approval.
         program.servers.add(request.servers or {}, "the editor")
         return EditorProject(program)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from agentcli.agent.buffers import EditorFiles
 from agentcli.agent.checkpointing import Makes
 from agentcli.agent.delegation.kinds import kind_named, settings_for, tools_for
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
@@ -71,6 +72,7 @@ class Program(ProjectContext):
         self.reload()
         self.approve: Approve = nobody
         self.ask: AskUser = no_answer
+        self.editor: EditorFiles | None = None
         self.own_tools: Sequence[Tool] = ()
         """Tools of the program around this one, besides the built-in ones."""
         self.one_turn = False
@@ -195,6 +197,7 @@ class Program(ProjectContext):
             approve=self.approve,
             attended=self.approve is not nobody,
             ask=self.ask,
+            editor=self.editor,
             save_rule=workspace_policy.save_rule,
             reread=self._standing,
             trusted=self.trusted,

@@ -233,6 +233,8 @@ class ToolContext(Protocol):
     """True if what is read has line numbers, which some models pay dearly for."""
     allowed_path: Path | None
     """The resolved path that the call was allowed for, which it may use and no other; None for all beneath the roots."""
+    buffers: Mapping[Path, bytes]
+    """The content of the files that the call is about and that an editor has not saved yet: it stands for that on disk."""
     sandbox: CommandSandbox
     jobs: object | None
     """The background jobs of the session (`tools.jobs.Jobs`), None where there are none."""

@@ -65,18 +65,28 @@ def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
     count = min(limit, ctx.limits.read_lines) if limit > 0 else ctx.limits.read_lines
     if resolve(ctx.cwd, path).is_dir():
         return entries_of(ctx, path)
-    with open_parent(ctx, path) as handle, os.fdopen(open_regular(handle), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        head = file.read(16)
-        file.seek(0)
-        mime = mime_of(head)
-        if mime:
-            return _image(handle, file, size, mime)
-        if size > ctx.limits.file_bytes:
-            return _outcome(ctx, handle, _page_of_huge(ctx, handle, file, offset, count), size, {})
-        data = file.read()
-        page = _page(ctx, handle, data, offset, count)
-        return _outcome(ctx, handle, page, size, remember(ctx, handle.path, data))
+    with open_parent(ctx, path) as handle:
+        if (buffer := ctx.buffers.get(handle.path)) is not None:
+            return _read_whole(ctx, handle, buffer, offset, count)
+        with os.fdopen(open_regular(handle), "rb") as file:
+            return _read_file(ctx, handle, file, offset, count)
+
+
+def _read_file(ctx: ToolContext, handle: FileHandle, file: BinaryIO, offset: int, count: int) -> ToolOutput:
+    size = os.fstat(file.fileno()).st_size
+    head = file.read(16)
+    file.seek(0)
+    mime = mime_of(head)
+    if mime:
+        return _image(handle, file, size, mime)
+    if size > ctx.limits.file_bytes:
+        return _outcome(ctx, handle, _page_of_huge(ctx, handle, file, offset, count), size, {})
+    return _read_whole(ctx, handle, file.read(), offset, count)
+
+
+def _read_whole(ctx: ToolContext, handle: FileHandle, data: bytes, offset: int, count: int) -> ToolOutput:
+    page = _page(ctx, handle, data, offset, count)
+    return _outcome(ctx, handle, page, len(data), remember(ctx, handle.path, data))
 
 
 def _image(handle: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutput:

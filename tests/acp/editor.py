@@ -21,6 +21,8 @@ from acp.schema import (
     DeniedOutcome,
     ElicitationCapabilities,
     ElicitationFormCapabilities,
+    FileSystemCapabilities,
+    ReadTextFileResponse,
     RequestPermissionResponse,
     TextContentBlock,
 )
@@ -35,6 +37,8 @@ _SENT = {
     "session/update": schema.SessionNotification,
     "session/request_permission": schema.RequestPermissionRequest,
     "elicitation/create": schema.CreateElicitationRequest,
+    "fs/read_text_file": schema.ReadTextFileRequest,
+    "fs/write_text_file": schema.WriteTextFileRequest,
 }
 _ANSWERS = {
     "initialize": schema.InitializeResponse,
@@ -112,6 +116,10 @@ class Person:
         self.updates: list[Json] = []
         self.questions: list[Json] = []
         self.asked = asyncio.Event()
+        self.buffers: dict[str, str] = {}
+        self.files_asked: list[str] = []
+        self.answer_for: Callable[[str], Any] = self._text_of
+        self.save: Callable[[str, str], None] = lambda path, text: None
         self._updated = asyncio.Event()
 
     async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
@@ -139,6 +147,26 @@ class Person:
     async def create_elicitation(self, message: str, mode: Any, **_: Any) -> AcceptElicitationResponse:
         self.questions.append({"message": message, "form": mode.model_dump(mode="json", by_alias=True)})
         return AcceptElicitationResponse(action="accept", content=dict(self.form or {}))
+
+    async def read_text_file(self, session_id: str, path: str, **_: Any) -> Any:
+        self.files_asked.append(path)
+        answer = self.answer_for(path)
+        return await answer if asyncio.iscoroutine(answer) else answer
+
+    async def write_text_file(self, session_id: str, path: str, content: str, **_: Any) -> None:
+        self.save(path, content)
+
+    def _text_of(self, path: str) -> ReadTextFileResponse:
+        """A buffer, or a file on disk, as editors have it: line ends are `\\n`."""
+        if path not in self.buffers and not Path(path).is_file():
+            raise RequestError(-32002, f"{path} is not found")
+        text = self.buffers.get(path) or Path(path).read_bytes().decode()
+        return ReadTextFileResponse(content=text.replace("\r\n", "\n"))
+
+    def save_to_disk(self, path: str, text: str) -> None:
+        """Save as editors do: the file gets the text, and the buffer is clean."""
+        Path(path).write_text(text)
+        self.buffers.pop(path, None)
 
     async def until(self, wanted: Callable[[list[Json]], bool]) -> None:
         """Wait for updates that are wanted."""
@@ -186,9 +214,10 @@ async def editing(
     choose: Callable[[Json], str | None] = lambda _: "once",
     form: Mapping[str, Any] | None = None,
     most: int = SESSIONS,
+    files: str = "",
     **options: Any,
 ) -> AsyncIterator[Editor]:
-    """An editor that has a scripted agent open."""
+    """An editor that has a scripted agent open. `files` are the file system methods that it offers: `r`, `w`."""
     work = base / "work"
     work.mkdir(exist_ok=True)
     env = {f"XDG_{kind}_HOME": str(base / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
@@ -202,7 +231,9 @@ async def editing(
     person = Person(choose, form)
     connection = ClientSideConnection(person, far, use_unstable_protocol=True)
     forms = ElicitationCapabilities(form=ElicitationFormCapabilities()) if form is not None else None
-    await connection.initialize(protocol_version=1, client_capabilities=ClientCapabilities(elicitation=forms))
+    fs = FileSystemCapabilities(read_text_file="r" in files, write_text_file="w" in files)
+    capabilities = ClientCapabilities(elicitation=forms, fs=fs)
+    await connection.initialize(protocol_version=1, client_capabilities=capabilities)
     try:
         yield Editor(connection, person, work, checked.sent)
     finally:

@@ -27,6 +27,7 @@ class Bench:
     env: Mapping[str, str] = field(default_factory=lambda: {**os.environ, "PATH": search_path()})
     line_numbers: bool = True
     allowed_path: Path | None = None
+    buffers: Mapping[Path, bytes] = field(default_factory=dict)
     sandbox: CommandSandbox = NO_SANDBOX
     jobs: object | None = None
     spawn: Spawn | None = None

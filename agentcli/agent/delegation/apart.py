@@ -35,7 +35,13 @@ def in_worktree(setup: SessionSetup, apart: Worktree) -> SessionSetup:
         )
 
     return replace(
-        setup, workspace=workspace, system=system, sandboxes=lambda _: Sandboxes(), checkpointer=None, sandbox=""
+        setup,
+        workspace=workspace,
+        system=system,
+        sandboxes=lambda _: Sandboxes(),
+        checkpointer=None,
+        editor=None,
+        sandbox="",
     )
 
 

@@ -47,6 +47,12 @@ class Changes:
             yield
 
     @contextmanager
+    def saving(self, path: Path) -> Iterator[None]:
+        """Around the saving of a file by an editor before it is edited, which is taken back apart from the edits."""
+        with self._around(self._checkpoints.before_edits([path]), of_reply=False):
+            yield
+
+    @contextmanager
     def command(self, calls: Sequence[str] = ()) -> Iterator[None]:
         """Around a command that may write anywhere in the workspace."""
         with self._around(self._checkpoints.before_command(calls)):
@@ -81,13 +87,13 @@ class Changes:
         return batches(self._session.records_of("checkpoint"))
 
     @contextmanager
-    def _around(self, pending: Pending) -> Iterator[None]:
+    def _around(self, pending: Pending, of_reply: bool = True) -> Iterator[None]:
         try:
             yield
         finally:
             checkpoint = self._checkpoints.after(pending)
             if checkpoint:
-                self._append(Checkpoint({**checkpoint.data, "reply": self._reply()}))
+                self._append(Checkpoint({**checkpoint.data, "reply": self._reply() if of_reply else 0}))
 
     def _reply(self) -> int:
         """The number of the newest message: a tool that runs was asked for by it."""

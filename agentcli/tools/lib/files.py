@@ -67,7 +67,9 @@ def load(ctx: ToolContext, handle: FileHandle) -> bytes:
 
 
 def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
-    """The content, or None where there is no file yet."""
+    """The content, that of an unsaved buffer first; None where there is no file yet."""
+    if (buffer := ctx.buffers.get(handle.path)) is not None:
+        return buffer
     try:
         os.stat(handle.name, dir_fd=handle.folder, follow_symlinks=False)
     except FileNotFoundError:

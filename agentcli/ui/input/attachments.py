@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -29,14 +30,19 @@ FOLDER_ENTRIES = 200
 _AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"([^"\n]+)"|([^\s"']+))""")
 
 
-def with_attachments(text: str, folder: Path, before: tuple[Part, ...] = ()) -> Prompt:
+_NO_BUFFERS: Mapping[Path, bytes] = MappingProxyType({})
+
+
+def with_attachments(
+    text: str, folder: Path, before: tuple[Part, ...] = (), buffers: Mapping[Path, bytes] = _NO_BUFFERS
+) -> Prompt:
     """The prompt, preceded by `before` and every existing file, picture or folder mentioned by @path.
 
-    Raises InputError for one that cannot be read, and for a picture that is too large.
+    The content of a file in `buffers` stands for that on disk. Raises InputError for one that cannot be read, and for a picture that is too large.
     """
     from agentcli.agent.ports import Prompt  # the editor knows this module, and it stands before the agent is loaded
 
-    attached = tuple(part for name in mentions(text) for part in _attach(name, folder))
+    attached = tuple(part for path in mentioned(text, folder) for part in _attach(path, buffers))
     if not attached and not before:
         return Prompt(text)
     return Prompt(text, (*before, *attached, Text(text)))
@@ -47,19 +53,29 @@ def mentions(text: str) -> Iterable[str]:
     return dict.fromkeys(found[1] or found[2] for found in _AT.finditer(text))
 
 
-def _attach(name: str, folder: Path) -> Iterator[Part]:
+def mentioned(text: str, folder: Path) -> Sequence[Path]:
+    """The resolved paths of the files and folders that are mentioned and exist."""
+    return [path for name in mentions(text) if (path := _existing(name, folder)) is not None]
+
+
+def _existing(name: str, folder: Path) -> Path | None:
     for candidate in candidates(name):
         try:
             path = (folder / Path(candidate).expanduser()).resolve()
-            folder_, file = path.is_dir(), path.is_file()
+            if path.is_dir() or path.is_file():
+                return path
         except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte: it names nothing
             continue
-        if folder_:
-            yield File("inode/directory", str(path), _listing(path))
-            return
-        if file:
-            yield from _read(path)
-            return
+    return None
+
+
+def _attach(path: Path, buffers: Mapping[Path, bytes]) -> Iterator[Part]:
+    if path.is_dir():
+        yield File("inode/directory", str(path), _listing(path))
+    elif path in buffers:
+        yield _text(path, buffers[path])
+    else:
+        yield from _read(path)
 
 
 def candidates(name: str) -> tuple[str, str]:

@@ -1,0 +1,97 @@
+"""Buffers of the editor, by the file system methods of its client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from acp import RequestError
+from acp.interfaces import Client
+from pydantic import ValidationError
+
+from agentcli.core.dataclass import dataclass
+
+ANSWER_SECONDS = 3.0
+"""Seconds that the client gets to answer; one that lets them pass is not asked again before the next prompt."""
+_UNANSWERED = (RequestError, ValidationError, ConnectionError)
+"""The failures of a request: the client answers with an error, with nonsense, or has gone."""
+
+_log = logging.getLogger(__name__)
+Answer = TypeVar("Answer")
+Buffer = tuple[Path | None, str]
+NO_BUFFER: Buffer = (None, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """Capabilities of a client that are used here: forms for questions, buffers that can be read, files that can be saved."""
+
+    form: bool = False
+    reads: bool = False
+    saves: bool = False
+
+
+class ClientBuffers:
+    """The buffers of a client for one session, whose id it gets once there is one. See `agentcli.agent.ports.TextEditor`.
+
+    `roots` are the folders of the session as the client names them: it knows its files beneath these, links and all.
+    """
+
+    def __init__(self, client: Client, saves: bool, roots: Sequence[Path], seconds: float = ANSWER_SECONDS) -> None:
+        self.session_id = ""
+        self.saved: Callable[[Path, str], object] = lambda *_: None
+        """Called with the text of a file that the client has saved."""
+        self.newest = NO_BUFFER
+        """The text that the client gave last, and its file."""
+        self._client, self._saves, self._seconds = client, saves, seconds
+        self._roots = [(root, root.resolve()) for root in roots]
+        self._silent = False
+
+    @property
+    def saves(self) -> bool:
+        """True if the client can save files."""
+        return self._saves
+
+    def begin(self) -> None:
+        """A turn begins: a client that did not answer in the one before is asked again."""
+        self._silent = False
+
+    async def text(self, path: Path) -> str | None:
+        """The text of a buffer, or of a file that is not open; None where no text comes back."""
+        if self._silent:
+            return None
+        request = self._client.read_text_file
+        _, answer = await self._answer(request(session_id=self.session_id, path=self._named(path)))
+        if answer is None:
+            self.newest = NO_BUFFER
+            return None
+        self.newest = path, answer.content
+        return answer.content
+
+    async def save(self, path: Path, text: str) -> bool:
+        """Put a text into a buffer, or a file that is not open, and on disk; false where the client refuses, or does not answer."""
+        request = self._client.write_text_file
+        done, _ = await self._answer(request(session_id=self.session_id, path=self._named(path), content=text))
+        if done:
+            self.saved(path, text)
+        return done
+
+    def _named(self, path: Path) -> str:
+        """The path as the client names it."""
+        around = [(root, real) for root, real in self._roots if path.is_relative_to(real)]
+        root, real = max(around, key=lambda each: len(each[1].parts), default=(path, path))
+        return str(root / path.relative_to(real))
+
+    async def _answer(self, request: Awaitable[Answer]) -> tuple[bool, Answer | None]:
+        """True and the answer to a request; false where none comes, an error, or what is none."""
+        try:
+            return True, await asyncio.wait_for(request, self._seconds)
+        except TimeoutError:
+            self._silent = True
+            _log.warning("the editor did not answer a request for a file within %g s", self._seconds)
+        except _UNANSWERED as error:
+            _log.info("the editor has no such file: %s", error)
+        return False, None

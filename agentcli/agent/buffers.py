@@ -1,0 +1,174 @@
+"""Unsaved buffers: files that an editor has open with changes that are not on disk yet."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.checkpointing import Checkpointer
+from agentcli.agent.ports import TextEditor
+from agentcli.agent.tool_context import SessionToolContext
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ToolError
+from agentcli.core.tool import Tool
+from agentcli.tools.lib.files import load_if_there
+from agentcli.tools.lib.paths import locate, open_parent
+from agentcli.tools.lib.text import Encoding, decode, newline_style, replace_surrogates, with_newlines
+
+_UTF8 = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class _Buffer:
+    """The text of a file as the editor has it, and the bytes that the file would have with it.
+
+    `conflicts` is true if calls have changed the file on disk as well.
+    """
+
+    text: str
+    content: bytes
+    conflicts: bool
+
+
+class EditorFiles:
+    """The editor of a session and its subagents, and its files: the text of each when buffer and disk last agreed, and those changed since."""
+
+    def __init__(self, editor: TextEditor) -> None:
+        self.editor = editor
+        self._agreed: dict[Path, str] = {}
+        self._changed: set[Path] = set()
+
+    def changed(self, paths: Iterable[Path]) -> None:
+        """Note that calls change these files on disk: for a while, or for good, the editor has their former text."""
+        self._changed.update(paths)
+
+    def compared(self, path: Path, text: str, saved: bytes) -> _Buffer | None:
+        """The buffer with a text, of a file with the content `saved`; None without unsaved changes."""
+        content, fingerprint = content_of(text, saved), hashlib.sha256(text.encode()).hexdigest()
+        if content is None:
+            self._agreed[path] = fingerprint
+            self._changed.discard(path)
+            return None
+        if path in self._changed and self._agreed.get(path) == fingerprint:
+            return None  # the editor has not loaded the file again yet
+        return _Buffer(text, content, path in self._changed)
+
+
+class UnsavedBuffers:
+    """The unsaved buffers of an editor, where a session has one: their content for tools, and their saving before an edit.
+
+    Only files in the workspace are asked about. A file that is no text in UTF-8, or larger than a tool reads, is taken from disk,
+    as is one that the editor has no answer for, or that has changed on disk as well.
+    """
+
+    def __init__(
+        self, files: EditorFiles | None, ctx: SessionToolContext, checkpointer: Checkpointer | None = None
+    ) -> None:
+        self._files, self._ctx, self._checkpointer = files, ctx, checkpointer
+
+    async def contents(self, paths: Sequence[Path]) -> Mapping[Path, bytes]:
+        """The content of those of the files, by resolved path, that have unsaved changes."""
+        found = {path: await self._buffer(path) for path in paths}
+        return {path: buffer.content for path, buffer in found.items() if buffer is not None and not buffer.conflicts}
+
+    async def for_edit(self, path: Path | None) -> Mapping[Path, bytes]:
+        """The content of a file that is to be edited. Raises ToolError where it has unsaved changes that cannot be saved first."""
+        buffer = await self._buffer(path)
+        if path is None or buffer is None:
+            return {}
+        self._require_saving(path, buffer)
+        return {path: buffer.content}
+
+    async def save(self, tool: Tool, path: Path | None, given: Mapping[str, Any]) -> None:
+        """Have the editor save a file that a call is about to change, so that file and buffer agree, if the call can work.
+
+        Raises ToolError where the call cannot work, and where the changes stay unsaved.
+        """
+        if self._files is None or path is None:
+            return
+        buffer = await self._buffer(path)
+        if buffer is not None:
+            checkpointer = self._require_saving(path, buffer)
+            ctx = self._ctx.for_call(path)
+            ctx.buffers = {path: buffer.content}
+            await asyncio.to_thread(tool.preview, ctx, given)
+            saved = await checkpointer.save(path, partial(self._files.editor.save, path, buffer.text))
+            if not saved or await self._buffer(path) is not None:
+                raise self._refusal(path, _UNSAVED)
+        self._files.changed([path])
+
+    async def _buffer(self, path: Path | None) -> _Buffer | None:
+        """The buffer of a file; None where it has no unsaved changes, or cannot be compared."""
+        if self._files is None or path is None or not any(path.is_relative_to(root) for root in self._ctx.roots):
+            return None
+        saved = await asyncio.to_thread(_on_disk, self._ctx.for_call(path), path)
+        text = None if saved is None else await self._files.editor.text(path)
+        if saved is None or text is None or len(text) > self._ctx.limits.file_bytes or not _is_text(text):
+            return None
+        return await asyncio.to_thread(self._files.compared, path, text, saved)
+
+    def _require_saving(self, path: Path, buffer: _Buffer) -> Checkpointer:
+        """The checkpointer, for a buffer that may be saved: without one, what that overwrites could not be put back."""
+        if buffer.conflicts:
+            raise self._refusal(path, _CONFLICT)
+        if self._checkpointer is None or self._files is None or not self._files.editor.saves:
+            raise self._refusal(path, _UNSAVED)
+        return self._checkpointer
+
+    def _refusal(self, path: Path, why: str) -> ToolError:
+        return ToolError(why.format(locate(self._ctx.for_call(path), str(path)).display))
+
+
+_UNSAVED = (
+    "{} has changes in the editor that are not saved. Nothing was changed. "
+    "Ask the user to save it, read it again, then change it."
+)
+_CONFLICT = (
+    "{} has been changed by a call, and has other changes in the editor that are not saved. Nothing was changed. "
+    "Ask the user to save it or to load it from disk, read it again, then change it."
+)
+
+
+def content_of(text: str, saved: bytes) -> bytes | None:
+    """The bytes of a file, saved before as `saved`, with the text of an editor; None where that is no other.
+
+    Editors may leave out a byte order mark and the last line end, and have `\\n` for all of them: that alone is no change.
+    """
+    before, encoding = _decoded(saved) or ("", Encoding())
+    text = text.removeprefix("\ufeff")
+    if _plain(text) == _plain(before):
+        return None
+    if before.endswith(("\n", "\r")) and text and not text.endswith(("\n", "\r")):
+        text += "\n"
+    if "\r" not in text:
+        text = with_newlines(text, newline_style(before))
+    return encoding.bom + text.encode()
+
+
+def _on_disk(ctx: SessionToolContext, path: Path) -> bytes | None:
+    """The content of a text file, nothing for one that is not there yet; None for anything else."""
+    try:
+        with open_parent(ctx, str(path)) as handle:
+            data = load_if_there(ctx, handle) or b""
+    except (ToolError, OSError):
+        return None
+    return data if _decoded(data) is not None else None
+
+
+def _decoded(data: bytes) -> tuple[str, Encoding] | None:
+    """The text of a file in UTF-8 without damage; None for any other, which an editor may read in another way."""
+    decoded = decode(data)
+    return decoded if decoded and decoded[1].name == _UTF8 and _is_text(decoded[0]) else None
+
+
+def _is_text(text: str) -> bool:
+    """True for text that UTF-8 can hold, without the zero bytes by which a binary file is known."""
+    return "\0" not in text and replace_surrogates(text) == text
+
+
+def _plain(text: str) -> str:
+    return with_newlines(text, "\n").removesuffix("\n")
