@@ -151,7 +151,8 @@ class Program(ProjectContext):
         limit, home = self.config.agent.instruction_bytes, Path(self.env.get("HOME") or Path.home())
         found = instruction_set(self.cwd, self.dirs.config, home, trusted=self.trusted, limit=limit)
         brought = [plugin.standing(limit) for plugin in self.plugins[0]]
-        return replace(found, files=(*filter(None, brought), *found.files)) if any(brought) else found
+        files = (*(file for each in brought for file in each.files), *found.files)
+        return replace(found, files=files, notes=(*(note for each in brought for note in each.notes), *found.notes))
 
     def _standing(self) -> StandingInstructions:
         counter = TokenCounter(self._estimator(self.config.context.policy))

@@ -310,10 +310,16 @@ def test_an_agent_of_a_file_has_its_text_as_system_prompt_and_its_tools_alone(tm
     assert asked[0].options["effort"] == "low"
 
 
+def test_an_agent_that_may_not_edit_has_no_tool_for_several_edits_either(tmp_path: Path) -> None:
+    session, asked = reviewing(tmp_path, "disallowedTools: Edit, Write\n", [say("Fine.")])
+    say_to(session, "go")
+    assert not {"edit", "multi_edit", "write"} & {tool.name for tool in asked[0].tools}
+
+
 def test_an_agent_without_a_tool_that_exists_is_answered_with_its_tools(tmp_path: Path) -> None:
     session, asked = reviewing(tmp_path, "tools: NotebookRead, LSP\n", [say("Fine.")])
     say_to(session, "go")
-    assert results(session)[0].output == "Agent rev lists only unknown tools: NotebookRead, LSP."
+    assert results(session)[0].output == "Agent rev lists no tool that exists here: NotebookRead, LSP."
     assert not asked
 
 

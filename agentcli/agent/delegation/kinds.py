@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from agentcli.agent.extensions.turn import keeps_model
 from agentcli.agent.settings import AgentSettings
-from agentcli.core.aliases import AGENTS, known_as
+from agentcli.core.aliases import AGENTS, known_as, like_tool
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.model import Model
 from agentcli.core.text.near import did_you_mean, near_names
@@ -48,8 +48,10 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
         servers = reaches_servers(kind)
         chosen = [tool for tool in offered if _listed(tool.name, kind.tools) or (tool.traits.gate and servers)]
         if not chosen:
-            raise ToolError(f"Agent {kind.name} lists only unknown tools: {', '.join(kind.tools)}.")
-    chosen = [tool for tool in chosen if not _listed(tool.name, kind.denied)]
+            raise ToolError(f"Agent {kind.name} lists no tool that exists here: {', '.join(kind.tools)}.")
+    chosen = [
+        tool for tool in chosen if not any(_listed(name, kind.denied) for name in (tool.name, like_tool(tool.name)))
+    ]
     return [tool for tool in chosen if _only_looks(tool)] if kind.only_looks or planning else chosen
 
 

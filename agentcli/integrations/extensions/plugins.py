@@ -19,7 +19,7 @@ from agentcli.integrations.extensions.commands import Template, find_commands
 from agentcli.integrations.extensions.places import Kind, Place, read_text
 from agentcli.integrations.extensions.skills import Skill, find_skills
 from agentcli.integrations.hookfiles import Dialect, HookFile, given_hooks, read_hooks
-from agentcli.integrations.instructions import Instructions
+from agentcli.integrations.instructions import MAX_BYTES, Instructions, InstructionSet
 from agentcli.integrations.mcp.config import Definitions, parsed
 from agentcli.integrations.regular_file import Unusable
 
@@ -46,23 +46,23 @@ class Plugin:
         """The folders of its skills, commands or agents."""
         program = ".gemini" if self.gemini and kind != "skills" else ".claude"
         paths = [kind, *self._named(kind)]
-        root = self.folder.resolve()
-        folders = dict.fromkeys((self.folder / path).resolve() for path in paths)
+        root = _real(self.folder)
+        folders = dict.fromkeys(_real(self.folder / path) for path in paths)
         return [Place(folder, "plugin", program, root, self.name) for folder in folders if folder.is_relative_to(root)]
 
     def _named(self, part: str) -> list[str]:
         """The paths that its manifest names for a part."""
         named = None if self.gemini else self.manifest.get(part)
         given = [named] if isinstance(named, str) else named if isinstance(named, list) else []
-        return [one for one in given if isinstance(one, str)]
+        return [one for one in given if isinstance(one, str) and "\0" not in one]
 
     @property
     def astray(self) -> Iterator[str]:
         """Notes about paths of its manifest that are not there, or lead out of it."""
-        root = self.folder.resolve()
+        root = _real(self.folder)
         for part in _PARTS:
             for path in self._named(part):
-                real = (self.folder / path).resolve()
+                real = _real(self.folder / path)
                 why = "leads out of it" if not real.is_relative_to(root) else "" if real.exists() else "is not there"
                 if why:
                     yield f"plugin {self.name}: {safe_line(path)} ({part}) {why}: left out."
@@ -72,9 +72,9 @@ class Plugin:
         """Its hooks, in `hooks/hooks.json` and where its manifest says; `CLAUDE_PLUGIN_ROOT` names its folder in their environment."""
         source, named = f"plugin {self.name}", None if self.gemini else self.manifest.get("hooks")
         given = [] if named is None else named if isinstance(named, list) else [named]
-        root = self.folder.resolve()
+        root = _real(self.folder)
         paths = [self.folder / "hooks/hooks.json", *(self.folder / one for one in self._named("hooks"))]
-        inside = dict.fromkeys(path.resolve() for path in paths if path.resolve().is_relative_to(root))
+        inside = [path for path in dict.fromkeys(map(_real, paths)) if path.is_relative_to(root)]
         dialect: Dialect = "gemini" if self.gemini else "claude"
         found = [read_hooks(path, source, env=self.variables, dialect=dialect) for path in inside]
         found += [given_hooks(one, source, self.variables) for one in given if not isinstance(one, str)]
@@ -90,7 +90,7 @@ class Plugin:
             if isinstance(given, dict):
                 text = json.dumps({"mcpServers": {name: _untrusting(one) for name, one in given.items()}})
             elif (file := self.folder / (given if isinstance(given, str) else ".mcp.json")).is_file():
-                text = read_text(file, self.folder.resolve())
+                text = read_text(file, _real(self.folder))
             else:
                 return Definitions()
         except Unusable as why:
@@ -108,23 +108,27 @@ class Plugin:
         return {"CLAUDE_PLUGIN_ROOT": root, "CLAUDE_PLUGIN_DATA": f"{root}/.data", "extensionPath": root}
 
     @property
-    def instructions(self) -> Path | None:
-        """The file of standing instructions that it brings."""
-        named = self.manifest.get("contextFileName", "GEMINI.md") if self.gemini else None
-        file = self.folder / named if isinstance(named, str) else None
-        return file if file is not None and file.is_file() else None
+    def instructions(self) -> list[Path]:
+        """The files of standing instructions that it brings: those that its manifest names, else GEMINI.md."""
+        named = (self.manifest.get("contextFileName") or ["GEMINI.md"]) if self.gemini else []
+        given = named if isinstance(named, list) else [named]
+        return [self.folder / one for one in given if isinstance(one, str) and (self.folder / one).is_file()]
 
-    def standing(self, limit: int) -> Instructions | None:
-        """The standing instructions that it brings, `limit` characters of them at most."""
-        try:
-            text = read_text(self.instructions, self.folder.resolve()) if self.instructions is not None else ""
-        except Unusable:
-            return None
-        return (
-            Instructions(self.instructions, text[:limit].strip(), len(text) > limit)
-            if self.instructions and text.strip()
-            else None
-        )
+    def standing(self, limit: int) -> InstructionSet:
+        """The standing instructions that it brings, `limit` characters of each file at most."""
+        files, notes = [], []
+        for path in self.instructions:
+            try:
+                text = read_text(path, _real(self.folder))
+            except Unusable as why:
+                notes.append(f"plugin {self.name}: {safe_line(path.name)}: {why}: left out.")
+                continue
+            if len(text) > limit:
+                name = safe_line(path.name)
+                notes.append(f"plugin {self.name}: {name} is longer than {limit:,} characters: the rest is left out.")
+            if text.strip():
+                files.append(Instructions(path, text[:limit].strip(), len(text) > limit))
+        return InstructionSet(tuple(files), tuple(notes))
 
     @property
     def excluded(self) -> list[str]:
@@ -137,7 +141,7 @@ def read_plugin(folder: Path) -> Plugin:
     """The plugin in a folder. Raises Unusable for a folder that is none."""
     for file, gemini in ((folder / CLAUDE, False), (folder / GEMINI, True)):
         if file.is_file():
-            manifest = _manifest(file)
+            manifest = _manifest(file, folder)
             name = manifest.get("name")
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise Unusable(f"{file.name} needs a name of letters, digits, - and _")
@@ -168,20 +172,21 @@ def contents(plugin: Plugin) -> Iterator[str]:
         yield f"hook at {hook.event}: {safe_line(hook.line)}"
     for server in plugin.servers.servers.values():
         yield f"server {server.name}: {safe_line(server.starts)}"
-    if plugin.instructions is not None:
-        yield f"instructions: {plugin.instructions.name}"
+    standing = plugin.standing(MAX_BYTES)
+    for file in standing.files:
+        yield f"instructions: {safe_line(file.path.name)}"
     if plugin.excluded:
         yield f"denied tools: {safe_line(', '.join(plugin.excluded))}"
-    yield from (*plugin.astray, *notes, *plugin.hooks.notes, *plugin.servers.problems)
+    yield from (*plugin.astray, *notes, *plugin.hooks.notes, *plugin.servers.problems, *standing.notes)
 
 
 def digest(folder: Path) -> str:
     """SHA-256 of all files of a plugin with their names. Raises Unusable for too many, and for links that lead out of it."""
     size, result = 0, hashlib.sha256()
-    root = folder.resolve()
+    root = _real(folder)
     for total, path in enumerate(_files(root), 1):
         inner = str(path.relative_to(root))
-        if path.is_symlink() and not path.resolve().is_relative_to(root):
+        if path.is_symlink() and not _real(path).is_relative_to(root):
             raise Unusable(f"{safe_line(inner)} is a link that leads out of it")
         if not path.is_file():
             raise Unusable(f"{safe_line(inner)} is no regular file")
@@ -199,18 +204,25 @@ def _files(root: Path) -> Iterator[Path]:
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         yield from (Path(folder, name) for name in sorted(files))
         for name in links:
-            if not Path(folder, name).resolve().is_relative_to(root):
+            if not _real(Path(folder, name)).is_relative_to(root):
                 raise Unusable(f"{safe_line(name)} is a link that leads out of it")
 
 
-def _manifest(file: Path) -> dict[str, Any]:
+def _manifest(file: Path, folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads(read_text(file))
+        manifest = json.loads(read_text(file, _real(folder)))
+    except Unusable as why:
+        raise Unusable(f"{file.name}: {why}") from why
     except (ValueError, RecursionError) as error:
         raise Unusable(f"{file.name} is no valid JSON ({safe_line(str(error))})") from error
     if not isinstance(manifest, dict):
         raise Unusable(f"{file.name} holds no JSON object")
     return manifest
+
+
+def _real(path: Path) -> Path:
+    """The path with its links followed; that of a cycle of links as it is."""
+    return Path(os.path.realpath(path))
 
 
 def _text(manifest: Mapping[str, Any], name: str) -> str:

@@ -36,7 +36,7 @@ def _settings(raw: Mapping[str, Any], source: str, found: Found) -> None:
         for rule in texts(permissions.get(kind)):
             _rule(kind, rule, source, found)
     mode = permissions.get("defaultMode")
-    if mode in _MODES:
+    if isinstance(mode, str) and mode in _MODES:
         found.items.append(Item("config.toml", "mode", _MODES[mode], source))
     elif mode:
         found.skip(

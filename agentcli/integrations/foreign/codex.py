@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentcli.integrations.foreign.found import Found, Item, hook_groups, read_json, read_toml, table
+from agentcli.integrations.foreign.found import Found, Item, hook_groups, read_json, read_toml, table, texts
 from agentcli.integrations.hookfiles import EVENTS
 
 SOURCE = "~/.codex/config.toml"
@@ -47,7 +47,7 @@ def _server(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     headers |= {name: f"${{{variable}}}" for name, variable in table(raw, "env_http_headers").items()}
     if isinstance(variable := raw.get("bearer_token_env_var"), str):
         headers["Authorization"] = f"Bearer ${{{variable}}}"
-    passed = {name: f"${{{name}}}" for name in raw.get("env_vars", ()) if isinstance(name, str)}
+    passed = {name: f"${{{name}}}" for name in texts(raw.get("env_vars"))}
     if passed:
         server["env"] = {**passed, **table(server, "env")}
     if headers:

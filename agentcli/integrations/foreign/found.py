@@ -14,11 +14,12 @@ from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, holds_secret, mask
-from agentcli.integrations.regular_file import Unusable, read_regular
+from agentcli.integrations.extensions.places import FILE_BYTES
+from agentcli.integrations.regular_file import Missing, Unusable, read_regular
 
 Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
 MAX_BYTES = 10_000_000
-"""Size in bytes of a file of another program at most."""
+"""Size in bytes of another program's settings at most: some keep their history in them."""
 _VARIABLE = re.compile(r"\$\{?\w+")
 
 
@@ -63,17 +64,20 @@ class Found:
 
     def file(self, path: str, source: Path, text: str | None = None) -> None:
         """Take a text file over."""
-        text = read_text(source) if text is None else text
-        if text and text.strip():
+        try:
+            text = read_text(source) if text is None else text
+        except Missing:
+            return
+        except (Unusable, UnicodeDecodeError) as why:
+            self.skip(str(source), "the file", _reason(why))
+            return
+        if text.strip():
             self.items.append(Item("file", path, text, str(source)))
 
 
-def read_text(path: Path) -> str | None:
-    """The text of a file; None where there is none or it cannot be used."""
-    try:
-        return read_regular(path, MAX_BYTES).decode("utf-8-sig")
-    except (Unusable, UnicodeDecodeError):
-        return None
+def read_text(path: Path, most: int = FILE_BYTES) -> str:
+    """The text of a file. Raises Unusable and UnicodeDecodeError for one that is none."""
+    return read_regular(path, most).decode("utf-8-sig")
 
 
 def read_json(path: Path, found: Found, *, comments: bool = False) -> Mapping[str, Any]:
@@ -87,18 +91,24 @@ def read_toml(path: Path, found: Found) -> Mapping[str, Any]:
 
 
 def _read(path: Path, found: Found, parse: Callable[[str], Any]) -> Mapping[str, Any]:
-    if not path.exists():
-        return {}
-    text = read_text(path)
     try:
-        value = parse(text) if text is not None else None
-    except (ValueError, RecursionError) as error:
-        found.skip(str(path), "the file", f"it cannot be read: {error}")
+        value = parse(read_text(path, MAX_BYTES))
+    except Missing:
+        return {}
+    except (Unusable, ValueError, RecursionError) as why:
+        found.skip(str(path), "the file", _reason(why))
         return {}
     if not isinstance(value, Mapping):
         found.skip(str(path), "the file", "it cannot be used")
         return {}
     return value
+
+
+def _reason(why: Exception) -> str:
+    """The reason why a file is left out."""
+    if isinstance(why, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    return str(why) if isinstance(why, Unusable) else f"it cannot be read: {why}"
 
 
 def table(raw: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
@@ -173,18 +183,19 @@ def hook_groups(raw: Any, source: str, found: Found, events: Mapping[str, str], 
             if isinstance(groups, list):
                 found.skip(source, f"hooks of {event}", "there is no such event here")
             continue
-        for group in groups if isinstance(groups, list) else ():
-            if isinstance(group, Mapping):
-                yield Item("hooks.json", events[event], _group(group, dialect), source)
+        for group in groups if isinstance(groups, list) else [groups]:
+            hooks = group.get("hooks") if isinstance(group, Mapping) else None
+            if isinstance(hooks, list) and all(isinstance(hook, Mapping) for hook in hooks):
+                yield Item("hooks.json", events[event], _group(group, hooks, dialect), source)
+            else:
+                found.skip(source, f"an entry of {event}", "it has no list of hooks")
 
 
-def _group(group: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
-    if not dialect:
-        return dict(group)
-    hooks = []
-    for hook in group.get("hooks", ()):
-        if isinstance(hook, Mapping):
-            timeout = hook.get("timeout")
-            seconds = {"timeout": timeout / 1000} if isinstance(timeout, int | float) else {}
-            hooks.append({**hook, **seconds, "dialect": dialect})
-    return {**group, "hooks": hooks}
+def _group(group: Mapping[str, Any], hooks: Sequence[Mapping[str, Any]], dialect: str) -> Mapping[str, Any]:
+    return {**group, "hooks": [_in_seconds(hook, dialect) for hook in hooks]} if dialect else dict(group)
+
+
+def _in_seconds(hook: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    timeout = hook.get("timeout")
+    seconds = {"timeout": timeout / 1000} if isinstance(timeout, int | float) else {}
+    return {**hook, **seconds, "dialect": dialect}

@@ -59,11 +59,22 @@ def _file(folder: str, name: str, given: Any, text: str, source: str, found: Fou
     if not isinstance(body, str) or not _NAME.fullmatch(name) or body.startswith("{file:"):
         found.skip(source, f"{folder[:-1]} {name}", f"it has no {text} of its own")
         return
+    if given.get("mode") == "primary" or given.get("disable") is True:
+        found.skip(source, f"{folder[:-1]} {name}", "only subagents that are not disabled are taken over")
+        return
     head = {key: value for key, value in given.items() if key in _HEAD and isinstance(value, str | bool | int | float)}
     if folder == "agents":
-        head = {"name": name, **head}
+        head = {"name": name, **head, **_tools(given)}
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
     found.items.append(Item("file", f"{folder}/{name}.md", "\n".join(["---", *lines, "---", body]) + "\n", source))
+
+
+def _tools(agent: Mapping[str, Any]) -> Mapping[str, Mapping[str, bool]]:
+    """The tools that an agent has not; leave to change files is one for all tools that do."""
+    switched = {tool for tool, wanted in table(agent, "tools").items() if wanted is False}
+    denied = {tool for tool, kind in table(agent, "permission").items() if kind == "deny"}
+    denied |= {"write"} if "edit" in denied else set()
+    return {"tools": dict.fromkeys(sorted(switched | denied), False)} if switched or denied else {}
 
 
 def _permissions(raw: Any, source: str, found: Found) -> None:

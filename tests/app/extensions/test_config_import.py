@@ -14,6 +14,7 @@ from agentcli.app.extensions.config_import import ImportPlan, carry_out, import_
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
+from agentcli.integrations import frontmatter
 
 TOKEN = "ghp_" + "a1" * 18
 
@@ -174,6 +175,20 @@ def test_opencode_with_comments_in_its_json(home: Path) -> None:
     assert "every command" in "\n".join(plan.skipped)
 
 
+def test_agents_of_opencode_keep_their_restrictions(home: Path) -> None:
+    agents = {
+        "looks": {"prompt": "Look.", "tools": {"bash": False, "read": True}, "permission": {"edit": "deny"}},
+        "main": {"prompt": "Lead.", "mode": "primary"},
+        "off": {"prompt": "x", "disable": True},
+    }
+    put(home / ".config/opencode/opencode.json", {"agent": agents})
+    plan = taken(home, "opencode")
+    [step] = plan.steps
+    head = frontmatter.read((home / ".config/agentcli" / step.item.key).read_text())
+    assert head.fields["tools"] == {"bash": False, "edit": False, "write": False}
+    assert ["agent main" in plan.skipped[0], "agent off" in plan.skipped[1]] == [True, True]
+
+
 def test_no_secret_is_copied(home: Path) -> None:
     server = {
         "command": "srv",
@@ -244,7 +259,29 @@ def test_a_pipe_of_another_program_is_not_waited_for(home: Path) -> None:
     os.mkfifo(home / ".claude/settings.json")
     plan = taken(home, "claude")
     assert plan.steps == ()
-    assert any("settings.json: the file: it cannot be used" in line for line in plan.skipped)
+    assert any("settings.json: the file: it is no regular file" in line for line in plan.skipped)
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "text", "left"),
+    [
+        (
+            "claude",
+            ".claude/settings.json",
+            '{"hooks": {"Stop": [{"hooks": ["x"]}, 5]}}',
+            "an entry of Stop: it has no",
+        ),
+        ("gemini", ".gemini/settings.json", '{"hooks": {"BeforeTool": [{"hooks": 5}]}}', "an entry of BeforeTool: it"),
+        ("claude", ".claude/settings.json", '{"permissions": {"defaultMode": [5]}}', "defaultMode [5]: a mode"),
+        ("codex", ".codex/config.toml", "[mcp_servers.a]\ncommand = 'x'\nenv_vars = 5", ""),
+    ],
+)
+def test_values_of_another_kind_are_listed_or_passed_over(
+    home: Path, program: str, name: str, text: str, left: str
+) -> None:
+    put(home / name, text)
+    plan = taken(home, program)
+    assert any(left in line for line in plan.skipped) if left else plan.steps
 
 
 def test_a_broken_file_of_ours_stops_everything_before_it_is_touched(home: Path) -> None:

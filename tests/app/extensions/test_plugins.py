@@ -121,6 +121,21 @@ def test_an_extension_of_gemini_brings_servers_instructions_and_denials(home: Pa
     assert [*here.extensions.commands] == ["ext:plan"]
 
 
+def test_an_extension_may_name_several_files_of_instructions(home: Path) -> None:
+    manifest = {"name": "ext", "version": "1", "contextFileName": ["A.md", "none.md", "../out.md", "docs/B.md"]}
+    files = {"A.md": "One.", "docs/B.md": "x" * 200_000, "GEMINI.md": "Not me."}
+    written(home / "e", {"gemini-extension.json": json.dumps(manifest), "commands/x.toml": "prompt = 'x'", **files})
+    (home / "out.md").write_text("Out.")
+    brought = read_plugin(home / "e").standing(1_000)
+    assert [file.text[:5] for file in brought.files] == ["One.", "xxxxx"]
+    assert brought.notes == (
+        "plugin ext: out.md: a link leads out of the repository: left out.",
+        "plugin ext: B.md is longer than 1,000 characters: the rest is left out.",
+    )
+    assert run(["plugins", "add", str(home / "e"), "--yes"]) == 0
+    assert any("B.md is longer than" in note for note in program().instruction_files().notes)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
