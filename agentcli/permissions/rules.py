@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from agentcli.core.aliases import known_as
+from agentcli.core.aliases import known_as, like_tool
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.servers import PREFIX
@@ -43,10 +43,10 @@ class Rule:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
 
     def is_for(self, tool: str) -> bool:
-        """True if the rule applies to this tool; `mcp__git` to every tool of the server git."""
+        """True if the rule applies to this tool; `mcp__git` to every tool of the server git, `edit` to `multi_edit` as well."""
         if self.tool.startswith(PREFIX) and "__" not in self.tool[len(PREFIX) :] and tool.startswith(f"{self.tool}__"):
             return True
-        return self.tool == tool or ("*" in self.tool and bool(wildcard(self.tool).fullmatch(tool)))
+        return self.tool in (tool, like_tool(tool)) or ("*" in self.tool and bool(wildcard(self.tool).fullmatch(tool)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -505,6 +505,13 @@ def test_a_rule_about_a_tool_that_does_not_exist_is_refused_with_a_suggestion(ki
     assert in_own_names(taken, TRAITS) == taken
 
 
+@pytest.mark.parametrize("rule", ["edit", "Edit(src/**)", "MultiEdit"])
+def test_a_rule_of_edits_is_one_of_several_edits_in_one_call(rule: str, workspace: Workspace) -> None:
+    rules = in_own_names(parse_rules(deny=[rule]), TRAITS)
+    assert ask("multi_edit", "src/a.py", workspace, "yolo", rules).decision == "deny"
+    assert ask("edit", "src/a.py", workspace, "yolo", rules).decision == ("allow" if rule == "MultiEdit" else "deny")
+
+
 @pytest.mark.parametrize(
     ("written", "own"),
     [

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentcli.core.aliases import AGENTS, CLAUDE_CODE, GEMINI_CLI, Renaming
+from agentcli.core.aliases import AGENTS, CLAUDE_CODE, GEMINI_CLI, Renaming, like_tool
 from agentcli.core.message import ToolCall
 from agentcli.integrations.hookfiles import Dialect
 
@@ -44,11 +44,15 @@ def own_input(call: ToolCall, given: Mapping[str, Any], dialect: Dialect) -> Map
 
 
 def names_of(call: ToolCall) -> tuple[str, ...]:
-    """All names that a matcher may have for the tool of a call."""
+    """All names that a matcher may have for the tool of a call.
+
+    A hook on edits runs for several edits in one call, too: programs that have no such tool have no name for it.
+    """
     if call.name == GATE:
         return str(call.input.get("tool", "")), GATE
-    foreign = [name for table in _TABLES.values() for name, (own, _) in table.items() if own == call.name]
-    return (call.name, *dict.fromkeys(foreign))
+    own = dict.fromkeys((call.name, like_tool(call.name)))
+    foreign = [name for tool in own for table in _TABLES.values() for name, (ours, _) in table.items() if ours == tool]
+    return tuple(dict.fromkeys((*own, *foreign)))
 
 
 def foreign_agent(kind: str) -> str:

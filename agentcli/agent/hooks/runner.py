@@ -23,6 +23,8 @@ OUTPUT = 64_000
 """Bytes of stdout and of stderr that are looked at; the rest is read and thrown away."""
 _BINDING = frozenset({"PreToolUse", "PermissionRequest"})
 """Events whose hooks guard a tool: one that fails is reported as having blocked nothing."""
+_FOLDERS = ("CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "AGENTCLI_PROJECT_DIR", "extensionPath")
+"""Variables of folders that are put into arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,6 @@ class Beginning:
 
 def _expanded(word: str, env: Mapping[str, str]) -> str:
     """An argument with the folders that are named in it put in: no shell does it."""
-    for name in ("CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "AGENTCLI_PROJECT_DIR"):
+    for name in _FOLDERS:
         word = word.replace(f"${{{name}}}", env.get(name, "")).replace(f"${name}", env.get(name, ""))
     return word

@@ -51,6 +51,8 @@ def _settings(raw: Mapping[str, Any], source: str, found: Found) -> None:
 def _rule(kind: str, rule: str, source: str, found: Found) -> None:
     """A rule; paths count from the root of the disk with `//`, from the home with `~/`, else from the workspace."""
     tool, paren, rest = rule.partition("(")
+    if tool == "Edit" and kind != "allow":  # its rules are about all tools that change files
+        _rule(kind, f"Write{paren}{rest}", source, found)
     path = rest.removesuffix(")")
     if not paren or tool not in _FILE_TOOLS:
         found.rule(kind, rule, source)

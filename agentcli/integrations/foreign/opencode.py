@@ -62,7 +62,9 @@ def _file(folder: str, name: str, given: Any, text: str, source: str, found: Fou
     if given.get("mode") == "primary" or given.get("disable") is True:
         found.skip(source, f"{folder[:-1]} {name}", "only subagents that are not disabled are taken over")
         return
-    head = {key: value for key, value in given.items() if key in _HEAD and isinstance(value, str | bool | int | float)}
+    head: dict[str, Any] = {
+        key: value for key, value in given.items() if key in _HEAD and isinstance(value, str | bool | int | float)
+    }
     if folder == "agents":
         head = {"name": name, **head, **_tools(given)}
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]

@@ -305,6 +305,16 @@ def test_arguments_need_no_shell_and_folders_in_them_are_put_in(tmp_path: Path) 
     assert f"{tmp_path}/$(x)" in results(running(tmp_path, "echo x", one)[0])[0].output
 
 
+@pytest.mark.parametrize("matcher", ["Edit|Write", "MultiEdit", "edit", "replace"])
+def test_a_guard_of_edits_guards_several_edits_in_one_call(matcher: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    edits = call("multi_edit", file_path="a.txt", edits=[{"old_string": "a", "new_string": "b"}])
+    guard = hook("PreToolUse", "exit 2", matcher=matcher)
+    session = open_session(tmp_path, replying(say("", edits), say("done")), mode="yolo", hooks=[guard])
+    say_to(session, "go")
+    assert (status(session), (tmp_path / "a.txt").read_text()) == ("denied", "a")
+
+
 def test_hooks_of_another_dialect_get_its_names(tmp_path: Path) -> None:
     running(tmp_path, "echo x", Hook("PreToolUse", KEEP, matcher="run_shell_command", dialect="gemini"))
     assert (seen(tmp_path)[0]["hook_event_name"], seen(tmp_path)[0]["tool_name"]) == ("BeforeTool", "run_shell_command")

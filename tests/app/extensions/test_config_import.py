@@ -80,7 +80,7 @@ def test_everything_of_claude_code_is_taken_over_or_listed(home: Path) -> None:
             "mcp__a__b",
             "WebFetch(domain:x.org)",
         ],
-        "deny": ["Read(./.env)"],
+        "deny": ["Read(./.env)", "Edit(./.env)"],
         "defaultMode": "bypassPermissions",
     }
     put(
@@ -99,7 +99,10 @@ def test_everything_of_claude_code_is_taken_over_or_listed(home: Path) -> None:
         "mcp__a__b",
         "web_fetch(domain:x.org)",
     ]
-    assert (config["permissions"]["deny"], config["model"]) == (["read(./.env)"], "opus")
+    assert (config["permissions"]["deny"], config["model"]) == (
+        ["read(./.env)", "write(./.env)", "edit(./.env)"],
+        "opus",
+    )
     assert "mode" not in config
     assert (home / ".config/agentcli/AGENTS.md").read_text() == "Be brief."
     skipped = "\n".join(plan.skipped)
