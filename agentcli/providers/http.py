@@ -1,4 +1,4 @@
-"""The HTTP client under both SDKs: an idle timeout, none for the whole reply, and a connection closed once nobody reads on."""
+"""The HTTP client of all wires, also under the SDKs: an idle timeout, none for the whole reply, and a connection closed once nobody reads on."""
 
 from __future__ import annotations
 

@@ -86,11 +86,9 @@ def test_a_malformed_call_of_gemini_is_named_so() -> None:
     ],
 )
 def test_the_tool_of_a_malformed_call_of_gemini_is_read_from_its_finish_message(message: str) -> None:
-    from google.genai.types import Candidate, FinishReason, GenerateContentResponse
-
-    ended = Candidate(finish_reason=FinishReason.MALFORMED_FUNCTION_CALL, finish_message=message)
+    ended = {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": message}
     reply = Reply()
-    assert [*reply.read(GenerateContentResponse(candidates=[ended]))] == []
+    assert [*reply.read({"candidates": [ended]})] == []
     [stopped] = reply.end()
     assert isinstance(stopped, Stopped)
     assert (stopped.stop, stopped.tool) == ("malformed_call", "write")

@@ -121,4 +121,4 @@ def test_a_gemini_body_that_went_on_from_the_former_one_is_that_of_the_whole_req
     former = google.Former()
     for count in range(len(turns) + 1):
         asked = request(spec("flash"), *turns[:count], system=("s",), tools=(READ,))
-        assert google.to_wire(asked, BUILT_IN["google"], former) == google.to_wire(asked, BUILT_IN["google"])
+        assert google.to_body(asked, BUILT_IN["google"], former) == google.to_body(asked, BUILT_IN["google"])

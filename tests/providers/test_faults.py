@@ -171,10 +171,34 @@ def test_an_error_in_mid_stream_is_told_by_its_type_though_the_status_was_good(n
         assert heard.stop is None
 
 
-def test_geminis_bare_error_in_mid_stream_is_understood_too() -> None:
-    heard, _ = ask("flash", [Fail(say("a reply of some length " * 20), 2, "UNAVAILABLE", bare=True)])
+@pytest.mark.parametrize("after", [0, 2])
+def test_geminis_bare_error_in_mid_stream_is_understood_too(after: int) -> None:
+    heard, _ = ask("flash", [Fail(say("a reply of some length " * 20), after, "UNAVAILABLE", bare=True)])
     assert heard.error is not None
     assert heard.error.cause == "overloaded"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"text": 3},
+        {"text": "a", "thoughtSignature": "not base64!"},
+        {"functionCall": {"name": ["read"], "args": {}}},
+        {"functionCall": "read"},
+        "text",
+    ],
+)
+def test_a_gemini_part_of_a_wrong_type_is_a_bad_reply(part: object) -> None:
+    heard, _ = ask("flash", [Raw([{"candidates": [{"content": {"parts": [part]}}]}])])
+    assert heard.error is not None
+    assert heard.error.cause == "bad_reply"
+
+
+def test_a_name_that_is_no_gemini_models_is_not_sent() -> None:
+    heard, server = ask("google/gemini?key=", [say("x")])
+    assert heard.error is not None
+    assert heard.error.cause == "bad_request"
+    assert server.asked == []
 
 
 @both

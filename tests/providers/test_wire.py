@@ -15,14 +15,13 @@ from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolRes
 from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
-from agentcli.providers.google.request import countable
-from agentcli.providers.google.request import to_wire as to_google
+from agentcli.providers.google.request import countable, to_body, to_sdk
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.providers.wire import wire_id
 from agentcli.tools.registry import tools
 from tests.loopback import Loopback
-from tests.providers.hearing import READ, connected, hear, request
+from tests.providers.hearing import READ, Heard, connected, hear, request
 
 SIGNED = {"google": {"thought_signature": "c2lnbmF0dXJl"}}
 
@@ -390,7 +389,7 @@ def test_lone_surrogates_do_not_stop_a_request() -> None:
         RequestMessage("user", (ToolResult("c", "r", "success", "\udfff"),)),
     )
     json.dumps(_wire("opus", *turns, system=("\ud800",)), ensure_ascii=False).encode("utf-8")
-    google = to_google(request(spec("flash"), *turns, system=("\ud800",)), BUILT_IN["google"])
+    google = to_body(request(spec("flash"), *turns, system=("\ud800",)), BUILT_IN["google"])
     json.dumps(google, ensure_ascii=False, default=repr).encode("utf-8")
 
 
@@ -409,7 +408,7 @@ def test_on_a_platform_gemini_gets_its_contents_through_the_sdk_with_bytes_for_b
         RequestMessage("assistant", (signed,), "google", "gemini-3.8-flash"),
         RequestMessage("user", (image,)),
     )
-    sent = to_google(made, ProviderSettings("cloud", "google", platform="vertexai"))
+    sent = to_sdk(made, ProviderSettings("cloud", "google", platform="vertexai"))
     assert sent["contents"][1]["parts"] == [{"text": "b", "thoughtSignature": b"\xfb\xff"}]
     assert sent["contents"][2]["parts"] == [{"inlineData": {"data": b"\x89PNG", "mimeType": "image/png"}}]
     assert "http_options" not in sent["config"]
@@ -421,11 +420,11 @@ def gemini_contents(made: Request) -> Any:
 
 
 def gemini_body(made: Request) -> Any:
-    """The body as it is sent: the SDK passes it on untouched."""
-    return to_google(made, BUILT_IN["google"])["config"]["http_options"]["extra_body"]
+    """The body as it is sent."""
+    return to_body(made, BUILT_IN["google"])
 
 
-def test_a_gemini_body_is_the_one_that_the_sdk_would_make() -> None:
+def test_a_gemini_request_is_the_one_that_the_sdk_would_make() -> None:
     from google import genai
     from google.genai import types
 
@@ -445,19 +444,32 @@ def test_a_gemini_body_is_the_one_that_the_sdk_would_make() -> None:
     turns = ("a", RequestMessage("assistant", (Text("b"),)), "c")
     for name in ("flash", "gemini-2.5-flash"):
         made = request(spec(name), *turns, system=("one", " ", "two"), tools=declared, options=options)
-        arguments = to_google(made, ProviderSettings("cloud", "google", platform="vertexai"))
-        with Loopback([say("x")], strict=False) as server:
+        arguments = to_sdk(made, ProviderSettings("cloud", "google", platform="vertexai"))
+        with Loopback([say("x"), say("x")], strict=False) as server:
             http = types.HttpOptions(base_url=server.url)
             client = genai.Client(api_key="loopback-key", vertexai=False, http_options=http)
             for _ in client.models.generate_content_stream(**arguments):
                 pass
-        assert json.loads(server.asked[0].body) == gemini_body(made)
+            assert asyncio.run(heard(server, made)).text == "x"
+        theirs, ours = server.asked
+        assert json.loads(ours.body) == json.loads(theirs.body) == gemini_body(made)
+        assert ours.path == theirs.path
+        for header in ("content-type", "x-goog-api-key"):
+            assert ours.headers[header] == theirs.headers[header]
+
+
+async def heard(server: Loopback, made: Request) -> Heard:
+    """The answer to a request through the product's own connection."""
+    model = connected(server, made.model.name)
+    answer = await hear(model, made)
+    await model.close()  # type: ignore[attr-defined]
+    return answer
 
 
 def test_the_users_own_fields_are_merged_into_a_gemini_body_in_either_case() -> None:
     own = {"generation_config": {"maxOutputTokens": 5, "top_k": 3}, "safetySettings": [{"category": "x"}]}
     settings = replace(BUILT_IN["google"], extra_body=own)
-    made = to_google(request(spec("flash"), "a"), settings)["config"]["http_options"]["extra_body"]
+    made = to_body(request(spec("flash"), "a"), settings)
     assert made["generationConfig"]["maxOutputTokens"] == 5
     assert made["generationConfig"]["top_k"] == 3
     assert made["safetySettings"] == [{"category": "x"}]
@@ -525,4 +537,6 @@ def test_lone_surrogates_never_leave_wherever_they_stand(name: str) -> None:
     if made.model.kind == "anthropic":
         json.dumps(to_wire(made, settings), ensure_ascii=False).encode()
     else:
-        json.dumps([to_google(made, settings), countable(made)], ensure_ascii=False, default=repr).encode()
+        json.dumps(
+            [to_body(made, settings), to_sdk(made, settings), countable(made)], ensure_ascii=False, default=repr
+        ).encode()

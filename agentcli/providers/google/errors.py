@@ -25,24 +25,28 @@ _BY_STATUS: Mapping[str, Cause] = {
 _BY_CODE: Mapping[int, Cause] = {**BY_STATUS, 499: "network"}
 
 
-def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> ModelError:
-    """A ModelError from the SDK's APIError, whether it came as a status or in the middle of a stream.
+def from_answer(
+    code: int, answer: Any, headers: Mapping[str, str] | None, key: str | None, settings: ProviderSettings
+) -> ModelError:
+    """A ModelError from the JSON of an answer, whether it came with this status or, with the status 0, in the middle of a stream.
 
     A server that knows no such path may serve another version of the API than that of the settings; a platform has but one.
     """
-    code = int(error.code or 0)
-    status = error.status if isinstance(error.status, str) else ""
-    text = error.message if isinstance(error.message, str) else ""
-    details = [*_details(error.details)]
+    if isinstance(answer, list) and len(answer) == 1:
+        answer = answer[0]
+    error = _error(answer)
+    status, text = (value if isinstance(value, str) else "" for value in (error.get("status"), error.get("message")))
+    given = error.get("code")
+    code = code or (given if isinstance(given, int) else 0)
+    details = [*_details(answer)]
     cause = _cause(code, status, text, details)
-    answer = "" if text.lstrip().startswith("<") else text
-    headers = getattr(error.response, "headers", None)
+    shown = "" if text.lstrip().startswith("<") else text
     wait = _retry_after(details, headers)
     no_path = cause == "not_found" and code in (404, 405) and not settings.platform
     hint = _other_version(settings.name, settings.version) if no_path else ""
     return refusal(
         error_name(code, status) or "an error",
-        answer,
+        shown,
         cause,
         key,
         headers=headers,
@@ -52,6 +56,13 @@ def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> M
         vendor=vendor_name(settings),
         body=str(details) if details else "",
     )
+
+
+def _error(answer: Any) -> Mapping[str, Any]:
+    """Code, status and message of an answer, which stand in its `error` or beside it."""
+    outer = answer if isinstance(answer, Mapping) else {}
+    inner = outer.get("error")
+    return {**(inner if isinstance(inner, Mapping) else {}), **outer}
 
 
 def _other_version(provider: str, version: str) -> str:

@@ -34,7 +34,7 @@ STOPS: Mapping[str, Stop] = {
 _LONGEST_REASON = 40
 """Characters shown of a finish reason."""
 _CALLED = re.compile(r"(?:\bdefault_api[.:]|\bcall:)(?:default_api[.:])?(\w+)")
-"""A tool's name in a finish message. The SDK passes that message on for some platforms only."""
+"""A tool's name in a finish message."""
 
 
 class Reply:
@@ -56,20 +56,19 @@ class Reply:
         self._malformed = ""
         self._usage: Usage | None = None
 
-    def read(self, chunk: Any) -> Iterator[StreamEvent]:
-        """Steps of the reply that follow from a chunk (the SDK's GenerateContentResponse)."""
-        if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
-            self._finish, self._detail = (
-                "SAFETY",
-                f"the prompt was blocked: {_name(chunk.prompt_feedback.block_reason)}",
-            )
-        for candidate in (chunk.candidates or [])[:1]:
-            for part in (candidate.content.parts if candidate.content else None) or []:
+    def read(self, chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """Steps of the reply that follow from a chunk, in the field names of the wire. Raises TypeError and the like for a malformed one."""
+        blocked = (chunk.get("promptFeedback") or {}).get("blockReason")
+        if blocked is not None:
+            self._finish, self._detail = "SAFETY", f"the prompt was blocked: {_name(blocked)}"
+        for candidate in (chunk.get("candidates") or [])[:1]:
+            for part in (candidate.get("content") or {}).get("parts") or []:
                 yield from self._add(part)
-            if candidate.finish_reason is not None:
-                self._finish = _name(candidate.finish_reason)
-                self._malformed = self._malformed or _tool_named(candidate.finish_message)
-        if chunk.usage_metadata is not None and (usage := to_usage(chunk.usage_metadata)) != self._usage:
+            if candidate.get("finishReason") is not None:
+                self._finish = _name(candidate["finishReason"])
+                self._malformed = self._malformed or _tool_named(candidate.get("finishMessage"))
+        reported = chunk.get("usageMetadata")
+        if reported is not None and (usage := to_usage(reported)) != self._usage:
             self._usage = usage
             yield UsageSeen(usage)
 
@@ -103,33 +102,34 @@ class Reply:
             detail = self._detail or ("" if said_enough else self._finish[:_LONGEST_REASON])
             yield Stopped(stop, detail, self._malformed if stop == "malformed_call" else "")
 
-    def _add(self, part: Any) -> Iterator[StreamEvent]:
-        meta = _meta(part)
-        if part.function_call is not None:
+    def _add(self, part: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        meta, text, call = _meta(part), _string(part, "text"), part.get("functionCall")
+        if call is not None:
             yield from self._flush()
-            yield from self._call(part.function_call, meta)
-        elif part.text is not None:
-            thought = bool(part.thought)
+            yield from self._call(call, meta)
+        elif text is not None:
+            thought = bool(part.get("thought"))
             if self._run and (thought != self._thought or meta):
                 yield from self._flush()
             self._thought = thought
-            self._run.append(part.text)
-            if part.text:
-                yield ThinkingDelta(part.text) if thought else TextDelta(part.text)
+            self._run.append(text)
+            if text:
+                yield ThinkingDelta(text) if thought else TextDelta(text)
             if meta:
                 yield from self._flush(meta)
 
-    def _call(self, call: Any, meta: Meta | None) -> Iterator[StreamEvent]:
+    def _call(self, call: Mapping[str, Any], meta: Meta | None) -> Iterator[StreamEvent]:
         self._calls = True
-        arguments = {} if call.args is None else call.args
-        whole = can_run(call.name, arguments) and not call.will_continue and not call.partial_args
-        if self._ids.again(call.id, call.name, arguments):
+        given, name, arguments = _string(call, "id"), _string(call, "name"), call.get("args")
+        arguments = {} if arguments is None else arguments
+        whole = can_run(name, arguments) and not call.get("willContinue") and not call.get("partialArgs")
+        if self._ids.again(given, name, arguments):
             return
-        call_id = self._ids.fresh(call.id)
-        if not whole and isinstance(call.name, str):
-            self._malformed = sendable(call.name)
-        self._pending.append(ToolCall(call_id, sendable(call.name), sendable_json(arguments), meta) if whole else None)
-        yield CallDelta(call_id, call.name or "", "")
+        call_id = self._ids.fresh(given)
+        if not whole and name is not None:
+            self._malformed = sendable(name)
+        self._pending.append(ToolCall(call_id, sendable(name or ""), sendable_json(arguments), meta) if whole else None)
+        yield CallDelta(call_id, name or "", "")
 
     def _flush(self, meta: Meta | None = None) -> Iterator[StreamEvent]:
         """End the present run of text, if there is one; an unsigned empty one says nothing."""
@@ -143,18 +143,35 @@ class Reply:
             yield PartDone(part)
 
 
-def to_usage(raw: Any) -> Usage:
+def to_usage(raw: Mapping[str, Any]) -> Usage:
     """Usage as reported; this API counts cached tokens inside the prompt, and thoughts outside the candidates."""
-    cached = tokens(raw.cached_content_token_count)
-    thoughts = tokens(raw.thoughts_token_count)
-    prompt = tokens(raw.prompt_token_count) + tokens(raw.tool_use_prompt_token_count)
-    return Usage(max(0, prompt - cached), tokens(raw.candidates_token_count) + thoughts, thoughts, cached)
+    cached, thoughts = tokens(raw.get("cachedContentTokenCount")), tokens(raw.get("thoughtsTokenCount"))
+    prompt = tokens(raw.get("promptTokenCount")) + tokens(raw.get("toolUsePromptTokenCount"))
+    return Usage(max(0, prompt - cached), tokens(raw.get("candidatesTokenCount")) + thoughts, thoughts, cached)
 
 
-def _meta(part: Any) -> Meta | None:
-    if not part.thought_signature:
+def _meta(part: Mapping[str, Any]) -> Meta | None:
+    """The signature of a part, in the one form in which it is kept: servers write base64 in either alphabet, the SDK gives bytes."""
+    given = part.get("thoughtSignature")
+    if not given:
         return None
-    return {KIND: {SIGNATURE: base64.b64encode(part.thought_signature).decode("ascii")}}
+    if isinstance(given, bytes):
+        signature = base64.b64encode(given).decode("ascii")
+    else:
+        signature = given.translate(_STANDARD).rstrip("=")
+        signature += "=" * (-len(signature) % 4)
+        base64.b64decode(signature, validate=True)
+    return {KIND: {SIGNATURE: signature}}
+
+
+_STANDARD = str.maketrans("-_", "+/")
+
+
+def _string(holder: Mapping[str, Any], name: str) -> str | None:
+    value = holder.get(name)
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} is no text")
+    return value
 
 
 def _tool_named(message: Any) -> str:
@@ -164,4 +181,6 @@ def _tool_named(message: Any) -> str:
 
 
 def _name(value: Any) -> str:
-    return str(getattr(value, "value", value))
+    """A reason by its name, also one that the SDK knows and one in small letters."""
+    name = str(getattr(value, "value", value))
+    return name.upper() if name.upper() in STOPS else name

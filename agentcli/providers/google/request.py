@@ -1,7 +1,6 @@
 """A request as Gemini's generateContent wants it: pure, so that equal requests give equal bytes.
 
-Settings are in the SDK's field names. The body is in those of the wire, because the SDK checks and converts what it is given field by
-field: with a long history that takes longer than all else in a turn. As `extra_body` it is sent as it is.
+Settings are in the SDK's field names, contents in those of the wire, which the SDK takes too.
 """
 
 from __future__ import annotations
@@ -28,22 +27,25 @@ _PLAIN_SCHEMA = frozenset(
 )
 
 
-def to_wire(request: Request, settings: ProviderSettings, former: Former | None = None) -> Json:
-    """The arguments of `generate_content_stream`. Of messages that stand in `former` too, nothing is made again.
+def to_body(request: Request, settings: ProviderSettings, former: Former | None = None) -> Json:
+    """The body of a request for a reply. Of messages that stand in `former` too, nothing is made again.
 
     `request.options` may hold `thinking` (bool, default true; None sends nothing about it), `effort` (minimal … xhigh, for models of style "level") and
     `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget"; else by `effort`, or the model's choice),
     and `temperature`.
     """
     former = former or Former()
-    contents, config = former.contents(request), former.config(request)
-    extra: Json = fit_to_send(dict(settings.extra_body))
-    if not settings.platform:
-        extra = _with({"contents": contents, **_body(config)}, extra)
-        contents, config = _REPLACED, {}
-    if extra:
-        config = config | {"http_options": {"extra_body": extra}}
-    return {"model": request.model.id, "contents": _typed(contents), "config": config | _BY_OURSELVES}
+    body = {"contents": former.contents(request), **_body(former.config(request))}
+    return _with(body, fit_to_send(dict(settings.extra_body)))
+
+
+def to_sdk(request: Request, settings: ProviderSettings, former: Former | None = None) -> Json:
+    """The same request as the arguments of the SDK's `generate_content_stream`."""
+    former = former or Former()
+    config = former.config(request) | _BY_OURSELVES
+    if settings.extra_body:
+        config["http_options"] = {"extra_body": fit_to_send(dict(settings.extra_body))}
+    return {"model": request.model.id, "contents": typed(former.contents(request)), "config": config}
 
 
 _BY_OURSELVES: Json = {"automatic_function_calling": {"disable": True}, "automatic_continuation": False}
@@ -141,11 +143,7 @@ def _with(body: Json, extra: Mapping[str, Any]) -> Json:
     return merged
 
 
-_REPLACED: list[Json] = [{"role": "user", "parts": [{"text": "."}]}]
-"""Given to the SDK, which refuses a request without contents, where `extra_body` has the true ones."""
-
-
-def _typed(contents: list[Json]) -> list[Json]:
+def typed(contents: list[Json]) -> list[Json]:
     """Contents as the SDK takes them: bytes, where the wire has base64."""
 
     def decoded(part: Json) -> Json:
@@ -170,7 +168,7 @@ def countable(request: Request) -> list[Json]:
         found = [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
     elif head:
         found = [{"role": "user", "parts": head}, *found]
-    return _typed(found)
+    return found
 
 
 def _tool(tool: ToolSchema) -> Json:

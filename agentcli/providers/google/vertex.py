@@ -1,0 +1,101 @@
+"""Gemini on Vertex AI through the official SDK, which finds credentials, project and location itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from agentcli.core.errors import ModelError
+from agentcli.core.model import Request
+from agentcli.providers.google.errors import from_answer
+from agentcli.providers.google.request import Former, Json, countable, to_sdk, typed
+from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed
+from agentcli.providers.settings import ProviderSettings
+
+
+class VertexApi:
+    """The SDK's client with the account of a platform."""
+
+    def __init__(self, settings: ProviderSettings, key: str | None, base_url: str) -> None:
+        self._settings = settings
+        self._key = key
+        self._base_url = base_url
+        self._former = Former()
+        self._http: Any = None
+        self._client: Any = None
+
+    async def chunks(self, request: Request) -> AsyncGenerator[Json, None]:
+        """The chunks of a reply in the field names of the wire. Raises ModelError for a refusal, also one in the middle of the stream."""
+        client = await self._connected()
+        responses: list[Any] = []
+        opened.set(responses)
+        try:
+            with self._translated():
+                wire = to_sdk(request, self._settings, self._former)
+                async for chunk in await client.aio.models.generate_content_stream(**wire):
+                    yield chunk.model_dump(by_alias=True)
+        finally:
+            # Closing the SDK's generator leaves the connection open until garbage collection; closing the response does not.
+            opened.set(None)
+            for response in responses:
+                await response.aclose()
+
+    async def count(self, request: Request) -> Any:
+        """The number of tokens as the API counts them."""
+        client = await self._connected()
+        with self._translated():
+            counted = await client.aio.models.count_tokens(model=request.model.id, contents=typed(countable(request)))
+        return counted.total_tokens
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        if self._http is not None:
+            await self._http.aclose()
+
+    async def _connected(self) -> Any:
+        if self._client is None:
+            # It takes a second, and must not block the event loop.
+            sdk = await asyncio.to_thread(import_module, "google.genai")
+            quiet_sdk("google.genai", "google_genai")
+            self._http = http_client(self._settings, without_comments=True)
+            options: dict[str, Any] = {"httpx_async_client": self._http, "headers": dict(self._settings.headers)}
+            if self._base_url:
+                options["base_url"] = self._base_url
+            if self._settings.version:
+                options["api_version"] = self._settings.version
+            with self._translated():
+                try:
+                    self._client = sdk.Client(vertexai=True, http_options=options, **self._account())
+                except (ImportError, ValueError) as error:
+                    text = scrubbed(str(error), self._key)
+                    raise ModelError(f"The Gemini SDK cannot start: {text}", "bad_request") from None
+        return self._client
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """The SDK's own errors become ModelErrors."""
+        from google.auth.exceptions import GoogleAuthError
+        from google.genai.errors import APIError
+
+        try:
+            yield
+        except APIError as error:
+            headers = getattr(error.response, "headers", None)
+            raise from_answer(int(error.code or 0), error.details, headers, self._key, self._settings) from None
+        except GoogleAuthError as error:
+            raise ModelError(f"Vertex AI cannot be asked: {scrubbed(str(error), self._key)}", "auth") from None
+
+    def _account(self) -> dict[str, str]:
+        """Project and location, which the SDK finds itself but drops, and the credentials with them, where a base URL is set.
+
+        An address whose headers have an authorization of their own is a gateway, which is given neither.
+        """
+        project = os.environ.get("GOOGLE_CLOUD_PROJECT", "")
+        own = any(name.lower() == "authorization" for name in self._settings.headers)
+        if not self._base_url or not project or own:
+            return {}
+        return {"project": project, "location": os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"}
