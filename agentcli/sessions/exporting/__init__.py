@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
 from typing import Literal, get_args
 
 from agentcli.core.record import Checkpoint
-from agentcli.core.text.secrets import redact
 from agentcli.sessions.exporting.archive import to_json
+from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.sessions.exporting.source import Source, collect
 from agentcli.sessions.settings import SessionSettings
 
@@ -18,29 +17,6 @@ FORMATS: tuple[str, ...] = (*get_args(ExportFormat), "atif")
 SETTINGS = SessionSettings()
 
 __all__ = ["FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export"]
-
-_SHORT, _REMEMBERED = 100, 10_000
-"""Characters of a text that is remembered with its outcome, since names and paths come again and again; the number of those texts."""
-
-
-class Redactor:
-    """A filter that takes secrets out of texts, the `known` ones among them, and counts the texts that it `changed`."""
-
-    def __init__(self, known: Iterable[str] = ()) -> None:
-        self._known = tuple(known)
-        self._remembered = lru_cache(_REMEMBERED)(partial(redact, known=self._known))
-        self.changed = 0
-
-    def __call__(self, text: str) -> str:
-        clean = redact(text, self._known) if len(text) > _SHORT else self._remembered(text)
-        self.changed += clean != text
-        return clean
-
-    def notes(self) -> list[str]:
-        """A line for people about what was taken out, if anything was."""
-        if not self.changed:
-            return []
-        return [f"Secrets were taken out of {self.changed:,} texts; --keep-secrets leaves them in."]
 
 
 def export(
