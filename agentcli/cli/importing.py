@@ -61,7 +61,7 @@ def import_sessions(
         found, unread = _sources(context, paths or (), program, session, until_done, progress)
         if here:
             found = [each for each in found if _is_here(context, each)]
-        takeover = Takeover(context.store, context.cwd, gather=alone, again=again)
+        takeover = Takeover(context.store, context.cwd, gather=alone, again=again, name=name)
         if dry_run:
             progress.end()
             _print_found(found, takeover, json)
@@ -69,9 +69,6 @@ def import_sessions(
             outcomes = [*unread, *progress.through(takeover.run(found), len(found))]
             progress.end()
             _print_outcomes(outcomes, alone, json)
-            first = next((outcome.info for outcome in outcomes if outcome.info), None)
-            if name and first:
-                context.store.rename(first, name, context.project)
             unread = [outcome for outcome in outcomes if outcome.status == "failed"]
     if unread:
         raise typer.Exit(InputError.exit_code if alone else 1)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.inject import injections_first, wrap
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History, added, evolve
 from agentcli.core.message import File, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune, Record

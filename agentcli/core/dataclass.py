@@ -8,11 +8,13 @@ compiled at all. Fields are read by the standard decorator: `fields`, `replace`,
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
+    from dataclasses import replace as replace
 else:
 
     def dataclass(*, slots: bool, frozen: bool = False, kw_only: bool = False) -> Any:
@@ -29,6 +31,28 @@ else:
             return cls
 
         return decorate
+
+    def replace(value: Any, /, **changes: Any) -> Any:
+        """A copy with other values of some fields, as the standard library makes it; for classes of this decorator, and quicker."""
+        cls = value.__class__
+        places, values = _copied.get(cls) or _copied.setdefault(cls, _reader(cls))
+        arguments = list(values(value))
+        for name, other in changes.items():
+            arguments[places[name]] = other
+        return cls(*arguments)  # by place: so many keywords cost more than all else here
+
+
+_copied: dict[type, tuple[Mapping[str, int], Callable[[Any], Sequence[Any]]]] = {}
+"""The places of a class's fields among the arguments that make an instance, and a function that returns their values."""
+
+
+def _reader(cls: Any) -> tuple[Mapping[str, int], Callable[[Any], Sequence[Any]]]:
+    fields = [field for field in dataclasses.fields(cls) if field.init]
+    if any(field.kw_only for field in fields):
+        raise TypeError(f"{cls.__name__} has fields that are given by keyword: take `replace` of the standard library")
+    names = [field.name for field in fields]
+    places = {name: place for place, name in enumerate(names)}
+    return places, attrgetter(*names) if len(names) > 1 else lambda value: [getattr(value, name) for name in names]
 
 
 def _methods(cls: Any) -> dict[str, Any]:

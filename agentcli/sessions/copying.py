@@ -248,11 +248,12 @@ def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk) -> S
 
 def _records(imported: Imported) -> Iterator[tuple[Record, bytes, str]]:
     """The records with the bytes of their files, and the hashes of these."""
-    if imported.raw:
-        yield from ((decode(data), data, digest(data)) for data in imported.raw)
-        return
-    prev = ""
-    for seq, (when, body) in enumerate(imported.bodies, 1):
+    last, prev = 0, ""
+    for data in imported.raw:
+        record, prev = decode(data), digest(data)
+        last = record.seq
+        yield record, data, prev
+    for seq, (when, body) in enumerate(imported.bodies[len(imported.raw) :], last + 1):
         record = Record(seq, new_id(), when, prev, body)
         data = encode(record)
         prev = digest(data)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, Literal, get_args
 
 from agentcli.core.codec.encode import usage_from_json, usage_to_json
 from agentcli.core.codec.fields import items, number, table, text, whole
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, Record, Settings, Title

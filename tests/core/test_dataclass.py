@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.message import Text, Usage
+from agentcli.core.record import Unpin
 
 
 def _pair(**options):
@@ -163,3 +165,24 @@ def test_a_field_that_is_no_argument_has_its_default() -> None:
         seen: int = field(default=7, init=False)
 
     assert (Counter(1).seen, Counter(1)) == (7, Counter(1))
+
+
+def test_a_copy_with_other_values_is_the_one_of_the_standard_library() -> None:
+    for value, changes in (
+        (Usage(1, 2, 3), {"output": 5}),
+        (Text("a"), {"text": "b", "meta": {}}),
+        (Unpin(3), {"seq": 4}),
+    ):
+        assert replace(value, **changes) == dataclasses.replace(value, **changes)
+        assert replace(value) == value
+    with pytest.raises(KeyError, match="nobody"):
+        replace(Text("a"), nobody=1)
+
+
+def test_fields_that_are_given_by_keyword_cannot_be_copied_by_place() -> None:
+    @dataclass(slots=True, kw_only=True)
+    class Named:
+        name: str = ""
+
+    with pytest.raises(TypeError, match="by keyword"):
+        replace(Named(), name="a")

@@ -192,6 +192,18 @@ def test_one_file_prints_the_id_of_its_session_also_when_it_is_known(program: Pr
     assert program.run("sessions", "import", str(moved), "--again", "--name", "mine").code == 42
 
 
+def test_a_given_name_is_the_last_record_of_the_session_when_it_appears(program: Program) -> None:
+    program.run("sessions", "import", str(claude(program.base, program.work)), "--name", "mine")
+    export = program.base / "mine.json"
+    program.run("sessions", "export", "mine", "-f", "json", "--keep-secrets", "-o", str(export))
+    program.run("sessions", "import", str(export), "--name", "copy")
+    for name in ("mine", "copy"):
+        shown = json.loads(program.run("sessions", "show", name, "--json").out)
+        assert shown["name"] == shown["entries"][-1]["name"] == name
+        assert [entry["seq"] for entry in shown["entries"]] == list(range(1, shown["records"] + 1))
+        assert program.run("sessions", "check", name).code == 0
+
+
 def test_a_session_that_has_grown_is_said_and_imported_anew_only_if_that_is_meant(program: Program) -> None:
     path = codex(program.base / ".codex", program.work)
     [first] = outcomes(program, "--from", "codex")

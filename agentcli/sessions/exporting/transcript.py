@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from agentcli.core.codec.encode import dumps
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import in_force
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Failure, Prune, Record, Settings

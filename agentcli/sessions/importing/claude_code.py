@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from agentcli.core.aliases import CLAUDE_CODE
+from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError
 from agentcli.core.message import (
     File,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError
 from agentcli.core.history import History, evolve_all
 from agentcli.core.message import Message, Text, Thinking, ToolResult
@@ -126,6 +126,8 @@ def _parts(item: Item) -> tuple[Text, ...]:
 
 def _unsigned(message: Message) -> Message:
     """Thoughts without their signatures: these hold for what the other program sent before them, not for what we send."""
+    if not any(isinstance(part, Thinking) for part in message.parts):
+        return message
     parts = (Thinking(part.text) if isinstance(part, Thinking) else part for part in message.parts)
     return message.with_parts(tuple(part for part in parts if part != Thinking("")))
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.message import Message
+from agentcli.core.record import Title
 from agentcli.sessions.copying import Draft, draft, settle_drafts
+from agentcli.sessions.ids import stamp
 from agentcli.sessions.importing import read_all
 from agentcli.sessions.importing.compressed import read_file
 from agentcli.sessions.importing.discover import Candidate
@@ -57,13 +59,14 @@ _Waiting = tuple[Candidate, Imported, Draft]
 @dataclasses.dataclass
 class Takeover:
     """One run of importing. A session belongs to the folder it was led in; where that is gone, to `here` if `gather`, else it
-    waits there for `sessions move`. With `again` what was imported before is imported once more.
+    waits there for `sessions move`. With `again` what was imported before is imported once more. `name` is given to all of them.
     """
 
     store: Store
     here: Path
     gather: bool = False
     again: bool = False
+    name: str = ""
     _known: dict[tuple[str, str], list[tuple[str, str, bool]]] = field(default_factory=dict)
     _names: dict[str, set[str]] = field(default_factory=dict)
 
@@ -106,6 +109,8 @@ class Takeover:
             imported = next(read_all(source.path, source.session))
             if not any(isinstance(body, Message) for _, body in imported.bodies):
                 return Outcome(source, "failed" if source.named else "skipped", why=f"{source}: nothing was said in it")
+            if self.name:
+                imported = replace(imported, bodies=(*imported.bodies, (stamp(), Title(name=self.name))))
             origin = {"program": source.program, "id": source.id, "sha256": content}
             drafted = draft(self.store.root, imported, self._home(imported.cwd or source.folder), origin)
         except AgentError as error:
