@@ -1,35 +1,93 @@
-"""The bytes of a request's body. What was sent before is not written again."""
+"""The body of a request: its messages in a wire's form, and its bytes. Of a request that goes on from the one before only the new messages are made."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
+from agentcli.core.model import RequestMessage
+from agentcli.core.prefix import common
 from agentcli.providers.wire import sendable_json
+
+Json = dict[str, Any]
+Rules = TypeVar("Rules")
+
+
+class WireMessages(Generic[Rules]):
+    """The messages of the newest request in a wire's form. Neighbours of one role are one message.
+
+    `form` gives the messages that one of the request becomes under some rules, `content` is the field that holds their parts.
+    """
+
+    def __init__(self, form: Callable[[RequestMessage, Rules], Sequence[Json]], content: str) -> None:
+        self._form, self._content = form, content
+        self._rules: Rules | None = None
+        self._source: Sequence[RequestMessage] = ()
+        self._texts: list[bytes] = []
+        self.messages: list[Json] = []
+        """In the wire's form. None of them changes later."""
+        self.places: list[tuple[int, int]] = []
+        """For each message of the request: the message that it begins in, or ends where nothing of it is sent, and the number of parts before it there."""
+
+    def of(self, source: Sequence[RequestMessage], rules: Rules) -> WireMessages[Rules]:
+        """Itself, with the messages of this request."""
+        same = common(source, self._source) if rules == self._rules else 0
+        while same < len(self.places) and self.places[same][1]:
+            same -= 1  # what it was joined to is made anew with it
+        if same < len(self.places):
+            self._cut(self.places[same][0])
+        del self.places[same:]
+        for message in source[same:]:
+            self._add(self._form(message, rules))
+        self._source, self._rules = source, rules
+        return self
+
+    def texts(self, replaced: Mapping[int, Json]) -> list[bytes]:
+        """The messages as JSON, with others in place of some."""
+        self._texts += [written(message) for message in self.messages[len(self._texts) :]]
+        texts = list(self._texts)
+        for number, message in replaced.items():
+            texts[number] = written(message)
+        return texts
+
+    def _add(self, formed: Sequence[Json]) -> None:
+        before = self.messages[-1] if self.messages else None
+        if before and (not formed or before["role"] == formed[0]["role"]):
+            parts, formed = before[self._content], list(formed)
+            self.places.append((len(self.messages) - 1, len(parts)))
+            if formed:
+                self._cut(len(self.messages) - 1)
+                formed[0] = {**formed[0], self._content: [*parts, *formed[0][self._content]]}
+        else:
+            self.places.append((len(self.messages), 0))
+        self.messages += formed
+
+    def _cut(self, number: int) -> None:
+        del self.messages[number:], self._texts[number:]
 
 
 class BodyWriter:
-    """Writes bodies as JSON in UTF-8, without lone surrogates. The bytes of the newest body's messages are kept for the next."""
+    """Writes bodies as JSON in UTF-8, without lone surrogates. A field that holds the same object as in the body before is not written again."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, bytes]] = {}
+        self._known: dict[str, tuple[Any, bytes]] = {}
 
-    def write(self, fields: Mapping[str, Any], name: str, messages: Sequence[Any]) -> bytes:
-        """A body of these fields, and of messages under a name. A message that is the same object as in the body before must not have changed."""
-        kept: dict[int, tuple[Any, bytes]] = {}
-        written = []
-        for message in messages:
-            known = self._known.get(id(message))
-            text = known[1] if known and known[0] is message else _written(message)
-            kept[id(message)] = message, text
-            written.append(text)
-        self._known = kept
-        head = _written(dict(fields))[:-1]
-        return b"".join((head, b"," if fields else b"", _written(name), b":[", b",".join(written), b"]}"))
+    def write(
+        self, fields: Mapping[str, Any], name: str, messages: WireMessages[Any], replaced: Mapping[int, Json]
+    ) -> bytes:
+        """A body of these fields, and of messages under a name, with others in place of some. An object that was written must not have changed."""
+        self._known = {field: (value, self._field(field, value)) for field, value in fields.items()}
+        texts = b",".join(messages.texts(replaced))
+        return b"{%b}" % b",".join([*(text for _, text in self._known.values()), b'"%b":[%b]' % (name.encode(), texts)])
+
+    def _field(self, field: str, value: Any) -> bytes:
+        known = self._known.get(field)
+        return known[1] if known and known[0] is value else b"%b:%b" % (written(field), written(value))
 
 
-def _written(value: Any) -> bytes:
+def written(value: Any) -> bytes:
+    """A value as JSON in UTF-8, without lone surrogates."""
     try:
         return _ENCODER.encode(value).encode("utf-8")
     except UnicodeEncodeError:

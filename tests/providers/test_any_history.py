@@ -98,15 +98,25 @@ def _accepted(name: str, examples: int) -> None:
         runner.run(connection.close())  # type: ignore[attr-defined]
 
 
+COUNTS = st.one_of(st.just([*range(9)]), st.lists(st.integers(0, 8), min_size=2, max_size=8))
+"""How many of some turns each request of a session holds: it grows, or is cut and goes on in another way."""
+
+
 @settings(max_examples=150, deadline=None)
-@given(TURNS, st.sets(st.integers(0, 8), max_size=3), st.sampled_from(["opus", "claude-haiku-4-5", "sonnet"]))
+@given(
+    TURNS,
+    TURNS,
+    COUNTS,
+    st.sets(st.integers(0, 8), max_size=3),
+    st.sampled_from(["opus", "claude-haiku-4-5", "sonnet"]),
+)
 def test_a_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
-    turns: list[RequestMessage], marked: set[int], name: str
+    turns: list[RequestMessage], others: list[RequestMessage], counts: list[int], marked: set[int], name: str
 ) -> None:
     model, former = spec(name), Former()
-    for count in range(len(turns) + 1):
+    for count in counts:
         marks = tuple(Breakpoint(number - 1) for number in sorted(marked) if number <= count)
-        asked = request(model, *turns[:count], breakpoints=marks)
+        asked = request(model, *turns[:count], *others[: count % 2], breakpoints=marks, system=("s",), tools=(READ,))
         body, headers = to_body(asked, BUILT_IN["anthropic"], former)
         whole = to_wire(asked, BUILT_IN["anthropic"])
         assert headers == whole.pop("extra_headers", {})
@@ -114,11 +124,13 @@ def test_a_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
 
 
 @settings(max_examples=150, deadline=None)
-@given(TURNS)
+@given(TURNS, TURNS, COUNTS, st.sampled_from(["flash", "gemini-2.5-flash"]))
 def test_a_gemini_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
-    turns: list[RequestMessage],
+    turns: list[RequestMessage], others: list[RequestMessage], counts: list[int], name: str
 ) -> None:
     former = google.Former()
-    for count in range(len(turns) + 1):
-        asked = request(spec("flash"), *turns[:count], system=("s",), tools=(READ,))
-        assert google.to_body(asked, BUILT_IN["google"], former) == google.to_body(asked, BUILT_IN["google"])
+    for count in counts:
+        asked = request(spec(name), *turns[:count], *others[: count % 2], system=("s",), tools=(READ,))
+        assert google.to_body(asked, BUILT_IN["google"], former) == google.to_body(
+            asked, BUILT_IN["google"], google.Former()
+        )

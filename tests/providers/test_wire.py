@@ -15,7 +15,7 @@ from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolRes
 from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
-from agentcli.providers.google.request import countable, to_body, to_sdk
+from agentcli.providers.google.request import Former, countable, to_body, to_sdk
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.providers.wire import wire_id
@@ -389,7 +389,7 @@ def test_lone_surrogates_do_not_stop_a_request() -> None:
         RequestMessage("user", (ToolResult("c", "r", "success", "\udfff"),)),
     )
     json.dumps(_wire("opus", *turns, system=("\ud800",)), ensure_ascii=False).encode("utf-8")
-    google = to_body(request(spec("flash"), *turns, system=("\ud800",)), BUILT_IN["google"])
+    google = gemini_body(request(spec("flash"), *turns, system=("\ud800",)))
     json.dumps(google, ensure_ascii=False, default=repr).encode("utf-8")
 
 
@@ -419,9 +419,9 @@ def gemini_contents(made: Request) -> Any:
     return gemini_body(made)["contents"]
 
 
-def gemini_body(made: Request) -> Any:
+def gemini_body(made: Request, settings: ProviderSettings = BUILT_IN["google"]) -> Any:
     """The body as it is sent."""
-    return to_body(made, BUILT_IN["google"])
+    return json.loads(to_body(made, settings, Former()))
 
 
 def test_a_gemini_request_is_the_one_that_the_sdk_would_make() -> None:
@@ -469,7 +469,7 @@ async def heard(server: Loopback, made: Request) -> Heard:
 def test_the_users_own_fields_are_merged_into_a_gemini_body_in_either_case() -> None:
     own = {"generation_config": {"maxOutputTokens": 5, "top_k": 3}, "safetySettings": [{"category": "x"}]}
     settings = replace(BUILT_IN["google"], extra_body=own)
-    made = to_body(request(spec("flash"), "a"), settings)
+    made = gemini_body(request(spec("flash"), "a"), settings)
     assert made["generationConfig"]["maxOutputTokens"] == 5
     assert made["generationConfig"]["top_k"] == 3
     assert made["safetySettings"] == [{"category": "x"}]
@@ -538,5 +538,5 @@ def test_lone_surrogates_never_leave_wherever_they_stand(name: str) -> None:
         json.dumps(to_wire(made, settings), ensure_ascii=False).encode()
     else:
         json.dumps(
-            [to_body(made, settings), to_sdk(made, settings), countable(made)], ensure_ascii=False, default=repr
+            [gemini_body(made, settings), to_sdk(made, settings), countable(made)], ensure_ascii=False, default=repr
         ).encode()

@@ -8,10 +8,9 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, Clearing, ModelSpec, Request, RequestMessage, ToolSchema
-from agentcli.core.prefix import common
 from agentcli.core.servers import LOADED
 from agentcli.providers.anthropic.models import KIND
-from agentcli.providers.body import BodyWriter
+from agentcli.providers.body import BodyWriter, WireMessages
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.settings import ProviderSettings, is_vendor
 from agentcli.providers.thinking import budget_within
@@ -33,35 +32,34 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     `request.options` may hold `thinking` (bool, default true; models of style "budget" think only where it is asked for),
     `effort` (low … max), `thinking_budget` (tokens, for models of that style; else by `effort`) and `thinking_display`. A `temperature` is not sent: Claude takes none.
     """
-    return fit_to_send(_arguments(request, settings, Former()))
+    former = Former()
+    arguments, marked = _arguments(request, settings, former)
+    messages = [marked.get(number, message) for number, message in enumerate(former.messages.messages)]
+    return fit_to_send({**arguments, "messages": messages})
 
 
 def to_body(request: Request, settings: ProviderSettings, former: Former) -> tuple[bytes, Mapping[str, str]]:
-    """The body of `POST /v1/messages` as it is sent for a stream, and its own headers. What stands in `former` too is not written again."""
-    arguments = _arguments(request, settings, former)
+    """The body of `POST /v1/messages` as it is sent for a stream, and its own headers. What stands in `former` too is not made again."""
+    arguments, marked = _arguments(request, settings, former)
     headers: Mapping[str, str] = arguments.pop("extra_headers", {})
     extra = arguments.pop("extra_body", {})
     fields = {**arguments, "stream": True, **extra}
-    return former.writer.write(fields, "messages", fields.pop("messages")), headers
+    return former.writer.write(fields, "messages", former.messages, marked), headers
 
 
-def _arguments(request: Request, settings: ProviderSettings, former: Former) -> Json:
-    system = [{"type": "text", "text": text} for text in request.system if text.strip()]
-    tools = [_tool(tool) for tool in request.tools]
+def _arguments(request: Request, settings: ProviderSettings, former: Former) -> tuple[Json, Marked]:
+    """The arguments but for the messages, which are then in `former`, and those of them that bear a cache mark."""
     deferred, operator = _deferred(request, settings), request.model.system_messages and settings.name == KIND
     rules = Rules(request.model, frozenset(tool.name for tool in deferred), operator)
-    messages, places = _messages(former.turns(request, rules))
-    if settings.caching and request.model.cache_explicit:
-        _mark(request.breakpoints, system or tools, messages, places)
-    # Behind the mark: they count for no cache, and may bear none.
-    tools += [{**_tool(tool), "defer_loading": True} for tool in deferred]
+    messages = former.messages.of(request.messages, rules)
+    marks = _chosen(request.breakpoints) if settings.caching and request.model.cache_explicit else []
+    system, tools = former.head(request, deferred, any(mark.message < 0 for mark in marks))
     wire: Json = {"model": request.model.id, "max_tokens": min(request.max_output, request.model.max_output)}
     if system:
         wire["system"] = system
     if tools:
         wire["tools"] = tools
-    wire["messages"] = messages
-    wire |= _thinking(request, messages, wire["max_tokens"], settings)
+    wire |= _thinking(request, messages.messages, wire["max_tokens"], settings)
     edits = context_edits(request.clearing, thinks="thinking" in wire) if request.clearing else []
     betas = [name for name, used in ((_INTERLEAVED, _is_interleaved(wire, settings)), (_EDITING, edits)) if used]
     if betas:
@@ -69,7 +67,7 @@ def _arguments(request: Request, settings: ProviderSettings, former: Former) -> 
     managed = {"context_management": {"edits": edits}} if edits else {}
     if extra := managed | _extra_body(request.model.id, settings):
         wire["extra_body"] = extra
-    return wire
+    return wire, _marked(marks, request.messages, messages, rules)
 
 
 def _extra_body(model: str, settings: ProviderSettings) -> Json:
@@ -111,24 +109,6 @@ def _tool(tool: ToolSchema) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One message of a request in the wire's form: `content` goes as `message`, `reminders` behind it.
-
-    `parts` are the indexes of the parts that the blocks of `content` were made of.
-    """
-
-    message: Json
-    reminders: list[Json]
-    parts: list[int]
-
-    @property
-    def content(self) -> list[Json]:
-        """The blocks of the message."""
-        blocks: list[Json] = self.message["content"]
-        return blocks
-
-
-@dataclass(frozen=True, slots=True)
 class Rules:
     """The rules by which messages are put into the wire's form: for this model, with references to the `deferred` tools.
 
@@ -142,46 +122,40 @@ class Rules:
 
 
 class Former:
-    """The messages of the newest request in the wire's form, and the writer of its body: what stands in the next one too is not made again."""
+    """The newest request as it was sent: its messages, system text and tools, for the next one."""
 
     def __init__(self) -> None:
+        self.messages = WireMessages(_formed, "content")
         self.writer = BodyWriter()
-        self._rules: Rules | None = None
-        self._messages: tuple[RequestMessage, ...] = ()
-        self._turns: list[Turn] = []
+        self._head: tuple[object, tuple[list[Json], list[Json]]] = ((), ([], []))
 
-    def turns(self, request: Request, rules: Rules) -> Sequence[Turn]:
-        """The messages of a request, one each."""
-        same = common(request.messages, self._messages) if rules == self._rules else 0
-        new = [_turn(message, rules) for message in request.messages[same:]]
-        self._rules, self._messages, self._turns = rules, request.messages, [*self._turns[:same], *new]
-        return self._turns
-
-
-Places = dict[int, tuple[int, int, Turn]]
-"""For each message of a request: which message it became on the wire, and behind how many blocks of it."""
-
-
-def _messages(turns: Sequence[Turn]) -> tuple[list[Json], Places]:
-    """The messages of the body, and where each message of the request is among them."""
-    messages: list[Json] = []
-    places: Places = {}
-    for number, turn in enumerate(turns):
-        if not turn.content:
-            continue
-        if messages and messages[-1]["role"] == turn.message["role"]:
-            before = messages[-1]["content"]
-            places[number] = len(messages) - 1, len(before), turn
-            messages[-1] = {**turn.message, "content": [*before, *turn.content]}
-        else:
-            places[number] = len(messages), 0, turn
-            messages.append(turn.message)
-        if turn.reminders:
-            messages.append({"role": "system", "content": turn.reminders})
-    return messages, places
+    def head(
+        self, request: Request, deferred: Sequence[ToolSchema], marked: bool
+    ) -> tuple[Sequence[Json], Sequence[Json]]:
+        """System text and tools; the last one that a cache compares first may bear a mark."""
+        fixed = request.system, request.tools, deferred, marked
+        if self._head[0] != fixed:
+            system = [{"type": "text", "text": text} for text in request.system if text.strip()]
+            tools = [_tool(tool) for tool in request.tools]
+            if marked and (last := system or tools):
+                last[-1] = _with_mark(last[-1])
+            # Behind the mark: they count for no cache, and may bear none.
+            tools += [{**_tool(tool), "defer_loading": True} for tool in deferred]
+            self._head = fixed, (system, tools)
+        return self._head[1]
 
 
-def _turn(source: RequestMessage, rules: Rules) -> Turn:
+def _formed(source: RequestMessage, rules: Rules) -> Sequence[Json]:
+    """The messages that one of a request becomes; nothing where none of its parts can be sent but reminders."""
+    content, reminders, _ = _blocks(source, rules)
+    if not content:
+        return ()
+    message = {"role": source.role, "content": content}
+    return (message, {"role": "system", "content": reminders}) if reminders else (message,)
+
+
+def _blocks(source: RequestMessage, rules: Rules) -> tuple[list[Json], list[Json], list[int]]:
+    """The blocks of a message, the reminders that go behind it, and the indexes of the parts that the blocks were made of."""
     content: list[Json] = []
     reminders: list[Json] = []
     parts: list[int] = []
@@ -193,7 +167,7 @@ def _turn(source: RequestMessage, rules: Rules) -> Turn:
         elif block is not None:
             parts.append(index)
             content.append(block)
-    return Turn({"role": source.role, "content": content}, reminders, parts)
+    return content, reminders, parts
 
 
 def _is_reminder(part: Part | ToolResult) -> bool:
@@ -257,29 +231,46 @@ def _result(result: ToolResult, deferred: Set[str]) -> Json:
     return block | ({"is_error": True} if result.failed else {})
 
 
-def _mark(breakpoints: Sequence[Breakpoint], head: list[Json], messages: list[Json], places: Places) -> None:
-    """Set cache marks, the newest first where there are too many; one that falls on nothing sent moves back in its turn."""
+Marked = dict[int, Json]
+"""The messages that bear a cache mark, by their number on the wire."""
+
+
+def _chosen(breakpoints: Sequence[Breakpoint]) -> Sequence[Breakpoint]:
+    """The marks in the order of the request, the newest where there are too many."""
     ordered = sorted(breakpoints, key=lambda point: (point.message, point.part if point.part >= 0 else 1 << 30))
-    if len(ordered) > MOST_BREAKPOINTS:
-        ordered = [*ordered[:1], *ordered[1 - MOST_BREAKPOINTS :]]
-    for point in ordered:
-        if point.message < 0 and head:
-            head[-1] = {**head[-1], "cache_control": dict(_CACHED)}
-        elif point.message in places:
-            number, offset, turn = places[point.message]
-            last = _last_cacheable(point, turn)
-            if last is not None:
-                content = list(messages[number]["content"])
-                content[offset + last] = {**content[offset + last], "cache_control": dict(_CACHED)}
-                messages[number] = {**messages[number], "content": content}
+    too_many = len(ordered) > MOST_BREAKPOINTS
+    return [*ordered[:1], *ordered[1 - MOST_BREAKPOINTS :]] if too_many else ordered
 
 
-def _last_cacheable(point: Breakpoint, turn: Turn) -> int | None:
-    """Index of the block of a turn that bears this mark."""
+def _marked(
+    marks: Sequence[Breakpoint], source: Sequence[RequestMessage], messages: WireMessages[Rules], rules: Rules
+) -> Marked:
+    """The messages with these marks; one that falls on nothing sent moves back in its turn."""
+    marked: Marked = {}
+    for point in marks:
+        if not 0 <= point.message < len(source):
+            continue
+        content, _, parts = _blocks(source[point.message], rules)
+        last = _last_cacheable(point, content, parts)
+        if last is not None:
+            number, offset = messages.places[point.message]
+            message = marked.get(number, messages.messages[number])
+            blocks = list(message["content"])
+            blocks[offset + last] = _with_mark(blocks[offset + last])
+            marked[number] = {**message, "content": blocks}
+    return marked
+
+
+def _with_mark(block: Json) -> Json:
+    return {**block, "cache_control": dict(_CACHED)}
+
+
+def _last_cacheable(point: Breakpoint, content: Sequence[Json], parts: Sequence[int]) -> int | None:
+    """Index of the block of a message that bears this mark."""
     candidates = (
         number
-        for number, part in enumerate(turn.parts)
-        if (point.part < 0 or part <= point.part) and turn.content[number]["type"] not in _UNCACHEABLE
+        for number, part in enumerate(parts)
+        if (point.part < 0 or part <= point.part) and content[number]["type"] not in _UNCACHEABLE
     )
     return max(candidates, default=None)
 

@@ -13,6 +13,7 @@ from agentcli import __version__
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
 from agentcli.core.sanitise import safe_line
+from agentcli.providers.body import written
 from agentcli.providers.google.errors import from_answer
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.request import Former, Json, countable, to_body
@@ -38,7 +39,7 @@ class GeminiApi:
         """The chunks of a reply, as they come. Raises ModelError for a refusal, also one in the middle of the stream."""
         body = to_body(request, self._settings, self._former)
         method = self._url(request.model.id, "streamGenerateContent", "alt=sse")
-        async with self._http.stream("POST", method, content=_encoded(body), headers=self._headers) as response:
+        async with self._http.stream("POST", method, content=body, headers=self._headers) as response:
             await self._refuse(response)
             async for text in event_data(response.aiter_bytes(), bare=True):
                 chunk = json.loads(text)
@@ -48,7 +49,7 @@ class GeminiApi:
 
     async def count(self, request: Request) -> Any:
         """The number of tokens as the API counts them."""
-        body = _encoded({"contents": countable(request)})
+        body = written({"contents": countable(request)})
         url = self._url(request.model.id, "countTokens")
         response = await self._http.post(url, content=body, headers=self._headers)
         await self._refuse(response)
@@ -87,7 +88,3 @@ class GeminiApi:
     @cached_property
     def _http(self) -> Any:
         return http_client(self._settings)
-
-
-def _encoded(body: Json) -> bytes:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

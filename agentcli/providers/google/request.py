@@ -1,6 +1,6 @@
 """A request as Gemini's generateContent wants it: pure, so that equal requests give equal bytes.
 
-Settings are in the SDK's field names, contents in those of the wire, which the SDK takes too.
+Settings are in the SDK's field names, which those of the wire follow from; contents are in those of the wire, which the SDK takes too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from agentcli.core.message import SIGNATURE, File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
-from agentcli.core.prefix import common
+from agentcli.providers.body import BodyWriter, WireMessages
 from agentcli.providers.google.models import KIND
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.thinking import wanted_budget
@@ -27,55 +27,47 @@ _PLAIN_SCHEMA = frozenset(
 )
 
 
-def to_body(request: Request, settings: ProviderSettings, former: Former | None = None) -> Json:
-    """The body of a request for a reply. Of messages that stand in `former` too, nothing is made again.
+def to_body(request: Request, settings: ProviderSettings, former: Former) -> bytes:
+    """The body of a request for a reply. What stands in `former` too is not made again.
 
     `request.options` may hold `thinking` (bool, default true; None sends nothing about it), `effort` (minimal … xhigh, for models of style "level") and
     `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget"; else by `effort`, or the model's choice),
     and `temperature`.
     """
-    former = former or Former()
-    body = {"contents": former.contents(request), **_body(former.config(request))}
-    return _with(body, fit_to_send(dict(settings.extra_body)))
+    messages = former.messages.of(request.messages, request.model)
+    fields = {**former.beginning(request), "generationConfig": _generation(_reply_settings(request))}
+    return former.writer.write(_with(fields, settings.extra_body), "contents", messages, {})
 
 
-def to_sdk(request: Request, settings: ProviderSettings, former: Former | None = None) -> Json:
+def to_sdk(request: Request, settings: ProviderSettings) -> Json:
     """The same request as the arguments of the SDK's `generate_content_stream`."""
-    former = former or Former()
-    config = former.config(request) | _BY_OURSELVES
+    config = fit_to_send(_beginning(request)) | _reply_settings(request) | _BY_OURSELVES
     if settings.extra_body:
         config["http_options"] = {"extra_body": fit_to_send(dict(settings.extra_body))}
-    return {"model": request.model.id, "contents": typed(former.contents(request)), "config": config}
+    return {"model": request.model.id, "contents": typed(_contents(request)), "config": config}
 
 
 _BY_OURSELVES: Json = {"automatic_function_calling": {"disable": True}, "automatic_continuation": False}
 
 
 class Former:
-    """The messages, system text and tools of the newest request as they were sent, for the next one."""
+    """The newest request as it was sent: its messages, system text and tools, for the next one."""
 
     def __init__(self) -> None:
-        self._model: ModelSpec | None = None
-        self._messages: tuple[RequestMessage, ...] = ()
-        self._parts: list[list[Json]] = []
-        self._fixed: tuple[object, Json] = ((), {})
+        self.messages = WireMessages(_formed, "parts")
+        self.writer = BodyWriter()
+        self._beginning: tuple[object, Json] = ((), {})
 
-    def contents(self, request: Request) -> list[Json]:
-        """The messages; neighbours of one role are joined."""
-        same = common(request.messages, self._messages) if request.model == self._model else 0
-        new = [fit_to_send([*_parts(turn, request.model)]) for turn in request.messages[same:]]
-        self._model, self._messages, self._parts = request.model, request.messages, [*self._parts[:same], *new]
-        return _joined(request.messages, self._parts)
-
-    def config(self, request: Request) -> Json:
-        """System text, tools and settings of the reply."""
+    def beginning(self, request: Request) -> Json:
+        """System text and tools."""
         fixed = request.system, request.tools
-        if self._fixed[0] != fixed:
-            self._fixed = fixed, fit_to_send(_beginning(request))
-        config = self._fixed[1] | {"max_output_tokens": min(request.max_output, request.model.max_output)}
-        if "temperature" in request.options:
-            config["temperature"] = request.options["temperature"]
-        return config | _thinking(request)
+        if self._beginning[0] != fixed:
+            self._beginning = fixed, _wire_beginning(_beginning(request))
+        return self._beginning[1]
+
+
+def _contents(request: Request) -> list[Json]:
+    return fit_to_send(Former().messages.of(request.messages, request.model).messages)
 
 
 def _beginning(request: Request) -> Json:
@@ -88,29 +80,35 @@ def _beginning(request: Request) -> Json:
     return begin
 
 
-def _joined(messages: Sequence[RequestMessage], parts: Sequence[list[Json]]) -> list[Json]:
-    joined: list[Json] = []
-    for turn, own in zip(messages, parts, strict=True):
-        role = "model" if turn.role == "assistant" else "user"
-        if own and joined and joined[-1]["role"] == role:
-            joined[-1] = {"role": role, "parts": [*joined[-1]["parts"], *own]}
-        elif own:
-            joined.append({"role": role, "parts": own})
-    return joined
+def _reply_settings(request: Request) -> Json:
+    config: Json = {"max_output_tokens": min(request.max_output, request.model.max_output)}
+    if "temperature" in request.options:
+        config["temperature"] = request.options["temperature"]
+    return config | _thinking(request)
 
 
-def _body(config: Json) -> Json:
-    """The fields of the wire for these of the SDK."""
-    reply = {_camel(name): value for name, value in config.items() if name not in ("system_instruction", "tools")}
-    if "thinking_level" in (thinking := reply.get("thinkingConfig", {})):
-        reply["thinkingConfig"] = thinking | {"thinking_level": thinking["thinking_level"].upper()}
+def _formed(message: RequestMessage, model: ModelSpec) -> Sequence[Json]:
+    parts = [*_parts(message, model)]
+    return [{"role": "model" if message.role == "assistant" else "user", "parts": parts}] if parts else []
+
+
+def _generation(settings: Json) -> Json:
+    """The settings of a reply under their names on the wire."""
+    generation = {_camel(name): value for name, value in settings.items()}
+    if "thinking_level" in (thinking := generation.get("thinkingConfig", {})):
+        generation["thinkingConfig"] = thinking | {"thinking_level": thinking["thinking_level"].upper()}
+    return generation
+
+
+def _wire_beginning(config: Json) -> Json:
+    """System text and tools under their names on the wire."""
     body: Json = {}
     if "system_instruction" in config:
         body["systemInstruction"] = config["system_instruction"]
     if "tools" in config:
         declared = config["tools"][0]["function_declarations"]
         body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in declared]}]
-    return body | {"generationConfig": reply}
+    return body
 
 
 def _declaration(tool: Json) -> Json:
@@ -163,12 +161,12 @@ def countable(request: Request) -> list[Json]:
     """The contents with system text and tools put in front as text, for the counting endpoint, which takes neither."""
     tools = (f"{tool.name}\n{tool.description}\n{dict(tool.parameters)}" for tool in request.tools)
     head = fit_to_send([{"text": text} for text in (*request.system, *tools) if text.strip()])
-    found = Former().contents(request)
+    found = _contents(request)
     if found and found[0]["role"] == "user":
         found = [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
     elif head:
         found = [{"role": "user", "parts": head}, *found]
-    return found
+    return typed(found)
 
 
 def _tool(tool: ToolSchema) -> Json:

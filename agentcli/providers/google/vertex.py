@@ -12,7 +12,7 @@ from typing import Any
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
 from agentcli.providers.google.errors import from_answer
-from agentcli.providers.google.request import Former, Json, countable, to_sdk, typed
+from agentcli.providers.google.request import Json, countable, to_sdk, typed
 from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed
 from agentcli.providers.settings import ProviderSettings
 
@@ -24,7 +24,6 @@ class VertexApi:
         self._settings = settings
         self._key = key
         self._base_url = base_url
-        self._former = Former()
         self._http: Any = None
         self._client: Any = None
 
@@ -35,7 +34,7 @@ class VertexApi:
         opened.set(responses)
         try:
             with self._translated():
-                wire = to_sdk(request, self._settings, self._former)
+                wire = to_sdk(request, self._settings)
                 async for chunk in await client.aio.models.generate_content_stream(**wire):
                     yield chunk.model_dump(by_alias=True)
         finally:
