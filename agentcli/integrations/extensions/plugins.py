@@ -21,6 +21,7 @@ from agentcli.integrations.extensions.skills import Skill, find_skills
 from agentcli.integrations.hookfiles import Dialect, HookFile, given_hooks, read_hooks
 from agentcli.integrations.instructions import MAX_BYTES, Instructions, InstructionSet
 from agentcli.integrations.mcp.config import Definitions, parsed
+from agentcli.integrations.mcp.gemini import read_gemini
 from agentcli.integrations.regular_file import Unusable
 
 CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
@@ -99,7 +100,7 @@ class Plugin:
             text = f'{{"mcpServers": {text}}}'
         for name, value in {**self.variables, "/": os.sep}.items():
             text = text.replace(f"${{{name}}}", json.dumps(value)[1:-1])
-        return parsed(text, source, "plugin")
+        return parsed(text, source, "plugin", read_gemini if self.gemini else json.loads)
 
     @property
     def variables(self) -> dict[str, str]:

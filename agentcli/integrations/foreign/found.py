@@ -15,6 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, holds_secret, mask
 from agentcli.integrations.extensions.places import FILE_BYTES
+from agentcli.integrations.json_comments import without_comments
 from agentcli.integrations.regular_file import Missing, Unusable, read_regular
 
 Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
@@ -122,12 +123,6 @@ def table(raw: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 def texts(value: Any) -> Sequence[str]:
     """The texts of a list; none where it is no list."""
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def without_comments(text: str) -> str:
-    """JSON of a text with comments and commas before closing brackets, as editors write it."""
-    kept = re.sub(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', lambda match: match[1] or " ", text, flags=re.DOTALL)
-    return re.sub(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', lambda match: match[1] or "", kept)
 
 
 def without_secrets(server: str, raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from agentcli.core.aliases import GEMINI_CLI
 from agentcli.integrations.foreign.found import Found, Item, hook_groups, read_json, table, texts
 from agentcli.integrations.hookfiles import GEMINI_EVENTS
+from agentcli.integrations.mcp.gemini import with_braces
 
 SOURCE = "~/.gemini/settings.json"
 
@@ -18,7 +19,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     folder = home / ".gemini"
     raw = read_json(folder / "settings.json", found, comments=True)
     for name, server in table(raw, "mcpServers").items():
-        found.server(name, server, SOURCE)
+        found.server(name, with_braces(server), SOURCE)
     events = {foreign: own for own, foreign in GEMINI_EVENTS.items()}
     found.items += hook_groups(raw.get("hooks"), SOURCE, found, events, "gemini")
     if isinstance(model := table(raw, "model").get("name"), str):

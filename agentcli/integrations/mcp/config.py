@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -15,6 +17,8 @@ from agentcli.integrations.mcp.names import SERVER_NAME
 
 CALL_TIMEOUT = 120.0
 """Seconds without news after which a call is cancelled."""
+CALL_SECONDS = 1_800.0
+"""Seconds that a call may take in all, whatever progress it reports."""
 STARTUP_TIMEOUT = 10.0
 """Seconds within which a server must be connected."""
 Kind = Literal["stdio", "http", "sse"]
@@ -65,6 +69,7 @@ _TYPES: Mapping[type | tuple[type, ...], str] = {
     (int, float): "a number",
     (str, list): "a text or a list",
 }
+_PARTING = re.compile(r"""[\s;'"]""")
 _LONGEST = 1e9
 """Milliseconds that a time may have at most; any longer one counts as none."""
 
@@ -87,10 +92,7 @@ class OAuthSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServerDefinition:
-    """Definition of a server as it stands in `source`, variables not expanded. Times are in seconds.
-
-    `guessed` if the type was not written: a server that takes no POST may then speak SSE.
-    """
+    """Definition of a server as it stands in `source`, variables not expanded. Times are in seconds."""
 
     name: str
     kind: Kind
@@ -102,7 +104,6 @@ class ServerDefinition:
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    guessed: bool = False
     timeout: float = CALL_TIMEOUT
     startup_timeout: float = STARTUP_TIMEOUT
     disabled: bool = False
@@ -117,14 +118,14 @@ class ServerDefinition:
     @property
     def target(self) -> str:
         """The command line, or the URL: what is started or asked."""
-        return " ".join([self.command, *self.args]) if self.kind == "stdio" else self.url
+        return " ".join(map(_quoted, [self.command, *self.args])) if self.kind == "stdio" else self.url
 
     @property
     def starts(self) -> str:
         """The target with the variables and headers that the definition sets: all that a person approves."""
-        variables = [f"{name}={value}" for name, value in self.env.items()]
+        variables = [f"{name}={_quoted(value)}" for name, value in self.env.items()]
         headers = [f"{name}: {value}" for name, value in self.headers.items()]
-        folder = [f"in {self.cwd}"] if self.cwd else []
+        folder = [f"in {_quoted(self.cwd)}"] if self.cwd else []
         login = [f"oauth {name}={text}" for name, text in self.oauth.texts.items()]
         return "; ".join([self.target, *folder, *variables, *headers, *login])
 
@@ -145,10 +146,10 @@ class Definitions:
         return Definitions({**self.servers, **other.servers}, self.problems + other.problems)
 
 
-def parsed(text: str, source: str, scope: Scope = "user") -> Definitions:
+def parsed(text: str, source: str, scope: Scope = "user", read: Callable[[str], Any] = json.loads) -> Definitions:
     """The servers that a file defines. Whatever cannot be read is left out and named in `problems`."""
     try:
-        whole = json.loads(text.removeprefix("\ufeff")) if text.strip() else {}
+        whole = read(text.removeprefix("\ufeff")) if text.strip() else {}
     except json.JSONDecodeError as error:
         why = error.msg.replace("Expecting", "expected").replace("delimiter", "").replace("  ", " ")
         return Definitions(problems=(f"{source} line {error.lineno}: {why.strip()} — its servers are left out.",))
@@ -184,13 +185,11 @@ def definition(name: str, given: Any, source: str, scope: Scope = "user") -> Def
     if not (values.get("command") if kind == "stdio" else url):
         needs = '"command" or "url"' if not written else '"command"' if kind == "stdio" else '"url"'
         return Definitions(problems=(*problems, f"Server {where} needs {needs}."))
-    return Definitions(
-        {name: _built(name, kind, url, values, given, source, scope, guessed=not written)}, tuple(problems)
-    )
+    return Definitions({name: _built(name, kind, url, values, given, source, scope)}, tuple(problems))
 
 
 def _built(
-    name: str, kind: Kind, url: str, values: Mapping[str, Any], given: Any, source: str, scope: Scope, *, guessed: bool
+    name: str, kind: Kind, url: str, values: Mapping[str, Any], given: Any, source: str, scope: Scope
 ) -> ServerDefinition:
     oauth = {key: value for key, value in _table(values, "oauth").items() if _fits(value, _LOGIN_FIELDS.get(key, ()))}
     scopes = oauth.get("scopes", ())
@@ -205,7 +204,6 @@ def _built(
         cwd=values.get("cwd", ""),
         url=url if kind != "stdio" else "",
         headers={str(key): str(value) for key, value in values.get("headers", {}).items()},
-        guessed=guessed and kind == "http" and not values.get("httpUrl"),
         timeout=_seconds(values.get("timeout"), CALL_TIMEOUT),
         startup_timeout=_seconds(values.get("startupTimeout"), STARTUP_TIMEOUT),
         disabled=bool(values.get("disabled")) or values.get("enabled") is False,
@@ -221,6 +219,11 @@ def _built(
         trust_hints=bool(values.get("trustHints")),
         content=given,
     )
+
+
+def _quoted(word: str) -> str:
+    """A word of a command line, in quotes where it would otherwise look like several, or like none."""
+    return shlex.quote(word) if not word or _PARTING.search(word) else word
 
 
 def _seconds(given: Any, default: float) -> float:

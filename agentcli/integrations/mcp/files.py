@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 from functools import lru_cache
 from pathlib import Path
 
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.mcp.config import Definitions, Scope, parsed
+from agentcli.integrations.mcp.gemini import read_gemini
 from agentcli.integrations.project_files import project_files
 from agentcli.integrations.regular_file import Missing, Unusable, read_regular, version
 
 USER_FILE = "mcp.json"
 """The user's own definitions, in the configuration folder."""
-PROJECT_FILES = (".gemini/settings.json", ".mcp.json", ".agentcli/mcp.json")
+GEMINI = ".gemini/settings.json"
+PROJECT_FILES = (GEMINI, ".mcp.json", ".agentcli/mcp.json")
 """The definitions of a project, the later ones winning; each kind is looked for from the top of the repository down."""
 FILE_BYTES = 1_000_000
 """Size of a file of definitions at most."""
@@ -58,4 +61,4 @@ def _parsed(path: Path, source: str, scope: Scope, _: tuple[int, ...]) -> Defini
         return Definitions()
     except Unusable as why:
         return Definitions(problems=(f"{source}: {why} — its servers are left out.",))
-    return parsed(text, source, scope)
+    return parsed(text, source, scope, read_gemini if path.as_posix().endswith(f"/{GEMINI}") else json.loads)

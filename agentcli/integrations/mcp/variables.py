@@ -20,12 +20,10 @@ _PASSED = frozenset(
         "LANG",
         "TZ",
         "TMPDIR",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
         "NODE_EXTRA_CA_CERTS",
     ]
 )
-_PASSED_LIKE = ("LC_*", "XDG_*", "*_PROXY", "*_proxy")
+_PASSED_LIKE = ("LC_*", "XDG_*", "*_PROXY", "*_proxy", "SSL_CERT_*")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
@@ -64,7 +62,7 @@ def variables(server: ServerDefinition) -> Sequence[str]:
 
 
 def _value(match: re.Match[str], env: Mapping[str, str]) -> str:
-    value = env.get(match[1]) or match[2]
+    value = env.get(match[1], match[2])  # one that is set and empty is a value, as for Claude Code
     if value is None:
         raise MissingVariable(f"${match[1]}")
     return value

@@ -116,7 +116,7 @@ def test_gemini_cli_keeps_its_dialect(home: Path) -> None:
     put(
         home / ".gemini/settings.json",
         {
-            "mcpServers": {"g": {"command": "npx", "args": ["-y", "foo"]}},
+            "mcpServers": {"g": {"command": "npx", "args": ["-y", "foo"], "env": {"KEY": "$MY_KEY"}}},
             "hooks": {
                 "BeforeTool": [{"matcher": "run_shell_command", "hooks": [hook]}],
                 "BeforeModel": [{"hooks": [hook]}],
@@ -127,6 +127,7 @@ def test_gemini_cli_keeps_its_dialect(home: Path) -> None:
     )
     put(home / ".gemini/extensions/e/gemini-extension.json", {"name": "e"})
     plan = taken(home, "gemini")
+    assert ours(home, "mcp.json")["mcpServers"]["g"]["env"] == {"KEY": "${MY_KEY:-$MY_KEY}"}, "its own kind of variable"
     (group,) = ours(home, "hooks.json")["hooks"]["PreToolUse"]
     assert group["hooks"] == [{**hook, "timeout": 5.0, "dialect": "gemini"}]
     assert ours(home, "config.toml")["permissions"]["allow"] == ["bash(git status:*)", "read"]

@@ -80,6 +80,36 @@ def test_variables_are_filled_in_and_a_missing_one_is_named() -> None:
         expanded(server, {"HOME": "/h"})
 
 
+def test_a_variable_that_is_set_and_empty_is_a_value_as_for_claude_code() -> None:
+    server = one({"command": "x", "args": ["${EMPTY}", "${EMPTY:-b}", "${NONE:-}", "${NONE:-b}"]})
+    assert expanded(server, {"EMPTY": ""}).args == ("", "", "", "b")
+
+
+def test_the_settings_of_gemini_are_read_as_gemini_reads_them(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gemini").mkdir()
+    lines = [
+        "{ // settings",
+        '  "mcpServers": { /* two',
+        "    lines */",
+        '    "v": {"command": "x", "args": ["$FULL|", "$NONE|", "a$FULL-b", "${FULL}", "$1", "http://x"],',
+        '      "env": {"KEY": "$FULL"}}',
+        "  }",
+        "}",
+    ]
+    file = tmp_path / ".gemini/settings.json"
+    file.write_text("\n".join(lines))
+    filled = expanded(project_definitions(tmp_path).servers["v"], {"FULL": "full"})
+    assert filled.args == ("full|", "$NONE|", "afull-b", "full", "$1", "http://x")
+    assert filled.env == {"KEY": "full"}
+    file.write_text("\n".join(line for line in lines if "env" not in line))
+    assert project_definitions(tmp_path).problems == (
+        ".gemini/settings.json line 6: expected ',' — its servers are left out.",
+    )
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": {"c": {"command": "x", "args": ["$FULL"]}}}')
+    assert expanded(project_definitions(tmp_path).servers["c"], {"FULL": "full"}).args == ("$FULL",)
+
+
 def test_only_harmless_variables_of_ours_are_passed() -> None:
     given = {
         "PATH": "p",
@@ -88,13 +118,16 @@ def test_only_harmless_variables_of_ours_are_passed() -> None:
         "https_proxy": "h",
         "ANTHROPIC_API_KEY": "k",
         "LD_PRELOAD": "l",
+        "SSL_CERT_FILE": "f",
     }
-    assert set(environment(given)) == {"PATH", "LC_ALL", "XDG_DATA_HOME", "https_proxy"}
+    assert set(environment(given)) == {"PATH", "LC_ALL", "XDG_DATA_HOME", "https_proxy", "SSL_CERT_FILE"}
 
 
 def test_what_is_approved_shows_all_that_is_started() -> None:
     server = one({"command": "a", "args": ["b"], "env": {"LD_PRELOAD": "evil.so"}, "cwd": "sub"})
     assert server.starts == "a b; in sub; LD_PRELOAD=evil.so"
+    parted = one({"command": "a", "args": ["b c", "", "x; in /tmp", "${HOME}/d"], "env": {"A": "b; C=d"}})
+    assert parted.starts == "a 'b c' '' 'x; in /tmp' ${HOME}/d; A='b; C=d'"
 
 
 def test_files_of_a_stranger_give_a_warning_and_nothing_else(tmp_path: Path) -> None:

@@ -1,0 +1,29 @@
+"""Definitions of servers as Gemini CLI reads them: comments are allowed, and `$VAR` is a variable as `${VAR}` is."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from agentcli.integrations.json_comments import without_comments
+
+_BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+
+
+def read_gemini(text: str) -> Any:
+    """The value of a file of Gemini CLI, with variables as other files have them. Raises ValueError for one that is broken."""
+    return with_braces(json.loads(without_comments(text)))
+
+
+def with_braces(value: Any) -> Any:
+    """The value with `$VAR` as `${VAR:-$VAR}`: as it stands where the variable is not set."""
+    match value:
+        case str():
+            return _BARE.sub(r"${\1:-$\1}", value)
+        case list():
+            return [with_braces(item) for item in value]
+        case dict():
+            return {key: with_braces(item) for key, item in value.items()}
+        case _:
+            return value
