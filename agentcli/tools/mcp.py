@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Annotated, Any
 
 from agentcli.core.codec.encode import dumps
@@ -44,15 +47,13 @@ async def mcp_search(
     await servers.settle(SEARCH_SECONDS)
     found = servers.search(query, max(1, limit))
     if found:
-        return ToolOutput(
-            "\n\n".join(map(_described, found)),
-            metadata={"matches": len(found), MATCHED: [tool.name for tool in found]},
-        )
+        output = _cut(ctx, call_id, "\n\n".join(map(_described, found)), (), failed=False)
+        return replace(output, metadata={"matches": len(found), MATCHED: [tool.name for tool in found]})
     names = [tool.name for tool in servers.tools()]
     near = near_names(query.removeprefix("select:"), names, 0.3) or names[:FOUND]
     lines = [f"No tool fits {query!r}."]
     lines += [f"Nearest: {', '.join(near)}."] if near else []
-    lines += [f"Server {state.name} is {state}." for state in servers.states() if state.status != "connected"]
+    lines += [state.sentence for state in servers.states() if state.status != "connected"]
     return ToolOutput("\n".join(lines), metadata={"matches": 0})
 
 
@@ -119,9 +120,31 @@ def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
         else:
             lines.append(kept_data(ctx.keep_output, f"{call_id}-{number}", content))
     texts = [content.text for content in answer.contents if content.kind == "text"]
-    if answer.structured is not None and not any(text.strip() for text in texts):
+    if answer.structured is not None and not _is_said(answer.structured, texts):
         lines.append(dumps(answer.structured))
     return _cut(ctx, call_id, "\n".join(lines), images, failed=answer.failed)
+
+
+def _is_said(structured: Any, texts: Sequence[str]) -> bool:
+    """True if the texts hold every value of the structure, as most servers repeat it there."""
+    said = "\n".join(texts)
+    forms = ((value, dumps(value)[1:-1], json.dumps(value)[1:-1]) for value in _values(structured))
+    return bool(said.strip()) and all(any(form in said for form in each) for each in forms)
+
+
+def _values(structured: Any) -> Iterator[str]:
+    """The texts and numbers of a structure as a text would have them."""
+    match structured:
+        case dict():
+            yield from chain.from_iterable(map(_values, structured.values()))
+        case list():
+            yield from chain.from_iterable(map(_values, structured))
+        case str():
+            yield structured
+        case bool() | int() | float():
+            yield dumps(structured)
+        case _:
+            pass
 
 
 def _cut(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image], *, failed: bool) -> ToolOutput:

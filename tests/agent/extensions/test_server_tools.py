@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -240,7 +241,7 @@ def test_a_server_that_failed_is_named_to_the_person_once(tmp_path: Path) -> Non
     servers.failed["git"] = "it was not found"
     session = open_session(tmp_path, lambda _: say("ok"), servers=servers)
     warned = [event.message for event in say_to(session, "one", "two") if isinstance(event, Warned)]
-    assert warned == ["Server git failed: it was not found."]
+    assert warned == ["Server git was not found."]
 
 
 def test_a_gate_call_that_names_no_tool_says_how_to_find_one(tmp_path: Path) -> None:
@@ -253,12 +254,12 @@ def test_text_images_and_other_data_of_an_answer(tmp_path: Path) -> None:
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     answer = ServerAnswer(
         (
-            Content("text", "Two things:"),
+            Content("text", "Two things: note://1"),
             Content("image", data=pixel, mime="image/png"),
             Content("audio", data="AAAA", mime="audio/wav"),
             Content("link", uri="note://1", name="note"),
         ),
-        structured={"said": "already"},
+        structured={"said": "things", "where": {"uri": "note://1"}},
     )
     session = open_session(
         tmp_path, [through_gate("mcp__git__status"), say("ok")], servers=Played(STATUS, answer=answer), mode="yolo"
@@ -267,17 +268,48 @@ def test_text_images_and_other_data_of_an_answer(tmp_path: Path) -> None:
     (result,) = results(session)
     assert [image.mime for image in result.images] == ["image/png"]
     first, audio, link = result.output.splitlines()
-    assert (first, link) == ("Two things:", "[resource note: note://1]")
+    assert (first, link) == ("Two things: note://1", "[resource note: note://1]")
     assert audio == "[audio audio/wav: 3 bytes, not kept: this session is not stored]"
 
 
-def test_what_only_the_structure_says_is_given_as_json(tmp_path: Path) -> None:
-    answer = ServerAnswer((), structured={"count": 3}, failed=True)
+@pytest.mark.parametrize(("text", "said"), [("", ""), ("Some were found.", "Some were found.\n")])
+def test_what_only_the_structure_says_is_given_as_json(tmp_path: Path, text: str, said: str) -> None:
+    answer = ServerAnswer((Content("text", text),) if text else (), structured={"count": 3}, failed=True)
     session = open_session(
         tmp_path, [through_gate("mcp__git__status"), say("ok")], servers=Played(STATUS, answer=answer), mode="yolo"
     )
     say_to(session, "go")
-    assert [(result.output, result.status) for result in results(session)] == [('{"count":3}', "error")]
+    assert [(result.output, result.status) for result in results(session)] == [(said + '{"count":3}', "error")]
+
+
+def test_a_structure_that_the_text_repeats_is_given_once(tmp_path: Path) -> None:
+    structured = {"result": "two\nlines", "übrig": ["ü", 1.5, None, True]}
+    for text in (json.dumps(structured, indent=2), "two\nlines: ü, 1.5, true"):
+        answer = ServerAnswer((Content("text", text),), structured)
+        replies = [through_gate("mcp__git__status"), say("ok")]
+        session = open_session(tmp_path, replies, servers=Played(STATUS, answer=answer), mode="yolo")
+        say_to(session, "go")
+        assert results(session)[0].output == text
+
+
+def test_what_a_search_finds_is_cut_as_any_output_is(tmp_path: Path) -> None:
+    huge = replace(STATUS, parameters={"type": "object", "description": "x" * 1_000_000})
+    session = open_session(tmp_path, [calls("mcp_search", query="status"), say("ok")], servers=Played(huge))
+    say_to(session, "go")
+    (result,) = results(session)
+    assert len(result.output) < 31_000
+    assert "bytes left out here" in result.output
+    assert result.metadata["tools"] == ["mcp__git__status"]
+
+
+@pytest.mark.parametrize("servers", [None, Played()])
+def test_a_recorded_tool_whose_server_is_gone_says_that_it_is_not_connected(
+    tmp_path: Path, servers: Played | None
+) -> None:
+    replies = [calls("mcp__git__status"), calls("mcp_search", query="status"), say("ok")]
+    session = open_session(tmp_path, replies, servers=servers, mode="yolo")
+    say_to(session, "go")
+    assert results(session)[0].output.startswith("Server git is not connected")
 
 
 def test_a_subagent_that_explores_has_no_gate(tmp_path: Path) -> None:
