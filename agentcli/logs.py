@@ -21,11 +21,22 @@ def log_to(dirs: AppDirs, env: Mapping[str, str], *, enabled: bool = True) -> No
 
     What is not `enabled`, or cannot be written, is dropped.
     """
-    handler: logging.Handler = _Log(dirs.state / "agentcli.log") if enabled else logging.NullHandler()
-    handler.addFilter(Masking(known_secrets(env)))
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    handler: logging.Handler = _handler(dirs, env) if enabled else logging.NullHandler()
     logging.getLogger().addHandler(handler)
     logging.captureWarnings(True)
+
+
+def log_library_to(dirs: AppDirs, env: Mapping[str, str], name: str) -> None:
+    """Send what one library logs to the same file: to stderr, as Python does without a handler, goes nothing of it."""
+    if not (logger := logging.getLogger(name)).handlers:
+        logger.addHandler(_handler(dirs, env))
+
+
+def _handler(dirs: AppDirs, env: Mapping[str, str]) -> logging.Handler:
+    handler = _Log(dirs.state / "agentcli.log")
+    handler.addFilter(Masking(known_secrets(env)))
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    return handler
 
 
 class Masking(logging.Filter):

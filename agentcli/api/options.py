@@ -80,8 +80,9 @@ class Given:
         from agentcli.app.program import Program
 
         # Without a handler, Python prints warnings to stderr, which belongs to the program around us.
-        if not logging.getLogger("agentcli").handlers:
-            logging.getLogger("agentcli").addHandler(logging.NullHandler())
+        for name in ("agentcli", "mcp"):
+            if not logging.getLogger(name).handlers:
+                logging.getLogger(name).addHandler(logging.NullHandler())
         program = Program(self.options, self.env)
         program.own_tools, program.one_turn = self.tools, self.one_turn
         if self.on_ask is not None:

@@ -19,6 +19,7 @@ MATCHED, LOADED = "tools", "loaded_tools"
 """The metadata of a search's result: the names of the tools that it found, and their definitions where the model loads them itself."""
 SEARCH, CALL = "mcp_search", "mcp_call"
 """The gate: two tools that find and call all others of the servers."""
+_IT = "it "
 Status = Literal["connecting", "connected", "failed", "needs login", "not approved", "disabled"]
 
 
@@ -42,7 +43,7 @@ class ServerTool:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """State of a server. `detail` is the reason for a failure; `origin` names the file that defines it."""
+    """State of a server. `detail` is the reason for it, where its subject is the server as `it …`; `origin` names the file that defines it."""
 
     name: str
     status: Status
@@ -60,10 +61,30 @@ class ServerState:
         match self.status:
             case "connected":
                 return f"connected, {self.tools} tool{'s' if self.tools != 1 else ''}"
-            case "failed":
-                return f"failed: {self.detail}"
+            case "not approved" if self.detail:
+                return self.detail.removeprefix(_IT)
             case _:
                 return self.status + (f": {self.detail}" if self.detail else "")
+
+    @property
+    def sentence(self) -> str:
+        """The state as a sentence: `Server git needs $TOKEN, which is not set.`"""
+        why = self.detail.removesuffix(".")
+        match self.status:
+            case "failed" | "not approved" if why.startswith(_IT):
+                text = why.removeprefix(_IT)
+            case "failed":
+                text = f"failed: {why}"
+            case "needs login":
+                text = f"needs a login: {why}" if why else "needs a login"
+            case _:
+                text = f"is {self}"
+        return f"Server {self.name} {text}."
+
+    @property
+    def obstacle(self) -> str:
+        """The sentence that answers a call of a tool of a server which is not connected."""
+        return not_connected(self.name, self.detail.removesuffix(".") or self.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +196,19 @@ class Servers(Protocol):
         ...
 
 
+def not_connected(server: str, why: str) -> str:
+    """The sentence that answers a call of a tool of a server which cannot be reached."""
+    return f"Server {server} is not connected: {why}."
+
+
+def server_of(name: str) -> str:
+    """The server that a tool's name is of, as it stands in that name."""
+    return name.removeprefix(PREFIX).partition("__")[0]
+
+
 def server_prefix(name: str) -> str:
     """The beginning that the names of all tools of one server have, from the name of one of them."""
-    server, _, _ = name.removeprefix(PREFIX).partition("__")
-    return f"{PREFIX}{server}__"
+    return f"{PREFIX}{server_of(name)}__"
 
 
 def loaded_tools(results: Iterable[ToolResult]) -> tuple[ToolSchema, ...]:

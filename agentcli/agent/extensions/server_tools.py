@@ -10,7 +10,18 @@ from agentcli.context.tokens.estimators import Estimator
 from agentcli.core.history import History
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ToolSchema
-from agentcli.core.servers import CALL, LOADED, MATCHED, SEARCH, Servers, ServerState, ServerTool, loaded_tools
+from agentcli.core.servers import (
+    CALL,
+    LOADED,
+    MATCHED,
+    SEARCH,
+    Servers,
+    ServerState,
+    ServerTool,
+    loaded_tools,
+    not_connected,
+    server_of,
+)
 from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.integrations.mcp import schema
 from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, server_tool
@@ -47,7 +58,9 @@ class ServerTools:
     async def find(self, name: str) -> Tool | str:
         """The tool of that name, waited for while its server is being connected; or the reason why there is none."""
         if self._servers is None:
-            return f"No MCP servers are configured here, so there is no tool {name}."
+            if name in (SEARCH, CALL):
+                return f"No MCP servers are configured here, so there is no tool {name}."
+            return not_connected(server_of(name), "it is not configured here")
         if self._known(name) is None:
             await self._servers.settle(SEARCH_SECONDS, name)
         known = self._known(name)
@@ -118,7 +131,7 @@ class ServerTools:
         for state in self._servers.states() if self._servers is not None else ():
             if state.status in _TROUBLE and state.name not in self._warned:
                 self._warned.add(state.name)
-                yield f"Server {state.name} {'is not connected' if state.status == 'needs login' else 'failed'}: {state.detail.removesuffix('.')}."
+                yield state.sentence
 
     def _known(self, name: str) -> ServerTool | None:
         tools = self._servers.tools() if self._servers is not None else ()

@@ -8,19 +8,17 @@ from typing import Any
 
 from agentcli.core.aliases import AGENTS, CLAUDE_CODE, GEMINI_CLI, Renaming, like_tool
 from agentcli.core.message import ToolCall
+from agentcli.core.servers import effective
 from agentcli.integrations.hookfiles import Dialect
 
 _TABLES: Mapping[Dialect, Renaming] = {"claude": CLAUDE_CODE, "gemini": GEMINI_CLI}
 _FIRST = {"task": "Agent", "bash_stop": "KillShell"}
 """The name that is given where another program has several for one tool."""
-GATE = "mcp_call"
-"""The tool through which tools of servers are called that are not offered themselves."""
 
 
 def foreign_call(call: ToolCall, dialect: Dialect, cwd: Path) -> tuple[str, dict[str, Any]]:
     """Name and input of a call as another program would have them; paths of files are absolute."""
-    if call.name == GATE and isinstance(call.input.get("arguments"), Mapping):
-        return str(call.input.get("tool", "")), dict(call.input["arguments"])
+    call = effective(call)
     name, parameters = _renaming(call.name, dialect)
     back = {own: foreign for foreign, own in parameters.items()}
     given = {back.get(key, key): value for key, value in call.input.items()}
@@ -36,8 +34,6 @@ def foreign_call(call: ToolCall, dialect: Dialect, cwd: Path) -> tuple[str, dict
 
 def own_input(call: ToolCall, given: Mapping[str, Any], dialect: Dialect) -> Mapping[str, Any]:
     """The input of our call for one that a hook gave in the words of another program."""
-    if call.name == GATE:
-        return {**call.input, "arguments": dict(given)}
     parameters = _renaming(call.name, dialect)[1]
     own = {parameters.get(key, key): value for key, value in given.items()}
     return {**own, "agent": AGENTS.get(own["agent"], own["agent"])} if isinstance(own.get("agent"), str) else own
@@ -48,8 +44,6 @@ def names_of(call: ToolCall) -> tuple[str, ...]:
 
     A hook on edits runs for several edits in one call, too: programs that have no such tool have no name for it.
     """
-    if call.name == GATE:
-        return str(call.input.get("tool", "")), GATE
     own = dict.fromkeys((call.name, like_tool(call.name)))
     foreign = [name for tool in own for table in _TABLES.values() for name, (ours, _) in table.items() if ours == tool]
     return tuple(dict.fromkeys((*own, *foreign)))

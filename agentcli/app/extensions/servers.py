@@ -118,8 +118,17 @@ class RunServers:
         project = project_definitions(self._project.cwd) if self._project.trusted else Definitions()
         approved = {name: server for name, server in project.servers.items() if self.may_start(server)}
         allowed = {**own.servers, **approved, **self._given().servers}
-        refused = [server for name, server in project.servers.items() if name not in allowed]
-        return [*allowed.values()], [_unapproved(server) for server in refused]
+        waiting = [self._waiting(server) for name, server in project.servers.items() if name not in allowed]
+        return [*allowed.values()], waiting
+
+    def _waiting(self, server: ServerDefinition) -> ServerState:
+        """The state of a server of the project that may not be started."""
+        if server.disabled:
+            return ServerState(server.name, "disabled", f"{server.source} disables it", origin=server.source)
+        undecided = self._project.approvals.undecided([approvable(server)])
+        why = "it waits for approval" if undecided else "it was declined"
+        why += " (`/hooks approve` asks about it)"
+        return ServerState(server.name, "not approved", why, origin=server.source)
 
     def _bundled(self) -> Definitions:
         """The servers of plugins, which the user approved with them."""
@@ -168,10 +177,6 @@ def approvable(server: ServerDefinition) -> Definition:
 def project_servers(project: ProjectContext) -> Iterable[Definition]:
     """The servers that the files of the project would start."""
     return [approvable(server) for server in project_definitions(project.cwd).servers.values() if not server.disabled]
-
-
-def _unapproved(server: ServerDefinition) -> ServerState:
-    return ServerState(server.name, "not approved", f"{server.source} defines it", origin=server.source)
 
 
 def _question(asked: Elicitation, field: ElicitedField) -> Question:

@@ -72,10 +72,13 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
 
 
 @app.command("get")
-def get_server(name: Name, cwd: InFolder = "") -> None:
+def get_server(name: Name, json: Json = False, cwd: InFolder = "") -> None:
     """Print a server's definition and the file that holds it."""
     program = _program(cwd, trust=True)
     server = _chosen(program, name)
+    if json:
+        say_json({"name": server.name, "source": server.source, "scope": server.scope, "definition": server.content})
+        return
     say(safe(f"{server.name} of {server.source}:\n{codec.dumps(server.content, indent=2)}"))
 
 
@@ -225,10 +228,12 @@ async def _pasted() -> str:
 
 
 def _program(cwd: str, trust: bool) -> Program:
-    """The program in a folder; what is wrong with its servers' files goes to stderr."""
+    """The program in a folder; what is wrong with its servers' files goes to stderr, what the SDK logs to our log."""
     from agentcli.app.program import Program
+    from agentcli.logs import log_library_to
 
     program = Program(Options(cwd=cwd, trust=trust))
+    log_library_to(program.dirs, program.env, "mcp")
     for problem in program.servers.problems:
         print(f"agentcli: {safe(problem)}", file=sys.stderr)
     return program

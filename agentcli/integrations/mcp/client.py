@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import mcp_types as types
@@ -26,35 +27,19 @@ from agentcli.core.servers import (
     Elicitation,
     Progress,
     ServerAnswer,
-    ServerPrompt,
-    ServerResource,
-    ServerTool,
 )
-from agentcli.integrations.mcp.config import ServerDefinition
+from agentcli.integrations.mcp.config import CALL_SECONDS, ServerDefinition
+from agentcli.integrations.mcp.listing import Listing, listed
 from agentcli.integrations.mcp.logs import ServerLogs
-from agentcli.integrations.mcp.names import tool_name
 from agentcli.integrations.mcp.transport import watched
 from agentcli.integrations.mcp.values import answer_of, content_of, fields_of, progress_text, resource_of
 
-PAGES, TOOLS = 100, 500
-"""Pages of a list, and tools of a server, that are read at most."""
-CALL_SECONDS = 1_800.0
-"""Seconds that a call may take in all, whatever progress it reports."""
+T = TypeVar("T")
+_log = logging.getLogger("mcp")
+NO_LOGIN = 401
+"""HTTP status of a server that wants a login."""
 CHANGE_SECONDS = 0.5
 """Seconds during which notices of changed lists are collected before they are read anew."""
-INTERACTION = "anthropic/requiresUserInteraction"
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """All that a server offers."""
-
-    tools: tuple[ServerTool, ...] = ()
-    prompts: tuple[ServerPrompt, ...] = ()
-    resources: tuple[ServerResource, ...] = ()
-    instructions: str = ""
-    readable: bool = False
-    """True if the server has resources, also where it lists none of them: templates may name them."""
 
 
 Elicit = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
@@ -74,6 +59,7 @@ class Host:
     roots: Callable[[], Sequence[Path]]
     logs: ServerLogs
     elicit: Elicit
+    call_seconds: float = CALL_SECONDS
     changed: Callable[[Listing], None] = lambda _: None
     auth: Callable[[], Any] = lambda: None
     """The authentication of requests, asked for at each attempt: the person may have logged in meanwhile."""
@@ -88,7 +74,7 @@ class Connection:
     sse: bool = False
     listing: Listing = Listing()
     refused: int = 0
-    """The HTTP status with which the server refused a request; 0 if it did not."""
+    """The HTTP status with which the server refused a request before it was connected, NO_LOGIN also since; 0 if it did not."""
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -100,11 +86,16 @@ class Connection:
         try:
             async with self._opened() as client:
                 self._client = client
-                self.listing = await self._listed(client)
+                self.listing = await listed(client, self.server)
                 self.ready.set()
                 await self._work(client)
         finally:
             self.closed.set()
+
+    @property
+    def needs_login(self) -> bool:
+        """True if the server refuses requests without a login."""
+        return self.refused == NO_LOGIN
 
     def close(self) -> None:
         """Ask `live` to end."""
@@ -113,14 +104,19 @@ class Connection:
     async def call(self, tool: str, arguments: Mapping[str, Any], show: Progress) -> ServerAnswer:
         """Call a tool by the server's own name. Raises TimeoutError, MCPError, ConnectionError."""
         client, loop = self._connected(), asyncio.get_running_loop()
-        heard = [loop.time()]
+        heard, most = [loop.time()], self.host.call_seconds
+        end = loop.time() + most
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             heard[0] = loop.time()
             show(progress_text(progress, total, message))
 
-        calling = client.call_tool(tool, dict(arguments), CALL_SECONDS, report)
-        return answer_of(await self._awaited(calling, lambda: heard[0] + self.server.timeout))
+        # The SDK's own limit would not know of the progress; ours comes first.
+        calling = client.call_tool(tool, dict(arguments), most + self.server.timeout, report)
+        try:
+            return answer_of(await self._awaited(calling, lambda: min(heard[0] + self.server.timeout, end)))
+        except TimeoutError:
+            raise TimeoutError(f"did not end within {most:g} s" if loop.time() >= end else "") from None
 
     async def read(self, uri: str) -> ServerAnswer:
         """Read a resource. Raises like `call`."""
@@ -184,15 +180,31 @@ class Connection:
                         wait.cancel()
                 if self._closing.is_set() or self.closed.is_set():
                     return
-                await asyncio.sleep(CHANGE_SECONDS)
+                await self._before_the_end(asyncio.sleep(CHANGE_SECONDS))
                 self._changed.clear()
-                # A list that cannot be read anew leaves the old one in force.
-                with contextlib.suppress(MCPError, TimeoutError):
-                    self.listing = await self._listed(client)
-                    self.host.changed(self.listing)
+                relisting = await self._before_the_end(listed(client, self.server))
+                if relisting.cancelled():
+                    return
+                if (error := relisting.exception()) is not None:  # an answer that makes no sense has many kinds
+                    _log.warning("server %s: its lists cannot be read anew: %r", self.server.name, error)
+                    continue
+                self.listing = relisting.result()
+                self.host.changed(self.listing)
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
+
+    async def _before_the_end(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """A task that does this; it is cancelled at the end of the connection."""
+        task = asyncio.create_task(work)
+        ends = [asyncio.create_task(event.wait()) for event in (self._closing, self.closed)]
+        try:
+            await asyncio.wait([task, *ends], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in (*ends, *([] if task.done() else [task])):
+                each.cancel()
+            await asyncio.wait([task, *ends])
+        return task
 
     async def _listen(self, client: Client) -> None:
         """Notices of changes from a server of the stateless protocol; older ones send them unasked."""
@@ -208,41 +220,6 @@ class Connection:
             ) as events:
                 async for _ in events:
                     self._changed.set()
-
-    async def _listed(self, client: Client) -> Listing:
-        offered = client.server_capabilities
-        # An older server need not declare what it offers.
-        tools = await _all(client.list_tools, "tools") if offered.tools else []
-        prompts = await _all(client.list_prompts, "prompts") if offered.prompts else []
-        resources = await _all(client.list_resources, "resources") if offered.resources else []
-        mine = [self._tool(tool) for tool in tools[:TOOLS] if self.server.offers(tool.name)]
-        return Listing(
-            tuple(sorted(mine, key=lambda tool: tool.name)),
-            tuple(sorted(map(self._prompt, prompts), key=lambda prompt: prompt.name)),
-            tuple(
-                ServerResource(self.server.name, str(found.uri), found.name, found.description or "")
-                for found in sorted(resources, key=lambda found: str(found.uri))
-            ),
-            client.instructions or "",
-            offered.resources is not None,
-        )
-
-    def _tool(self, tool: types.Tool) -> ServerTool:
-        hints, trusted = tool.annotations, self.server.trust_hints
-        return ServerTool(
-            tool_name(self.server.name, tool.name),
-            self.server.name,
-            tool.name,
-            tool.description or "",
-            tool.input_schema,
-            reads=bool(trusted and hints and hints.read_only_hint),
-            interacts=bool((tool.meta or {}).get(INTERACTION)),
-            always=self.server.always_load,
-        )
-
-    def _prompt(self, prompt: types.Prompt) -> ServerPrompt:
-        arguments = tuple((each.name, bool(each.required)) for each in prompt.arguments or ())
-        return ServerPrompt(self.server.name, prompt.name, prompt.description or "", arguments)
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Client]:
@@ -284,15 +261,21 @@ class Connection:
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        """A client that notes what the server refuses until it is connected."""
+        """A client that notes what the server refuses."""
+        return httpx2.AsyncClient(
+            headers=headers, timeout=timeout, auth=auth, event_hooks={"response": [self._answered]}
+        )
 
-        async def seen(response: httpx2.Response) -> None:
-            # A server need not offer the stream that a GET asks for, unless that is all it has.
-            counts = response.request.method == "POST" or self.sse or self.server.kind == "sse"
-            if response.status_code >= 400 and counts and not self.ready.is_set():
-                self.refused = response.status_code
-
-        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks={"response": [seen]})
+    async def _answered(self, response: httpx2.Response) -> None:
+        asked, status = response.request, response.status_code
+        if response.is_success and asked.headers.get("Authorization", "").startswith("Bearer "):
+            self.refused = 0
+        # A server need not offer the stream that a GET asks for, unless that is all it has.
+        if status < 400 or (asked.method != "POST" and not self.sse and self.server.kind != "sse"):
+            return
+        # The requests of a login in vain, which come after the refusal, say nothing of their own.
+        if status == NO_LOGIN or not (self.ready.is_set() or self.needs_login):
+            self.refused = status
 
     async def _roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         roots = [types.Root(uri=root.as_uri(), name=root.name) for root in self.host.roots()]  # type: ignore[arg-type]
@@ -314,16 +297,3 @@ class Connection:
             | types.ResourceListChangedNotification,
         ):
             self._changed.set()
-
-
-async def _all(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[Any]:
-    """All pages of a list."""
-    found: list[Any] = []
-    cursor: str | None = None
-    for _ in range(PAGES):
-        page = await list_page(cursor=cursor, cache_mode="bypass")
-        found += getattr(page, kind)
-        cursor = page.next_cursor
-        if cursor is None or len(found) > TOOLS:
-            break
-    return found

@@ -26,7 +26,8 @@ from agentcli.integrations.mcp.names import tool_name
 from agentcli.integrations.mcp.variables import MissingVariable, expanded
 
 if TYPE_CHECKING:
-    from agentcli.integrations.mcp.client import Connection, Host, Listing
+    from agentcli.integrations.mcp.client import Connection, Host
+    from agentcli.integrations.mcp.listing import Listing
 
 RESTARTS = 3
 """Restarts of a program that has ended, in a session."""
@@ -52,7 +53,7 @@ class ServerLife:
     ) -> None:
         """`changed` is called with a line about each change that the model should know of."""
         self._reconnects = reconnects
-        self.server = server
+        self.server = self.defined = server
         self.state = ServerState(server.name, "connecting", origin=server.source)
         self.tools: tuple[ServerTool, ...] = ()
         self.prompts: tuple[ServerPrompt, ...] = ()
@@ -107,8 +108,8 @@ class ServerLife:
 
     async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:
         """Call a tool; a server that has ended meanwhile is restarted once. Raises ToolError where no answer comes."""
-        connection = await self._alive()
         async with self._turn(tool):
+            connection = await self._alive()
             with self._translated(connection):
                 if tool.tool == READ and tool.parameters is _READ:
                     return await connection.read(str(arguments.get("uri", "")))
@@ -145,8 +146,16 @@ class ServerLife:
         from agentcli.integrations.mcp.values import reason
 
         name = self.server.name
+        if connection.needs_login:
+            connection.close()
+            self._connection = None
+            self._needs_login()
+            return ToolError(self.state.obstacle)
         if isinstance(error, TimeoutError) or "timed out" in str(error).lower():
-            return ToolError(f"Server {name} did not answer within {self.server.timeout:g} s. The call was cancelled.")
+            why = str(error) if isinstance(error, TimeoutError) else ""
+            return ToolError(
+                f"Server {name} {why or f'did not answer within {self.server.timeout:g} s'}. The call was cancelled."
+            )
         if connection.closed.is_set():
             return ToolError(
                 f"Server {name} ended during the call{self._last_words()}. It is started again at the next call."
@@ -168,9 +177,7 @@ class ServerLife:
             elif self.state.status in ("connected", "connecting"):
                 await self._connect()
             if self._connection is None:
-                raise ToolError(
-                    f"Server {self.server.name} is not connected: {self.state.detail or self.state.status}."
-                )
+                raise ToolError(self.state.obstacle)
             return self._connection
 
     async def _connect(self, *, quiet: bool = False) -> None:
@@ -183,8 +190,8 @@ class ServerLife:
         connection, why = await self._attempt(server, sse=False)
         if why and connection.refused in (404, 405) and server.kind == "http":
             connection, why = await self._attempt(server, sse=True)
-        if why and connection.refused == 401:
-            self._set("needs login", f"run `/mcp login {server.name}` or `agentcli mcp login {server.name}`")
+        if why and connection.needs_login:
+            self._needs_login()
         elif why:
             self._set("failed", f"{why}{self._last_words()}", quiet=quiet)
         else:
@@ -223,6 +230,9 @@ class ServerLife:
             _log.warning("the connection to server %s ended: %r", self.server.name, error)
         if self._connection is not connection:
             return
+        if connection.needs_login:
+            self._needs_login()
+            return
         if self.server.kind == "stdio":
             self._changed(f"Server {self.server.name} has ended{self._last_words()}; the next call starts it again.")
             return
@@ -236,12 +246,18 @@ class ServerLife:
                 if self.state.status in ("connected", "needs login"):
                     return
 
+    def _needs_login(self) -> None:
+        """The server takes no request without a login: no turn begins one, and no other attempt to connect can help."""
+        if self.state.status != "needs login":
+            self._set("needs login", f"run `/mcp login {self.server.name}` or `agentcli mcp login {self.server.name}`")
+
     def _relisted(self, listing: Listing) -> None:
-        before = {tool.name for tool in self.tools}
+        before = {tool.name: tool for tool in self.tools}
         self._offer(listing)
-        now = {tool.name for tool in self.tools}
+        now = {tool.name: tool for tool in self.tools}
         self.state = replace(self.state, tools=len(self.tools))
-        changes = [("new", now - before), ("gone", before - now)]
+        other = {name for name in now.keys() & before.keys() if now[name] != before[name]}
+        changes = [("new", now.keys() - before.keys()), ("gone", before.keys() - now.keys()), ("changed", other)]
         texts = [f"{word}: {', '.join(sorted(names))}" for word, names in changes if names]
         if texts:
             self._changed(f"Server {self.server.name} has changed its tools. {'; '.join(texts)}.")
@@ -269,7 +285,7 @@ class ServerLife:
         else:
             self.settled.set()
         if not quiet and (status, before) != ("connecting", before):
-            self._changed(f"Server {self.server.name} is {self.state}.")
+            self._changed(self.state.sentence)
 
     def _last_words(self) -> str:
         """The last line that the server wrote to stderr since it was started."""

@@ -23,10 +23,12 @@ from agentcli.core.servers import (
     Servers,
     ServerState,
     ServerTool,
+    not_connected,
+    server_of,
 )
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.mcp import search
-from agentcli.integrations.mcp.config import ServerDefinition
+from agentcli.integrations.mcp.config import CALL_SECONDS, ServerDefinition
 from agentcli.integrations.mcp.life import CLOSE_SECONDS, RECONNECTS, ServerLife
 from agentcli.integrations.mcp.logs import LOG_BYTES, ServerLogs
 from agentcli.integrations.mcp.loop_thread import LoopThread
@@ -50,6 +52,7 @@ class Surroundings:
     ask: Ask | None = None
     auth: Callable[[ServerDefinition], Any] = lambda _: None
     reconnects: Sequence[float] = RECONNECTS
+    call_seconds: float = CALL_SECONDS
 
 
 class McpServers(Servers):
@@ -122,9 +125,9 @@ class McpServers(Servers):
         state = next((state for state in self.states() if name.startswith(server_prefix(state.name))), None)
         if state is None:
             known = ", ".join(state.name for state in self.states())
-            return f"No server has a tool {name}. Servers: {known or 'none'}."
+            return f"{not_connected(server_of(name), 'it is not configured here')} Servers: {known or 'none'}."
         if state.status != "connected":
-            return f"Server {state.name} is not connected: {state.detail or state.status}."
+            return state.obstacle
         own = {tool.name.removeprefix(server_prefix(state.name)): tool.name for tool in self.tools()}
         near = did_you_mean([own[each] for each in near_names(name.removeprefix(server_prefix(state.name)), own)])
         return f"Server {state.name} has no tool {name}.{near or ' mcp_search finds its tools.'}"
@@ -179,8 +182,7 @@ class McpServers(Servers):
         life = self._lives.get(server)
         if life is None:
             state = next((state for state in self.states() if state.name == server), None)
-            why = f"Server {server} is not connected: {state.detail or state.status}." if state else ""
-            raise ToolError(why or f"There is no server {server!r}.")
+            raise ToolError(state.obstacle if state else f"There is no server {server!r}.")
         return life
 
     async def _begin(self) -> None:
@@ -199,15 +201,16 @@ class McpServers(Servers):
                 roots=around.roots,
                 logs=self.logs,
                 elicit=self._elicit,
+                call_seconds=around.call_seconds,
             )
             fresh = {
                 name: ServerLife(
                     server, replace(host, auth=partial(around.auth, server)), self._note, around.reconnects
                 )
                 for name, server in self._definitions.items()
-                if name not in self._lives
+                if name not in self._lives or self._lives[name].defined != server
             }
-            gone = [life for name, life in self._lives.items() if name not in self._definitions]
+            gone = [life for name, life in self._lives.items() if name in fresh or name not in self._definitions]
             self._lives = {name: life for name, life in self._lives.items() if life not in gone} | fresh
             if not self._begun.done():
                 self._begun.set_result(None)

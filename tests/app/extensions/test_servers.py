@@ -17,7 +17,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.app.extensions.doctor_servers import server_rows
 from agentcli.app.program import Program
 from agentcli.app.starting import definitions
-from agentcli.core.errors import ConfigError
+from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.servers import ServerState
 from agentcli.providers.scripted.model import Reply, call, say
@@ -78,6 +78,32 @@ def test_an_approved_server_is_started_until_its_definition_changes(project: Pat
     define(project, one=fake("chatter"))
     with program(options(project, trust=False)) as run:
         assert [state.status for state in states(run.sessions.new())] == ["not approved"]
+
+
+def test_a_server_that_waits_was_declined_or_is_disabled_says_so(project: Path) -> None:
+    from agentcli.app.project import TRUSTED
+    from agentcli.app.trust import trust
+
+    define(project, new=fake(), refused=fake("chatter"), off=fake(disabled=True))
+    with program(options(project, trust=False)) as run:
+        trust(project, run.dirs.state / TRUSTED)
+        run.approvals.decide([(one, False) for one in definitions(run) if one.name == "refused"])
+        session = run.sessions.new()
+        assert {state.name: str(state) for state in session.servers} == {
+            "new": "waits for approval (`/hooks approve` asks about it)",
+            "refused": "was declined (`/hooks approve` asks about it)",
+            "off": "disabled: .mcp.json disables it",
+        }
+        assert {state.name: state.status for state in session.servers} == {
+            "new": "not approved",
+            "refused": "not approved",
+            "off": "disabled",
+        }
+        assert session.server_pool is not None
+        assert session.server_pool.obstacle("mcp__new__x").startswith("Server new is not connected: it waits for")
+        with pytest.raises(ToolError, match="Server off is not connected"):
+            asyncio.run(session.server_pool.restart("off"))
+    assert not (project / "fake.log").exists()
 
 
 def test_the_nearest_definition_wins_and_one_that_is_not_approved_stands_in_no_other_s_way(project: Path) -> None:
@@ -148,7 +174,7 @@ def test_nothing_that_servers_do_changes_the_beginning_of_a_request(
         outputs = [entry.body.output for entry in journal.history.entries if isinstance(entry.body, ToolResult)]
         assert outputs[:3] == ["hello", "hello", "hello"]
         assert len(outputs) == 4
-        assert outputs[-1].endswith("there is no tool mcp__steady__echo.")
+        assert outputs[-1] == "Server steady is not connected: it is not configured here."
         reminders = "\n".join(
             part.text
             for entry in journal.history.entries

@@ -48,6 +48,13 @@ def test_a_server_is_added_listed_and_removed(
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert [rows[name]["scope"] for name in ("docs", "git", "ours")] == ["user", "user", "project"]
     assert rows["docs"]["type"] == "sse"
+    assert invoke(["mcp", "get", "ours", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "name": "ours",
+        "source": ".mcp.json",
+        "scope": "project",
+        "definition": {"type": "stdio", "command": "run-it", "args": []},
+    }
     assert invoke(["mcp", "remove", "git"]) == 0
     assert list(written(file)) == ["docs"]
     with pytest.raises(InputError, match="There is no server 'git'"):

@@ -15,20 +15,33 @@ Json = dict[str, Any]
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """`/mcp` is moved to `/mcp/`, `/away` to another host, `/plain` takes a GET alone; `/mcp/` is the server."""
+    """`/mcp` is moved to `/mcp/`, `/away` to another host, `/plain` takes a GET alone; `/mcp/` is the server.
+
+    `/guarded/` is it for those who have renewed their token at `/token`, `/locked/` until the first call of a tool.
+    """
 
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        message = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if self.path == "/token":
+            renewed = b"grant_type=refresh_token" in body
+            fresh = {"access_token": "fresh", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "again"}
+            self._answer(200 if renewed else 400, fresh if renewed else {"error": "invalid_grant"})
+            return
+        message = json.loads(body)
         match self.path:
+            case "/guarded/" if self.headers.get("Authorization") != "Bearer fresh":
+                self._answer(401)
+            case "/locked/" if message["method"] == "tools/call":
+                self._answer(401)
             case "/mcp":
                 self._answer(307, location="/mcp/")
             case "/away":
                 self._answer(307, location="http://other.invalid/mcp/")
-            case "/mcp/" if "id" not in message:
+            case "/mcp/" | "/guarded/" | "/locked/" if "id" not in message:
                 self._answer(202)
-            case "/mcp/":
+            case "/mcp/" | "/guarded/" | "/locked/":
                 self._answer(200, {"jsonrpc": "2.0", "id": message["id"], **_answered(message)})
             case _:
                 self._answer(405)

@@ -22,6 +22,9 @@ FAULTS = (
     "changes",  # tells of changed tools after each call
     "resources",  # offers a resource and a prompt
     "refuses-relist",  # answers the second list with an error
+    "hangs-relist",  # never answers the second list
+    "nonsense-relist",  # answers the second list with what no list is
+    "refuses-prompts",  # declares prompts and resources, and refuses to list them
     "late",  # answers nothing before there is a file `go`
     "pages",  # lists its tools on two pages
 )
@@ -58,6 +61,12 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
             os._exit(3)
         case "hang":
             return
+        case "crawl":
+            token, step = params.get("_meta", {}).get("progressToken"), 0
+            while not Path("enough").exists():
+                time.sleep(0.05)
+                step += 1
+                send({"method": "notifications/progress", "params": {"progressToken": token, "progress": step}})
         case "slow":
             token = params.get("_meta", {}).get("progressToken")
             for step in range(3):
@@ -95,7 +104,7 @@ def answered(message: dict[str, Any], faults: set[str], lists: list[int]) -> Non
     match message["method"]:
         case "initialize":
             offered: dict[str, Any] = {"tools": {"listChanged": True}}
-            if "resources" in faults:
+            if faults & {"resources", "refuses-prompts"}:
                 offered |= {"resources": {}, "prompts": {}}
             info = {"name": "fake", "version": "1"}
             head = {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": info}
@@ -103,12 +112,18 @@ def answered(message: dict[str, Any], faults: set[str], lists: list[int]) -> Non
         case "tools/list":
             lists.append(number)
             log("tools/list")
-            if "refuses-relist" in faults and len(lists) > 1:
+            if "hangs-relist" in faults and len(lists) > 1:
+                return
+            if "nonsense-relist" in faults and len(lists) > 1:
+                send({"id": number, "result": {"tools": [{"name": 5}]}})
+            elif "refuses-relist" in faults and len(lists) > 1:
                 send({"id": number, "error": {"code": -32603, "message": "not now"}})
             elif "pages" in faults and not params.get("cursor"):
                 send({"id": number, "result": {"tools": tools()[:1], "nextCursor": "2"}})
             else:
                 send({"id": number, "result": {"tools": tools()[1:] if "pages" in faults else tools()}})
+        case "resources/list" | "prompts/list" if "refuses-prompts" in faults:
+            send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
         case "resources/list":
             send({"id": number, "result": {"resources": [{"uri": "note://1", "name": "first note"}]}})
         case "resources/read":

@@ -52,8 +52,13 @@ def test_what_keeps_a_server_from_connecting_is_said_with_its_last_words(tmp_pat
         }
         assert made.obstacle("mcp__gone__x").startswith("Server gone is not connected: no-such-program")
         assert "Did you mean mcp__works__echo" in made.obstacle("mcp__works__ecko")
-        assert made.obstacle("mcp__other__x").startswith("No server has a tool mcp__other__x.")
+        assert made.obstacle("mcp__other__x").startswith(
+            "Server other is not connected: it is not configured here. Servers: "
+        )
         assert text(call(made, "mcp__works__echo", text="all the same")) == "all the same"
+        assert "Server unset needs $NO_SUCH_VARIABLE, which is not set." in made.changes()
+        assert "Server silent did not answer within 0.5 s." in made.changes()
+        assert "Server gone failed: no-such-program-anywhere was not found." in made.changes()
     assert not [pid for pid in pids(tmp_path) if is_alive(pid)]
 
 
@@ -167,7 +172,7 @@ def test_changed_tools_are_listed_anew_and_told(tmp_path: Path) -> None:
         assert [tool.tool for tool in made.tools()] == ["echo", "new"]
         assert made.changes()[-1] == (
             "Server fake has changed its tools. new: mcp__fake__new; "
-            "gone: mcp__fake__die, mcp__fake__hang, mcp__fake__peek, mcp__fake__sensitive."
+            "gone: mcp__fake__die, mcp__fake__hang, mcp__fake__peek, mcp__fake__sensitive; changed: mcp__fake__echo."
         )
 
 
@@ -236,12 +241,56 @@ def test_a_server_that_sends_us_to_another_host_is_not_followed(tmp_path: Path) 
         assert state.status == "failed"
 
 
-def test_a_server_that_changes_its_mind_about_lists_keeps_the_old_one(tmp_path: Path) -> None:
-    with servers(tmp_path, {"fake": fake("changes", "refuses-relist")}) as made:
+@pytest.mark.parametrize("fault", ["nonsense-relist", "refuses-relist"])
+def test_a_list_that_cannot_be_read_anew_leaves_the_old_one_and_the_connection(tmp_path: Path, fault: str) -> None:
+    with servers(tmp_path, {"fake": fake("changes", fault)}) as made:
         settled(made)
-        assert text(call(made, "mcp__fake__echo", text="a")) == "a"
-        asyncio.run(until(lambda: (tmp_path / "fake.log").read_text().count("tools/list") > 1))
+        for number in (1, 2):
+            call(made, "mcp__fake__echo", text="a")
+            asyncio.run(until(lambda: (tmp_path / "fake.log").read_text().count("tools/list") > number))  # noqa: B023
+        assert text(call(made, "mcp__fake__echo", text="still here")) == "still here"
         assert len(made.tools()) == 5
+    assert len(pids(tmp_path)) == 1
+
+
+def test_a_server_that_never_answers_the_second_list_ends_with_the_others(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("changes", "hangs-relist")}) as made:
+        settled(made)
+        call(made, "mcp__fake__echo", text="a")
+        asyncio.run(until(lambda: (tmp_path / "fake.log").read_text().count("tools/list") > 1))
+        (pid,) = pids(tmp_path)
+    assert not is_alive(pid)
+
+
+def test_a_server_that_refuses_to_list_its_prompts_keeps_its_tools(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("refuses-prompts")}) as made:
+        (state,) = settled(made)
+        assert (state.status, made.prompts(), made.resources()) == ("connected", [], [])
+        assert text(call(made, "mcp__fake__echo", text="works")) == "works"
+
+
+@pytest.mark.slow  # waits for both limits
+def test_progress_keeps_a_call_alive_until_its_last_limit(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text('[{"name": "crawl", "inputSchema": {"type": "object"}}]')
+    with servers(tmp_path, {"fake": fake(timeout=3)}, call_seconds=4) as made:
+        settled(made)
+        with pytest.raises(ToolError, match=r"Server fake did not end within 4 s. The call was cancelled"):
+            call(made, "mcp__fake__crawl")
+        (tmp_path / "enough").touch()
+
+
+def test_a_server_whose_definition_has_changed_is_started_anew(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake()}) as made:
+        settled(made)
+        made.define([*definition("fake", fake(env={"FAKE_NAME": "second"}), "test").servers.values()])
+        wait(until(lambda: "second" in (tmp_path / "fake.log").read_text()))
+        wait(until(lambda: made.states()[0].status == "connected"))
+        old, new = pids(tmp_path)
+        wait(until(lambda: not is_alive(old)))
+        assert is_alive(new)
+        made.define([*definition("fake", fake(env={"FAKE_NAME": "second"}), "test").servers.values()])
+        assert text(call(made, "mcp__fake__echo", text="the same one")) == "the same one"
+        assert len(pids(tmp_path)) == 2
 
 
 def test_text_on_stdout_and_wrong_bytes_reach_no_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,94 @@
+"""All that a server offers, read from it page by page."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import mcp_types as types
+from mcp import Client, MCPError
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.servers import ServerPrompt, ServerResource, ServerTool
+from agentcli.integrations.mcp.config import ServerDefinition
+from agentcli.integrations.mcp.names import tool_name
+
+_log = logging.getLogger("mcp")
+PAGES, TOOLS = 100, 500
+"""Pages of a list, and tools of a server, that are read at most."""
+INTERACTION = "anthropic/requiresUserInteraction"
+"""The metadata of a tool that a person is to be asked about at each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All that a server offers."""
+
+    tools: tuple[ServerTool, ...] = ()
+    prompts: tuple[ServerPrompt, ...] = ()
+    resources: tuple[ServerResource, ...] = ()
+    instructions: str = ""
+    readable: bool = False
+    """True if the server has resources, also where it lists none of them: templates may name them."""
+
+
+async def listed(client: Client, server: ServerDefinition) -> Listing:
+    """All pages of all lists of a server. Raises whatever the SDK makes of an answer that makes no sense."""
+    offered = client.server_capabilities
+    # An older server need not declare what it offers.
+    tools = await _all(client.list_tools, "tools") if offered.tools else []
+    prompts = await _perhaps(client.list_prompts, "prompts") if offered.prompts else []
+    resources = await _perhaps(client.list_resources, "resources") if offered.resources else []
+    mine = [_tool(server, tool) for tool in tools[:TOOLS] if server.offers(tool.name)]
+    return Listing(
+        tuple(sorted(mine, key=lambda tool: tool.name)),
+        tuple(sorted((_prompt(server, each) for each in prompts), key=lambda prompt: prompt.name)),
+        tuple(
+            ServerResource(server.name, str(found.uri), found.name, found.description or "")
+            for found in sorted(resources, key=lambda found: str(found.uri))
+        ),
+        client.instructions or "",
+        offered.resources is not None,
+    )
+
+
+def _tool(server: ServerDefinition, tool: types.Tool) -> ServerTool:
+    hints, trusted = tool.annotations, server.trust_hints
+    return ServerTool(
+        tool_name(server.name, tool.name),
+        server.name,
+        tool.name,
+        tool.description or "",
+        tool.input_schema,
+        reads=bool(trusted and hints and hints.read_only_hint),
+        interacts=bool((tool.meta or {}).get(INTERACTION)),
+        always=server.always_load,
+    )
+
+
+def _prompt(server: ServerDefinition, prompt: types.Prompt) -> ServerPrompt:
+    arguments = tuple((each.name, bool(each.required)) for each in prompt.arguments or ())
+    return ServerPrompt(server.name, prompt.name, prompt.description or "", arguments)
+
+
+async def _perhaps(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[Any]:
+    """All pages of a list that a server may declare and yet refuse: its tools work all the same."""
+    try:
+        return await _all(list_page, kind)
+    except MCPError as error:
+        _log.warning("the %s of a server cannot be listed: %s", kind, error)
+        return []
+
+
+async def _all(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[Any]:
+    """All pages of a list."""
+    found: list[Any] = []
+    cursor: str | None = None
+    for _ in range(PAGES):
+        page = await list_page(cursor=cursor, cache_mode="bypass")
+        found += getattr(page, kind)
+        cursor = page.next_cursor
+        if cursor is None or len(found) > TOOLS:
+            break
+    return found
