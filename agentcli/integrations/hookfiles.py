@@ -56,6 +56,8 @@ MAX_BYTES = 1_000_000
 _UNMATCHED = frozenset({"UserPromptSubmit", "Stop"})
 """Events without a subject: their hooks run whatever the matcher says."""
 _NAMES = re.compile(r"[\w ,|-]+")
+_CONDITION = re.compile(r"[^()\s]+(?:\(.*\))?", re.DOTALL)
+"""The form of an `if`: a tool, or a tool with a pattern in parentheses."""
 _FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
         "command": (str,),
@@ -249,6 +251,8 @@ class _Reading:
     def _hook(self, event: str, matcher: str, entry: Mapping[str, Any]) -> Hook | None:
         wrong = [key for key, kinds in _FIELDS.items() if key in entry and not _is(entry[key], kinds)]
         args = entry.get("args")
+        if not wrong and entry.get("if") and not _CONDITION.fullmatch(entry["if"].strip()):
+            wrong = ["if"]
         if wrong or not entry.get("command") or not all(isinstance(one, str) for one in args or ()):
             self._note(
                 f"a hook of {event} has no usable {wrong[0] if wrong else 'args' if args else 'command'}: it is left out."

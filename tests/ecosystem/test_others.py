@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,52 @@ def test_hooks_get_every_field_that_codex_gives(tmp_path: Path, bin_: Path) -> N
     for event, (first, *_) in theirs.items():
         assert first.keys() <= own[event][0].keys(), event
     assert theirs["PreToolUse"][0]["tool_input"] == own["PreToolUse"][0]["tool_input"]
+
+
+MATCHERS = (
+    "Bash", "BASH", "Ba", "Ba.*", "^Bash$", "Bash|Write", "Bash, Write", "Write|Bash ", "*", "", "Bas[h]", "mcp__.*", ".", "Write,Read",
+    "Bash-x", "(Bash|Read)", "!Bash", "Bash\n",
+)  # fmt: skip
+CONDITIONS = (
+    "Bash(git *)", "Bash(git:*)", "Bash(echo *)", "Bash", "Bash()", "Bash(git *", "Bash(*one*)", "nonsense(", "Write(*.txt)", "Write(x.txt)",
+    "Write(./x.txt)", "Write(/x.txt)", "Write(/sub/x.txt)", "Write(//*/x.txt)", "Write(/**/x.txt)", "Write(sub/**)", "Write(~/x.txt)",
+    "Edit(*.txt)", "Edit(/x.txt)", "Read(.env)", "NotebookEdit(*)",
+)  # fmt: skip
+
+
+def test_the_same_hooks_run_as_in_claude_code(both: tuple[Other, Other]) -> None:
+    ran = []
+    for program in both:
+        log, name = program.out / "ran", NAMES[program.name]
+        places = {"claude": program.work / ".claude/settings.json"}
+        file = places.get(program.name, program.base / "config/agentcli/hooks.json")
+        groups = [{"matcher": one, "hooks": [_noting(one, log)]} for one in MATCHERS]
+        groups += [{"hooks": [{**_noting(one, log), "if": one}]} for one in CONDITIONS]
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"hooks": {"PreToolUse": groups}}))
+        text, inner = str(program.work / "x.txt"), str(program.work / "sub/x.txt")
+        calls = [
+            *(call(name["bash"], command=one) for one in ("echo one", "echo one && git status", "FOO=1 git status")),
+            *(call(name["bash"], command=one) for one in ("$(echo git) status", "cat .env")),
+            *(call(name["write"], file_path=one, content="a") for one in (text, inner)),
+            call(name["edit"], file_path=text, old_string="a", new_string="b"),
+        ]
+        each: list[list[str]] = []
+
+        def play(_: object, each: list[list[str]] = each, log: Path = log, calls: list[Any] = calls) -> Reply:
+            each.append(sorted(log.read_text().splitlines()) if log.exists() else [])
+            log.unlink(missing_ok=True)
+            number = len(each)
+            return say("", replace(calls[number - 1], call_id=f"c{number}")) if number <= len(calls) else say("done")
+
+        program.say("go", play)
+        ran.append(each)
+    assert ran[0] == ran[1]
+    assert len(ran[0]) == 9
+
+
+def _noting(text: str, log: Path) -> dict[str, str]:
+    return {"type": "command", "command": f"echo {shlex.quote(repr(text))} >> {log}"}
 
 
 def printing(**fields: Any) -> str:

@@ -206,7 +206,7 @@ def test_the_reviewer_of_feature_dev_has_its_tools_and_its_text(plugins: Path, t
 
     session = open_session(tmp_path, play, extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"))
     say_to(session, "go")
-    assert [result.output for result in results(session)] == ["Fine."] * 3
+    assert [result.output.partition("\n[task(")[0] for result in results(session)] == ["Fine."] * 3
     names = {tool.name for tool in asked[0].tools}
     assert asked[0].system[0].startswith("You are an expert code reviewer")
     assert names == {"read", "glob", "grep", "list", "bash_output", "bash_stop", "todo", "web_fetch"}

@@ -64,6 +64,10 @@ def test_each_event_has_its_time(tmp_path: Path, event: str, seconds: float) -> 
             {"hooks": {"Stop": [{"hooks": [{"command": "x", "timeout": "5"}]}]}},
             "hooks.json: a hook of Stop has no usable timeout: it is left out.",
         ),
+        (
+            {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x", "if": "Bash(git *"}]}]}},
+            "hooks.json: a hook of Stop has no usable if: it is left out.",
+        ),
         ({"hooks": {"Stop": [{"matcher": "(", "hooks": []}]}}, "hooks.json: the matcher '(' is no regular expression"),
         ({"disableAllHooks": True}, "hooks.json switches its hooks off (disableAllHooks)."),
     ],

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from agentcli.agent.hooks.conditions import fulfils
 from agentcli.agent.hooks.configured import PRE_COMPRESS
 from agentcli.agent.hooks.environment_file import VARIABLE, environment_file
 from agentcli.agent.hooks.names import own_input
@@ -27,7 +26,6 @@ from agentcli.agent.hooks.payloads import (
 from agentcli.agent.hooks.runner import HookEvent, Hooks, before_compression
 from agentcli.agent.hooks.transcript import Transcript
 from agentcli.agent.hooks.verdict import combined
-from agentcli.core.aliases import known_as
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Noticed, Warned
@@ -40,7 +38,6 @@ from agentcli.integrations.instructions import folders
 
 if TYPE_CHECKING:
     from agentcli.permissions.paths import Workspace
-    from agentcli.permissions.rules import Rule
 
 _POWERLESS = frozenset({"SessionStart", "SessionEnd", "SubagentStart", "Notification", "PostCompact"})
 """Events at which nothing can be blocked: the reason is told to the person."""
@@ -222,13 +219,18 @@ class SessionHooks(NoHooks):
     ) -> Sequence[Ran]:
         place = self._place
         call = self._calls.get(str(found.payload.get("tool_use_id", "")))
-        root = str(next(iter(folders(place.cwd))))
+        root = next(iter(folders(place.cwd)))
+
+        def accepts(hook: Hook, _: HookEvent) -> bool:
+            condition, folder = hook.condition, hook.folder or root
+            return not condition or call is None or fulfils(condition, call, folder, place.traits, place.workspace)
+
         runner = Hooks(
             self.hooks,
             cwd=place.cwd,
-            accepts=lambda hook, _: not hook.condition or call is None or self._fulfils(hook.condition, call),
+            accepts=accepts,
             input=lambda hook, event: as_dialect(event, call, hook.dialect, place.cwd),
-            env={"CLAUDE_PROJECT_DIR": root, **env},
+            env={"CLAUDE_PROJECT_DIR": str(root), **env},
             base=place.workspace.env,
             aside=self._aside,
         )
@@ -248,17 +250,6 @@ class SessionHooks(NoHooks):
             place.effort,
             place.subagent,
         )
-
-    def _fulfils(self, condition: str, call: ToolCall) -> bool:
-        """True if the call matches the rule of an `if`, or hides whether it does."""
-        from agentcli.permissions.decide import facts_of
-        from agentcli.permissions.rules import Rules
-
-        rule = _rule(condition)
-        if rule is None:
-            return True
-        facts = facts_of(call, self._place.traits, Rules(deny=(rule,)), self._place.workspace)
-        return bool(facts.denied or facts.obscure or facts.refused)
 
     def _outcome(self, name: str, ran: Sequence[Ran], call: ToolCall | None = None) -> Outcome:
         """The combined verdict of all hooks of an event; texts are cut to what a model may be shown."""
@@ -299,17 +290,6 @@ def _bounded(ran: Ran, call: ToolCall | None) -> Ran:
 def _is_shown_anyway(name: str, verdict: Verdict) -> bool:
     """True if the person sees the message as the reason of a denial."""
     return name in ("PreToolUse", "PermissionRequest") and verdict.blocks and verdict.message == verdict.reason
-
-
-@lru_cache(maxsize=256)
-def _rule(condition: str) -> Rule | None:
-    """The rule of an `if` with our name of its tool; None for one that makes no sense."""
-    from agentcli.permissions.rules import parse_rule
-
-    with suppress(AgentError):
-        name, paren, rest = condition.strip().partition("(")
-        return parse_rule(f"{known_as(name) or name}{paren}{rest}")
-    return None
 
 
 def _error_kind(error: AgentError) -> str:

@@ -299,6 +299,33 @@ def test_a_condition_chooses_the_calls(tmp_path: Path) -> None:
     assert status(running(tmp_path, "echo git", guard)[0]) == "success"
 
 
+@pytest.mark.parametrize(
+    ("condition", "runs"),
+    [
+        ("Write", True),
+        ("Write()", True),
+        ("Write(x.txt)", True),
+        ("Write(./x.txt)", True),
+        ("Write(sub/**)", True),
+        ("Write(/sub/x.txt)", True),
+        ("Write(/**/x.txt)", True),
+        ("Write(//*/x.txt)", False),
+        ("Write(/x.txt)", False),
+        ("Edit(x.txt)", False),
+        ("Read(x.txt)", False),
+        ("NotebookEdit(x.txt)", False),
+    ],
+)
+def test_paths_in_a_condition_count_from_the_project_as_in_claude_code(
+    condition: str, runs: bool, tmp_path: Path
+) -> None:
+    (tmp_path / ".git").mkdir()
+    write = call("write", file_path="sub/x.txt", content="a")
+    one = hook("PreToolUse", KEEP, condition=condition)
+    say_to(open_session(tmp_path, replying(say("", write), say("done")), mode="yolo", hooks=[one]), "go")
+    assert (tmp_path / "seen.jsonl").exists() == runs
+
+
 def test_arguments_need_no_shell_and_folders_in_them_are_put_in(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     one = hook("PreToolUse", "sh", args=("-c", 'echo "$0" >&2; exit 2', "${CLAUDE_PROJECT_DIR}/$(x)"))
