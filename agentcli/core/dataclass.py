@@ -1,7 +1,7 @@
 """Dataclasses with slots that are cheap to define: no method is compiled while a module is imported.
 
 The standard decorator writes and compiles seven methods for every class. With three hundred classes that is a third of the time
-that the program takes to start. Here `__init__` is compiled when the first instance is made, and the other methods are not
+that the program takes to start. Here `__init__` is compiled when a class has more than a few instances, and the other methods are not
 compiled at all. Fields are read by the standard decorator: `fields`, `replace`, `asdict`, pickling and matching work as there.
 """
 
@@ -57,10 +57,14 @@ def _reader(cls: Any) -> tuple[Mapping[str, int], Callable[[Any], Sequence[Any]]
 
 def _methods(cls: Any) -> dict[str, Any]:
     """The methods of a class by name."""
+    instances = 0
 
     def __init__(self: Any, *args: Any, **values: Any) -> None:
-        cls.__init__ = _compiled_init(cls)
-        cls.__init__(self, *args, **values)
+        nonlocal instances
+        instances += 1
+        if instances > FEW or not _set(self, cls, args, values):
+            cls.__init__ = _compiled_init(cls)
+            cls.__init__(self, *args, **values)
 
     compared = [field.name for field in dataclasses.fields(cls) if field.compare]
     key = attrgetter(*compared) if compared else type
@@ -72,6 +76,37 @@ def _methods(cls: Any) -> dict[str, Any]:
         return hash(key(self))
 
     return {"__init__": __init__, "__eq__": __eq__, "__hash__": __hash__, "__repr__": _repr}
+
+
+FEW = 8
+"""Instances of a class that are not worth the compilation of its `__init__`."""
+
+
+def _set(self: Any, cls: Any, args: tuple[Any, ...], values: dict[str, Any]) -> bool:
+    """Set the slots of an instance as the compiled `__init__` does; False, with nothing done, for arguments that it refuses."""
+    fields: Any = dataclasses.fields(cls)
+    positional = [field.name for field in fields if field.init and not field.kw_only]
+    given = dict(zip(positional, args, strict=False))
+    unknown = values.keys() - {field.name for field in fields if field.init}
+    if unknown or len(args) > len(positional) or given.keys() & values.keys():
+        return False
+    given |= values
+    if any(field.name not in given and _is_required(field) for field in fields):
+        return False
+    for field in fields:
+        if field.name in given:
+            getattr(cls, field.name).__set__(self, given[field.name])
+        elif field.default is not dataclasses.MISSING:
+            getattr(cls, field.name).__set__(self, field.default)
+        elif field.init:
+            getattr(cls, field.name).__set__(self, field.default_factory())
+    if hasattr(cls, "__post_init__"):
+        self.__post_init__()
+    return True
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _compiled_init(cls: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Text
+from agentcli.core.text.late import late
 
 Severity = Literal["high", "medium", "low", ""]
 """Empty where the answer names none."""
@@ -57,28 +58,28 @@ class _Block:
 
 
 _NAME = r"(?:[\w.@+~-]+/)*(?:[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9}|Makefile|Dockerfile)"
-_PLACE = re.compile(
+_PLACE = late(
     rf"(?<![\w/.:@+~-])`?(?P<path>/?{_NAME})[`*]*(?::|\#L|[`*]*,?\s+\(?(?:at\s+)?(?:lines?\s+|L(?=\d)))(?P<line>\d+)(?:[-–:,]\s?L?\d+)*`?"
     rf"|[Ll]ines?\s+(?P<line_before>\d+)(?:[-–]\d+)?\s+(?:of|in)\s+[`*]*(?P<path_after>/?{_NAME})"
 )
-_ITEM = re.compile(r" ?(?:(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)|(?=(?:\*\*)?\[\w+\]))")
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*$|\*\*([^*]+)\*\*:?$")
-_FENCE = re.compile(r"\s*(```|~~~)")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])|\n")
+_ITEM = late(r" ?(?:(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)|(?=(?:\*\*)?\[\w+\]))")
+_HEADING = late(r" {0,3}#{1,6}\s+(.*?)\s*#*$|\*\*([^*]+)\*\*:?$")
+_FENCE = late(r"\s*(```|~~~)")
+_SENTENCE = late(r"(?<=[.!?])\s+(?=[A-Z`*])|\n")
 _WORDS: dict[str, Severity] = {
     **dict.fromkeys(("critical", "blocker", "severe", "high", "major"), "high"),
     **dict.fromkeys(("medium", "moderate"), "medium"),
     **dict.fromkeys(("low", "minor", "nit"), "low"),
 }
-_SEVERITY = re.compile(
+_SEVERITY = late(
     rf"[\[(]({'|'.join(_WORDS)})(?:[ -](?:severity|priority))?[\])]:?|\b(?:severity|priority)\W{{1,4}}({'|'.join(_WORDS)})\b"
     rf"|^[\s*_]*({'|'.join(_WORDS)})(?:[ -](?:severity|priority))?(?=\W*(?:[:–—]|$| - ))",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"\W*(?:file|location|place|where|in|at|severity)?\W*", re.IGNORECASE)
+_LABEL = late(r"\W*(?:file|location|place|where|in|at|severity)?\W*", re.IGNORECASE)
 
 
-_LEFT_OVER = re.compile(r"\*\*|\(\s*\)|\[\s*\]")
+_LEFT_OVER = late(r"\*\*|\(\s*\)|\[\s*\]")
 LONGEST = 200_000
 """Characters of an answer that are read."""
 
@@ -111,7 +112,7 @@ def _blocks(answer: str) -> Iterator[_Block]:
 
 
 _HEADED_MARK = "# "
-_HEADED = re.compile(_HEADED_MARK)
+_HEADED = late(_HEADED_MARK)
 
 
 def _severity(text: str) -> str:

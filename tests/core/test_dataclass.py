@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.dataclass import FEW, dataclass, replace
 from agentcli.core.message import Text, Usage
 from agentcli.core.record import Unpin
 
@@ -54,7 +54,7 @@ class Longer(Kept):
 @pytest.mark.parametrize("frozen", [True, False])
 def test_instances_are_made_compared_and_printed_as_by_the_standard_decorator(frozen):
     ours, theirs = _pair(frozen=frozen)
-    for arguments in ((1,), (1, 3), (1, 3, ["a"], "n")):
+    for arguments in ((1,), (1, 3), (1, 3, ["a"], "n")) * FEW:  # before and after its __init__ is compiled
         a, b = ours(*arguments, last="q"), theirs(*arguments, last="q")
         assert repr(a) == repr(b)
         assert dataclasses.asdict(a) == dataclasses.asdict(b)
@@ -76,6 +76,10 @@ def test_wrong_arguments_are_refused_with_the_name_of_the_class(frozen):
             cls(1, z=1)
         with pytest.raises(TypeError, match="positional argument"):
             cls(1, 2, [], "", "last")
+        with pytest.raises(TypeError, match="multiple values for argument 'x'"):
+            cls(1, x=1)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'length'"):
+            cls(1, length=1)
 
 
 def test_a_frozen_instance_cannot_be_changed():
@@ -134,11 +138,12 @@ def test_a_class_without_fields_compares_equal_to_itself():
     assert hash(Nothing()) == hash(Nothing())
 
 
-def test_no_method_is_compiled_before_an_instance_is_made():
+def test_no_method_is_compiled_for_a_few_instances():
     program = (
         "from agentcli.core.dataclass import dataclass\n"
         "@dataclass(frozen=True, slots=True)\n"
         "class C:\n    a: int = 1\n"
+        f"for _ in range({FEW}): C()\n"
         "assert C.__init__.__code__.co_filename != '<string>'\n"
         "C()\n"
         "assert C.__init__.__code__.co_filename == '<string>'\n"

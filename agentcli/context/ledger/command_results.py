@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.text.late import late
 
 _LINE = 200
 """Longest line kept of an output, in characters."""
@@ -57,8 +58,8 @@ def _names(path: str, test: str) -> bool:
     return test.startswith(path) or file.startswith(path) or path.endswith(file) or path.split("::")[0].endswith(file)
 
 
-_SELECTING = re.compile(r"(?:-k|-t|--grep|--testNamePattern|-run)[ =](?:'([^']*)'|\"([^\"]*)\"|(\S+))")
-_TEST_PATH = re.compile(r"(?<![\w/.=-])[\w./-]+(?:\.\w+|/)(?:::[\w\[\]:.-]+)?(?![\w/])")
+_SELECTING = late(r"(?:-k|-t|--grep|--testNamePattern|-run)[ =](?:'([^']*)'|\"([^\"]*)\"|(\S+))")
+_TEST_PATH = late(r"(?<![\w/.=-])[\w./-]+(?:\.\w+|/)(?:::[\w\[\]:.-]+)?(?![\w/])")
 
 
 def outcome(output: str, failed: bool) -> str:
@@ -87,13 +88,13 @@ def _plain(line: str) -> str:
     return _COLOUR.sub("", line)
 
 
-_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_RUNNER = re.compile(
+_COLOUR = late(r"\x1b\[[0-9;?]*[A-Za-z]")
+_RUNNER = late(
     r"(?<![\w/.-])(?:\S*/)?(?:pytest|py\.test|unittest|nose2|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|"
     r"(?:npm|yarn|pnpm|bun|deno|cargo|go|dotnet|mvn|gradle|gradlew|make|mix|swift|zig build|node --)\s*(?:-\S+\s+)*(?:run\s+)?(?:test|check|nextest)(?:[:_-][\w-]+)*(?!\w))"
     r"(?![\w/.-]*\.(?:toml|ini|cfg|js|ts)\b)(?=$|[\s;&|:)'\"])"
 )
-_SUMMARY = re.compile(
+_SUMMARY = late(
     r"^=*\s*(?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+m?s"  # pytest
     r"|^=*\s*no tests ran in"
     r"|^Ran \d+ tests? in|^(?:OK|FAILED)(?: \(.*\))?$"  # unittest
@@ -107,19 +108,19 @@ _SUMMARY = re.compile(
     r"|^(?:Passed!|Failed!)\s+-"  # dotnet
     r"|^\d+% tests passed"  # ctest
 )
-_FAILING = re.compile(
+_FAILING = late(
     r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|\s+(?:✕|✗|×)\s+|not ok \d+ - )(?P<name>\S.*?)\s*$"
 )
-_FAILING_TEST = re.compile(r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|not ok \d+ - )")
-_ERROR = re.compile(
+_FAILING_TEST = late(r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|not ok \d+ - )")
+_ERROR = late(
     r"\b(?:error|exception|fatal|failed|failure|panic|denied|not found|no such|cannot|undefined|invalid|refused)\b|\w(?:Error|Exception)\b",
     re.IGNORECASE,
 )
-_NOISE = re.compile(
+_NOISE = late(
     # What programs say of themselves, whatever came of their work.
     r"^(?:waiting for the debugger|debugger (?:attached|listening)|for help,? see:|starting inspector|command exited with code|exit (?:code|status):?) ?"
     r"|^(?:npm|pnpm|yarn) (?:notice|warn|info)\b|^a complete log of this run|^hint:|^\(use \"git |^warning: (?:lf|crlf) will be"
     r"|^done(?: in [\d.]+ ?m?s)?[.!]?$|^✨|^\$ |^> |^\(no output\)$|^(?:real|user|sys)\s+\d+m|^\d+%\||^\[\d+/\d+\]$|^downloading\b|^[{}()\[\];,]+$",
     re.IGNORECASE,
 )
-_NAMED_ERROR = re.compile(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")
+_NAMED_ERROR = late(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")

@@ -9,6 +9,7 @@ from functools import cache
 from agentcli.context.settings import LedgerSettings
 from agentcli.core.message import Message
 from agentcli.core.record import Record, VerbatimText
+from agentcli.core.text.late import late
 
 _KEEP = LedgerSettings()
 
@@ -53,9 +54,9 @@ def _sets_rule(sentence: str, longest: int) -> bool:
     return bool(_rule().search(sentence))
 
 
-_REQUEST = re.compile(r"(?:please|can you|could you|would you|will you)\b", re.IGNORECASE)
+_REQUEST = late(r"(?:please|can you|could you|would you|will you)\b", re.IGNORECASE)
 
-_ENDS = re.compile(
+_ENDS = late(
     r"(?<=[。！？])|(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bz\.B\.)(?=[\"')\]]?\s)|(?<=[.!?][\"')\]])(?=\s)"
 )
 
@@ -99,7 +100,7 @@ def _rule() -> re.Pattern[str]:
     return re.compile("|".join((*_ENGLISH, *_OTHERS)), re.IGNORECASE)
 
 
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_FENCE = late(r"^\s*(?:```|~~~)")
 
 
 def _without_material(text: str) -> Iterable[str]:
@@ -111,4 +112,4 @@ def _without_material(text: str) -> Iterable[str]:
             yield _BULLET.sub("", line)
 
 
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_BULLET = late(r"^\s*(?:[-*•]|\d+[.)])\s+")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from agentcli.context.ledger.command_results import is_test_run
 from agentcli.context.view import View, ViewMessage
 from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.text.late import late
 from agentcli.core.tool import UNKNOWN, Traits
 
 Answered = tuple[ToolCall, ToolResult]
@@ -98,9 +99,9 @@ def _tests(answered: Iterable[Answered], tools: Mapping[str, Traits]) -> list[An
 
 _TAIL = 400
 """Characters of the end of an answer in which a question is looked for."""
-_QUESTION = re.compile(r"[?？؟][\s*_`\"'”’»)\]]*\Z")
-_COMMIT = re.compile(r"\bgit(?: -C \S+)? commit\b")
-_NEW_SUBJECT = re.compile(
+_QUESTION = late(r"[?？؟][\s*_`\"'”’»)\]]*\Z")
+_COMMIT = late(r"\bgit(?: -C \S+)? commit\b")
+_NEW_SUBJECT = late(
     r"\s*(?:/clear\b|new (?:task|topic|subject)\b|next (?:task|topic|thing)\b|something (?:else|different)\b|"
     r"(?:a |on a )different (?:task|topic|subject)\b|forget (?:all |about )?(?:that|this|it)\b|"
     r"(?:let'?s|now let'?s|we can) (?:move on|start over|start fresh)\b|moving on\b|start(?:ing)? (?:over|afresh|fresh)\b|"

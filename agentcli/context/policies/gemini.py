@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +21,7 @@ from agentcli.context.tokens.estimators import utf16_length
 from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.text.late import late
 
 POLICY = "gemini"
 
@@ -105,7 +105,7 @@ def weight(message: ViewMessage) -> int:
     return utf16_length(text) + (0 if text.isascii() else 5 * len(_HALF_PAIR.findall(text)))
 
 
-_HALF_PAIR = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
+_HALF_PAIR = late("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 
 
 def _as_numbers(value: Any) -> Any:

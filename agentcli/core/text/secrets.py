@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from agentcli.core.text.late import late
+
 SECRET = "[redacted secret]"
 EMAIL = "[redacted e-mail]"
 CARD = "[redacted card number]"
@@ -130,19 +132,19 @@ def luhn(digits: str) -> bool:
 
 # Whole words, or the last part of one (PGPASSWORD, NPMTOKEN); not SSH_AUTH_SOCK, GIT_AUTHOR_NAME, SSH_ASKPASS, PATH, BYPASS_CACHE,
 # TOKENIZERS_PARALLELISM or MY_KEYBOARD.
-_NAME = re.compile(
+_NAME = late(
     r"""(?:KEY|TOKEN|SECRET|(?<!ASK)(?<!BY)(?<!COM)PASS|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|(?<=_)PWD|CREDENTIAL|AUTH(?!_SOCK)|JWT|COOKIE|BEARER
         |DSN|WEBHOOK|AUTHORIZATION|AUTHENTICATION|KEYID|(?<![A-Z0-9])(?:PAT|SK))
         (?:S|ES)?[0-9]*(?![A-Z0-9])""",
     re.IGNORECASE | re.VERBOSE,
 )
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_PRIVATE_KEY = re.compile(
+_CAMEL = late(r"(?<=[a-z0-9])(?=[A-Z])")
+_PRIVATE_KEY = late(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
 )
 _PRIVATE_KEY_HINT = "-----BEGIN"
-_URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@", re.IGNORECASE)
-_TOKEN = re.compile(
+_URL_PASSWORD = late(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@", re.IGNORECASE)
+_TOKEN = late(
     "|".join(
         (
             r"\bsk-[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic and kin
@@ -168,16 +170,16 @@ _TOKEN_HINTS = (
 _WORDS_FOR_SECRETS = r"""(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key|
         auth[_-]?token|access[_-]?token|refresh[_-]?token|[_-]token|[_-]pass|[_-]pwd|credentials?)"""
 _NAMES_OF_SECRETS = rf"{_WORDS_FOR_SECRETS}(?![a-z])"
-_KEYWORD = re.compile(_NAMES_OF_SECRETS, re.IGNORECASE | re.VERBOSE)
+_KEYWORD = late(_NAMES_OF_SECRETS, re.IGNORECASE | re.VERBOSE)
 _BEGINNING = len("private_")
 """Characters of a keyword at most before the word of it that is looked for."""
-_ASSIGNED = re.compile(
+_ASSIGNED = late(
     rf"""(?P<name>{_NAMES_OF_SECRETS}[\w-]*["']?\s*(?:=|:(?!:))\s*)
         (?P<quote>["']?)(?P<value>(?!\[redacted)[^\s"',;`<>()\[\]{{}}$]{{4,}})(?P=quote)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_ASSIGNED_HINT = re.compile(r"(?:pass|secret|key|token|pwd|credential)[\w-]*[\"']?\s*[=:]")
-_SENT = re.compile(
+_ASSIGNED_HINT = late(r"(?:pass|secret|key|token|pwd|credential)[\w-]*[\"']?\s*[=:]")
+_SENT = late(
     r"""(\b(?:Bearer|Basic)\s+|\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:Bearer\s+|Basic\s+|token\s+)?
         |\b(?:set-)?cookie["']?\s*:\s*["']?|[?&](?:key|sig|signature|code|token)=|\btoken["']?\s*[:=]\s*["']?)
         (?=[^\s]*[0-9=])[A-Za-z0-9._~+/=-]{12,}""",
@@ -185,15 +187,15 @@ _SENT = re.compile(
 )
 """What goes before a secret in headers and addresses; a word without any digit is none."""
 _SENT_WORDS = ("bearer", "basic", "authorization", "cookie", "token", "key=", "sig=", "signature=", "code=")
-_SENT_HINT = re.compile(
+_SENT_HINT = late(
     r"(?:bearer|basic)\s|(?:authorization|cookie|token)[\"']?\s*[:=]|(?<=[?&])(?:key|sig|signature|code|token)="
 )
 """What stands where one of the words begins."""
-_MAIL = re.compile(
+_MAIL = late(
     r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
 )
-_DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
-_DIGITS_HINT = re.compile(r"\d(?:[ -]?\d){12}")
+_DIGITS = late(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
+_DIGITS_HINT = late(r"\d(?:[ -]?\d){12}")
 _SPACE = r"[\s\x1c-\x1f]"
 POSSIBLE = "|".join(
     (
@@ -214,7 +216,7 @@ It looks neither ahead nor back, so that engines can search for it in linear tim
 may be their upper and lower case.
 """
 # A type or a call after the name is code about secrets, not a secret.
-_HARMLESS = re.compile(
+_HARMLESS = late(
     r"(?:str|string|int|bool|bytes|none|null|undefined|true|false|self|this|os|process|config|settings|env)\b",
     re.IGNORECASE,
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from agentcli.core.text.late import late
+
 _SEQUENCE = r"\x1b(?:\[[0-9;]*m|\]8;[^;\x1b\x07]*;[^\x1b\x07]*\x1b\\)"
 ESCAPE = re.compile(_SEQUENCE)
 RESET = "\x1b[0m"
@@ -127,13 +129,13 @@ def fit(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-_UNCERTAIN = re.compile("[\u0300-\u036f\u200b-\u200f\ufe00-\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
+_UNCERTAIN = late("[\u0300-\u036f\u200b-\u200f\ufe00-\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 _IDEOGRAPHS = "\u2e80-\u2fff\u3003-\u3007\u3012-\u3013\u3020-\u31ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _OPENING = "\u2018\u201c\u3008\u300a\u300c\u300e\u3010\u3014\u3016\u3018\uff08\uff3b\uff5b"
 _CLOSING = "\u2019\u201d\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u3015\u3017\u3019\u30fc\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d"
 _OTHER = f"[^\\s{_IDEOGRAPHS}]+"
-_FIRST_COLUMN = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)| +(?=\S)")
-_WORD = re.compile(
+_FIRST_COLUMN = late(r" *\S+(?: \S+)* {2,}(?=\S)| +(?=\S)")
+_WORD = late(
     f"[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}][\ufe00-\ufe0f]*[{_CLOSING}]*[^\\S\\n]*"
     f"|{_OTHER}?(?=[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}])|{_OTHER}\\s*|\\s+"
 )
@@ -171,7 +173,7 @@ def _pieces(line: str) -> list[str]:
     return _PIECE.findall(line)
 
 
-_PIECE = re.compile(_SEQUENCE + "|.", re.DOTALL)
+_PIECE = late(_SEQUENCE + "|.", re.DOTALL)
 
 
 @lru_cache(4096)
