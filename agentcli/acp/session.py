@@ -75,7 +75,7 @@ class EditorSession:
         self._interrupt: asyncio.Event | None = None
         self._idle = asyncio.Event()
         self._idle.set()
-        self._greeting = self._opening_notes()
+        self._notes = self._opening_notes()
         self._reported = self._settings
 
     @property
@@ -89,12 +89,21 @@ class EditorSession:
         return options.config_options(self.session, self.project.sandboxed, self._models)
 
     async def announce(self) -> None:
-        """List the slash commands."""
+        """Begin: run the hooks of the session's beginning, whose notices go with the first prompt, and list the slash commands."""
+        self.session.begin(self._note)
         await self._send(
             AvailableCommandsUpdate(
                 session_update="available_commands_update", available_commands=available(self.session)
             )
         )
+
+    def _note(self, events: Sequence[Event]) -> None:
+        self._notes = [*self._notes, *(update for event in events for update in self._updates.of(event))]
+
+    async def _send_notes(self) -> None:
+        notes, self._notes = self._notes, []
+        for update in notes:
+            await self._send(update)
 
     async def replay(self) -> None:
         """Send what the session holds."""
@@ -119,9 +128,7 @@ class EditorSession:
 
     async def _turn(self, blocks: Sequence[Block], interrupt: asyncio.Event) -> TurnEnded:
         command = command_in(typed_text(blocks))
-        for update in self._greeting:
-            await self._send(update)
-        self._greeting = ()
+        await self._send_notes()
         if command is not None:
             events = command[0].run(self.session, command[1], interrupt)
         else:
@@ -173,6 +180,7 @@ class EditorSession:
                 await self._tails.end(record.body.call_id)
             case _:
                 pass
+        await self._send_notes()
         for update in self._updates.of(event):
             await self._send(update)
         await self._report_settings()
