@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,31 +84,23 @@ async def test_a_prompt_that_a_hook_keeps_back_is_refused_with_the_reason(tmp_pa
 @in_loop
 async def test_hooks_of_the_beginning_run_with_the_session_and_not_with_its_first_prompt(tmp_path: Path) -> None:
     ran = tmp_path / "ran"
-    command = f"sed -E 's/.*\"source\": *\"([a-z]+)\".*/\\1/' >> {ran}; echo >> {ran}; echo '{NOTE}'"
+    os.mkfifo(ran)
+    source = r"""sed -E 's/.*"source": *"([a-z]+)".*/\1/'"""
+    hook = {"type": "command", "command": f"{source} > {ran}; echo '{json.dumps({'systemMessage': 'Well begun.'})}'"}
     config = tmp_path / "CONFIG" / "agentcli"
     config.mkdir(parents=True)
-    hook = {"type": "command", "command": command}
     (config / "hooks.json").write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}))
     async with editing(tmp_path, {"text": "Done."}) as editor:
         cwd, connection = str(editor.work), editor.connection
         session = await editor.new()
-        await until(lambda: ran.exists() and ran.read_text().split() == ["startup"])
+        assert await asyncio.to_thread(ran.read_text) == "startup"
         assert editor.person.of("agent_thought_chunk") == []
         assert await editor.say(session, "hello") == "end_turn"
         assert [update["content"]["text"] for update in editor.person.of("agent_thought_chunk")] == ["sed: Well begun."]
         await connection.load_session(cwd=cwd, session_id=session, mcp_servers=[])
-        await until(lambda: ran.read_text().split() == ["startup", "resume"])
+        assert await asyncio.to_thread(ran.read_text) == "resume"
         await connection.fork_session(cwd=cwd, session_id=session, mcp_servers=[])
-        await until(lambda: ran.read_text().split() == ["startup", "resume", "fork"])
-
-
-NOTE = json.dumps({"systemMessage": "Well begun."})
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait for a condition."""
-    while not holds():
-        await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(ran.read_text) == "fork"
 
 
 @in_loop

@@ -138,13 +138,14 @@ class RunServers:
         return found
 
     def _given(self) -> Definitions:
-        found = self._added
+        """The servers of the command line, and before these the ones that an editor or another caller brings."""
+        found = Definitions()
         for text in self._project.options.mcp_config:
             given = given_definitions(text, self._project.cwd)
             if given.problems and not given.servers:
                 raise ConfigError(" ".join(given.problems))
             found += given
-        return found
+        return found + self._added
 
     async def _elicit(self, asked: Elicitation) -> Mapping[str, Any] | None:
         """Put a server's form to the person; a URL is opened only after a yes."""

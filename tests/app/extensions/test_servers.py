@@ -120,6 +120,9 @@ def test_the_nearest_definition_wins_and_one_that_is_not_approved_stands_in_no_o
             "one": "user",
             "two": "flag",
         }
+        run.servers.add({"one": {"command": "editor"}, "two": {"command": "editor"}}, "the editor")
+        found = run.servers.configured().servers
+        assert {(server.command, server.scope) for server in found.values()} == {("editor", "editor")}
 
 
 def test_a_broken_file_of_the_project_is_a_warning_and_a_broken_flag_ends_the_run(project: Path) -> None:
