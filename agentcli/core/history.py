@@ -244,7 +244,7 @@ def _without(cleared: Mapping[str, int], calls: frozenset[str]) -> Mapping[str, 
     return {call: seq for call, seq in cleared.items() if call not in calls} if calls else cleared
 
 
-def answered(entries: Iterable[Record]) -> frozenset[str]:
+def _answered(entries: Iterable[Record]) -> frozenset[str]:
     """The ids of the calls whose results are among the records."""
     return frozenset(entry.body.call_id for entry in entries if isinstance(entry.body, ToolResult))
 
@@ -252,7 +252,7 @@ def answered(entries: Iterable[Record]) -> frozenset[str]:
 def _compacted(history: History, record: Record, body: Compaction) -> History:
     stays = set(body.kept)
     entries = tuple(entry for entry in history.entries if entry.seq >= body.kept_from or entry.seq in stays)
-    alive = answered(entries)
+    alive = _answered(entries)
     cleared = _with(history.cleared, body.cleared, record.seq)
     inputs = _with(history.cleared_inputs, body.cleared_inputs, record.seq)
     compacted = replace(

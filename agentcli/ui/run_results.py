@@ -130,6 +130,8 @@ class ResultBuilder:
                 self._turns += 1
                 self._text = message.text or self._text
                 self._inputs |= {call.call_id: dict(call.input) for call in map(effective, message.calls)}
+            case Recorded(record=Record(body=ToolResult(call_id))):
+                self._inputs.pop(call_id, None)
             case PermissionDecided(decision="deny") as denied:
                 given = self._inputs.get(denied.call_id, {})
                 self._denials.append(Denial(denied.call_id, denied.name, given, denied.rule, denied.why))

@@ -19,6 +19,7 @@ from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.event import Event, Noticed, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Prices, Request
+from agentcli.core.record import Compaction
 from agentcli.integrations.extensions.agents import BUILT_IN, STEPS
 from agentcli.integrations.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
@@ -395,6 +396,34 @@ def test_a_former_subagent_goes_on_with_what_it_knows_and_its_costs_count_once(s
     assert asked[1].system == asked[0].system
     assert second.metadata["spent"]["usage"]["input"] == 100
     assert third.output == f"There is no subagent nobody of this session. Ids: {first.metadata['session']}."
+
+
+def test_a_subagent_whose_result_was_compacted_away_has_ended(tmp_path: Path) -> None:
+    work = {"description": "find it", "prompt": "Where?"}
+    known: list[str] = []
+
+    def script(request: Request) -> Reply:
+        if is_child(request):
+            return say("Found.", usage=Usage(input=100, output=10))
+        if isinstance(request.messages[-1].parts[-1], ToolResult):
+            return say("Done.")
+        return say("", call("task", f"t{len(known)}", **work, resume=known[-1] if known else ""))
+
+    session = open_session(tmp_path, script)
+
+    async def say_both() -> None:
+        async for _ in session.turn(Prompt("go"), asyncio.Event()):
+            pass
+        known.append(str(results(session)[-1].metadata["session"]))
+        last = session.history.last_seq
+        gone = Compaction("manual", "compressed", "auto", (1, last), last + 1, "So far.", carry=session.history.carry)
+        session.conversation.record(gone)
+        assert not results(session)
+        async for _ in session.turn(Prompt("go on"), asyncio.Event()):
+            pass
+
+    asyncio.run(say_both())
+    assert report(results(session)[-1]) == "Found."
 
 
 @pytest.mark.parametrize("background", [False, True])

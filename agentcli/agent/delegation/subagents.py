@@ -29,7 +29,7 @@ from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.budget import Spent
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
-from agentcli.core.history import History, answered
+from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.model import Model, ModelSpec
@@ -276,10 +276,10 @@ class Subagents:
 
     def _working(self) -> Sequence[Errand]:
         """The subagents whose results do not stand in the session yet, and with them what they spent."""
-        done = answered(self._parent().journal.history.entries)
+        waiting = {call.call_id for call in self._parent().journal.history.open_calls}
         self._sent = {
             call_id: errand
             for call_id, errand in self._sent.items()
-            if (not errand.job.end_shown if errand.job else call_id not in done)
+            if (not errand.job.end_shown if errand.job else call_id in waiting)
         }
         return [*self._sent.values()]

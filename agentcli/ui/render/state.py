@@ -37,9 +37,10 @@ MAX_ACTS = 200
 class State:
     """Everything on the screen except the input. `finished` waits to be printed once; the rest is live.
 
-    `displayed` are calls printed whole to the scrollback for their approval; `printed` is the kind
-    of the last piece, if any, `considered` the last thought that ended. `asked_at` is when the model was last asked
-    (monotonic seconds), `review` is the answer so far where a review was asked for, `reads` are results without a body that wait to be printed together.
+    Of calls it holds only those without a result: `displayed` are those printed whole to the scrollback for their approval,
+    `harmless` those that only read. `printed` is the kind of the last piece, if any, `considered` the last thought that ended,
+    `asked_at` when the model was last asked (monotonic seconds), `review` the answer so far where a review was asked for, `reads` are
+    results without a body that wait to be printed together.
     """
 
     finished: tuple[Piece, ...] = ()
@@ -257,6 +258,8 @@ def _answered(state: State, result: ToolResult) -> State:
         running=tuple(one for one in state.running if one.call_id != result.call_id),
         calls={name: one for name, one in state.calls.items() if name != result.call_id},
         titles={name: one for name, one in state.titles.items() if name != result.call_id},
+        harmless=state.harmless - {result.call_id},
+        displayed=state.displayed - {result.call_id},
     )
 
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agentcli.core.event import (
     CallDelta,
     CompactionEnded,
     Event,
     Noticed,
+    PermissionDecided,
     Pruned,
     Recorded,
     ReplyRestarted,
@@ -50,6 +53,21 @@ def test_a_reply_is_printed_block_by_block_and_whole_when_it_is_recorded() -> No
 
 def test_a_reply_that_was_never_streamed_is_printed_from_its_record() -> None:
     assert replies(after(recorded(Message("assistant", (Text("hello"),))))) == ["hello"]
+
+
+def test_nothing_is_remembered_of_a_call_that_has_its_result() -> None:
+    state = State()
+    for n in range(50):
+        call = ToolCall(f"c{n}", "bash", {"command": "ls"})
+        state = after(
+            recorded(Message("assistant", (call,))),
+            PermissionDecided(call.call_id, "bash", "allow", "read-only"),
+            ToolStarted(call, "$ ls"),
+            state=replace(state, displayed=state.displayed | {call.call_id}),
+        )
+        assert (state.harmless, state.displayed) == ({call.call_id}, {call.call_id})
+        state = after(recorded(ToolResult(call.call_id, "bash", "success", "a")), state=state)
+    assert [*state.calls, *state.titles, *state.running, *state.harmless, *state.displayed] == []
 
 
 def test_what_the_user_said_is_printed_and_what_was_injected_is_not() -> None:
