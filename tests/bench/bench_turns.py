@@ -57,7 +57,7 @@ def measured(model: str, turns: int) -> tuple[list[float], list[float], int]:
 
         def plan(_: Any) -> Any:
             clock.append(_spent(process.pid))
-            loops.append(_loop())
+            loops.append(fixed_loop())
             peak[0] = max(peak[0], _peak(process.pid))
             done = len(clock) - 1
             return say(f"Step {done}.", call("read", file_path=f"f{done % 40}.txt")) if done < turns else say("Done.")
@@ -80,7 +80,7 @@ def measured(model: str, turns: int) -> tuple[list[float], list[float], int]:
     return [after - before for before, after in pairwise(clock)], loops, peak[0]
 
 
-def _loop() -> float:
+def fixed_loop() -> float:
     """Seconds of processor time of a loop that takes about a millisecond on an idle machine."""
     began = time.thread_time()
     words: dict[str, int] = {}
