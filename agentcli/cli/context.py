@@ -53,6 +53,7 @@ def show(
 ) -> None:
     """Show what fills the context window of a session."""
     from agentcli.context.cache_health import explain_miss, health_of
+    from agentcli.context.forecast import forecast
     from agentcli.context.lab import window_report
     from agentcli.tools.registry import TRAITS
 
@@ -62,7 +63,7 @@ def show(
     window = _window(program, history)
     counts = window.counter
     tools = counts.overhead((), program.tools_of(history))
-    report = window_report.show(window, _plan(program, history, "", False), tools=tools)
+    report = window_report.show(window, forecast(history, window, datetime.now(UTC)), tools=tools)
     records, spec = list(past.records()), program.selection.spec_for(history)
     health = explain_miss(health_of(records, spec, TRAITS, window.settings.cache.thrash), records, spec)
     if json:

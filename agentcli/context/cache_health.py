@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from agentcli.context.assemble import assemble
 from agentcli.context.view import view
 from agentcli.core.codec.encode import dumps, part_to_json
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Part, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema

@@ -11,11 +11,13 @@ CLEARED = "[Old tool result content cleared]"
 """Marker in place of a pruned output; a line that names the call follows."""
 
 
+_REMEMBERED = 32_768
+"""Markers that are remembered, of as many calls as a very long view may have: else each view would make all of them anew."""
 _HARMLESS = {"caller"}
 """Metadata of a call that says only who made it."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(_REMEMBERED)
 def cleared_result(call_id: str, name: str, status: Status, outcome: str = "") -> ToolResult:
     """A pruned result as the model sees it: the marker, how a command ended, and how to get the output back."""
     ended = f"\n{outcome}" if outcome else ""
@@ -34,7 +36,7 @@ def keeps_input(call: ToolCall) -> bool:
     return any(set(fields) - _HARMLESS for fields in (call.meta or {}).values())
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(_REMEMBERED)
 def _marked_call(call_id: str, name: str, path: str, lines: int) -> ToolCall:
     # Remembered so that the same marker is the same object in every view, and is measured once.
     marker = f'[{name} of {lines} lines cleared: recall(id="{call_id}", role="input") shows it again]'

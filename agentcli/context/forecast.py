@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from agentcli.context.policies import plan, plan_prune
@@ -13,6 +12,7 @@ from agentcli.context.pruning.candidates import EditCost, requests_to_pay
 from agentcli.context.pruning.plan import Pressure, cleared_in_words, free_because
 from agentcli.context.view import after
 from agentcli.context.window import Limits, Window, output_ratio
+from agentcli.core.dataclass import replace
 from agentcli.core.history import History
 from agentcli.core.message import Thinking, Usage
 from agentcli.core.model import ModelSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 from agentcli.core.message import File, Image, Part, Source, Text
@@ -67,7 +67,12 @@ def escape(tag: str, text: str) -> str:
     """The text with the `<` of every closing tag of that name (in any case, with any blanks) written as `&lt;`."""
     if "<" not in text:
         return text
-    return re.sub(rf"<(?=\s*/\s*{re.escape(tag)}\b)", "&lt;", text, flags=re.IGNORECASE)
+    return _closing(tag).sub("&lt;", text)
+
+
+@cache
+def _closing(tag: str) -> re.Pattern[str]:
+    return re.compile(rf"<(?=\s*/\s*{re.escape(tag)}\b)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=128)

@@ -241,7 +241,7 @@ class _Lens:
         pinned = record.seq in self.history.pins
         parts = (message.without_thoughts() if record.seq < self.thinking_from else message).parts
         blocks = tuple(
-            [self.spoken(Block(part, record.seq, 2, "assistant", record.time, pinned=pinned)) for part in parts]
+            [self.spoken(Block(part, record.seq, 2, "assistant", record.time, "", pinned)) for part in parts]
         )
         cut = message.stop in ("interrupted", "error", None)
         return ViewMessage(
@@ -274,9 +274,7 @@ class _Lens:
         return (block, *(block for block in blocks if block.source != "reminder"))
 
     def result(self, record: Record, result: ToolResult) -> Block:
-        block = Block(
-            result, record.seq, 3, "tool", record.time, result.call_id, pinned=record.seq in self.history.pins
-        )
+        block = Block(result, record.seq, 3, "tool", record.time, result.call_id, record.seq in self.history.pins)
         summary = self.compaction.replaced.get(result.call_id) if self.compaction else None
         held = result.call_id in self.history.held
         if summary is not None:
@@ -312,6 +310,8 @@ def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMess
     turn = max([message.turn for message in group])
     if reply and reply.turn > turn:
         turn = reply.turn
+    if len(group) == 1:
+        return group[0] if turn == group[0].turn else replace(group[0], turn=turn)
     blocks = [block for message in group for block in message.blocks]
     results = [block for block in blocks if isinstance(block.part, ToolResult)]
     if len(results) > 1 and reply:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from agentcli.context.compaction.carryover import (
     former_compaction,
@@ -26,7 +26,7 @@ from agentcli.context.snapshot.transcript import facts
 from agentcli.context.snapshot.verify import Evidence
 from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key
 from agentcli.context.window import Window
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Trigger, VerbatimText
@@ -203,10 +203,8 @@ def shrinkage(window: Window, later: View) -> float | None:
 
 def _reduced(message: ViewMessage, going: set[int | str]) -> ViewMessage:
     """The message with the blocks whose record goes, or that a region names."""
-    return replace(
-        message,
-        blocks=tuple(block for block in message.blocks if block.seq in going or replaced_key(block) in going),
-    )
+    blocks = tuple(block for block in message.blocks if block.seq in going or replaced_key(block) in going)
+    return message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
 
 
 def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:
@@ -244,6 +242,9 @@ def _with_ends(messages: Iterable[ViewMessage], history: History, longest: int) 
     """The messages with `longest` characters of everything that was cleared in place of its marker."""
     bodies = {entry.seq: entry.body for entry in history.entries}
     for message in messages:
+        if not any(block.cleared for block in message.blocks):
+            yield message
+            continue
         blocks = (
             _uncleared(block, bodies.get(block.seq), longest) if block.cleared else block for block in message.blocks
         )

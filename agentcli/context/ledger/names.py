@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from agentcli.context.settings import LedgerSettings
 from agentcli.core.dataclass import dataclass
@@ -20,14 +20,21 @@ class NameFact:
     last: int = 0
 
 
-def fold_names(start: Iterable[NameFact], records: Iterable[Record], keep: LedgerSettings) -> tuple[NameFact, ...]:
+def fold_names(start: Iterable[NameFact], records: Sequence[Record], keep: LedgerSettings) -> tuple[NameFact, ...]:
     """The newest names after more records, in the order of their newest mention, oldest first."""
-    names = {fact.text: fact for fact in start}
-    for record in records:
-        for text in _names(record.body, keep.names_each):
-            names.pop(text, None)
-            names[text] = NameFact(text, record.seq)
-    return tuple(names.values())[max(0, len(names) - keep.names) :]
+    newest: dict[str, NameFact] = {}
+    # From the newest record back, as far as names are kept: to look for names takes long.
+    for fact in chain(_newest_first(records, keep), reversed(tuple(start))):
+        if len(newest) >= keep.names:
+            break
+        newest.setdefault(fact.text, fact)
+    return tuple(newest.values())[::-1]
+
+
+def _newest_first(records: Sequence[Record], keep: LedgerSettings) -> Iterator[NameFact]:
+    for record in reversed(records):
+        names = tuple(_names(record.body, keep.names_each))
+        yield from (NameFact(text, record.seq) for text in reversed(names))
 
 
 def _names(body: object, most: int) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from dataclasses import replace
 from itertools import accumulate
 
 from agentcli.context.compaction.carryover import carried_tokens, verbatim_answer, verbatim_pins, verbatim_prompts
@@ -25,6 +24,7 @@ from agentcli.context.pruning.plan import Pressure, by_price, cleared_in_words, 
 from agentcli.context.settings import ContextSettings
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import Window, output_ratio
+from agentcli.core.dataclass import replace
 from agentcli.core.message import Thinking, ToolResult
 from agentcli.core.record import Prune
 

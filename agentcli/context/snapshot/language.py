@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -26,7 +25,11 @@ _SMALL_WORDS = {
     "nl": "de het een en is niet van te met op voor dat die zijn wordt ook bij aan naar er maar om werd",
     "pl": "i w na z do jest nie się że to o dla po od jak ale przez przy są został",
 }
-_WORDS = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
+_LANGUAGES: dict[str, list[str]] = {}
+"""The languages of each small word."""
+for _language, _words in _SMALL_WORDS.items():
+    for _word in set(_words.split()):
+        _LANGUAGES.setdefault(_word, []).append(_language)
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|<[^<>\n]{1,80}>", re.DOTALL)
 _RUN = re.compile(r"[!-~]+")
 _NAME = re.compile(r"[/\\_@]|\.\w")
@@ -38,6 +41,8 @@ def language(text: str) -> str:
     Code in backticks, paths, names and tags are not prose.
     """
     prose = _prose(text)
+    if prose.isascii():
+        return _latin_language(prose)
     foreign = {name: len(pattern.findall(prose)) for name, pattern in _SCRIPTS}
     latin = len(re.findall(r"[A-Za-zÀ-ſ]", prose))
     # One character of these scripts says as much as several Latin letters; kana among Han characters is Japanese.
@@ -60,8 +65,11 @@ def _prose(text: str) -> str:
 
 
 def _hits(prose: str) -> dict[str, int]:
-    words = Counter(re.findall(r"[^\W\d_]+", prose.lower()))
-    return {name: sum(words[word] for word in known) for name, known in _WORDS.items()}
+    hits = dict.fromkeys(_SMALL_WORDS, 0)
+    for word in re.findall(r"[^\W\d_]+", prose.lower()):
+        for name in _LANGUAGES.get(word, ()):
+            hits[name] += 1
+    return hits
 
 
 def _latin_language(prose: str) -> str:

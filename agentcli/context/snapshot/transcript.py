@@ -35,8 +35,8 @@ def material(
     the very last the oldest is left out.
     """
     for clip in (_WHOLE, *form.clips):
-        texts = [recite(message, clip, _WHOLE) for message in messages]
-        if sum(map(counter.text, texts)) <= room:
+        texts = _fitting((recite(message, clip, _WHOLE) for message in messages), counter, room)
+        if texts is not None:
             return Material(("\n\n".join(texts),), _clipped(messages, clip))
     for clip in (*form.clips[-1:], *form.hard_clips) or (_WHOLE,):
         texts = [recite(message, clip, 5 * clip if clip in form.hard_clips else _WHOLE) for message in messages]
@@ -126,6 +126,17 @@ def _clipped(messages: Iterable[ViewMessage], clip: int) -> int:
         block.part.output for message in messages for block in message.blocks if isinstance(block.part, ToolResult)
     )
     return sum(len(output) > clip for output in outputs)
+
+
+def _fitting(texts: Iterable[str], counter: TokenCounter, room: int) -> list[str] | None:
+    """The texts, or None as soon as they take more than so many tokens."""
+    fitting = []
+    for text in texts:
+        room -= counter.text(text)
+        if room < 0:
+            return None
+        fitting.append(text)
+    return fitting
 
 
 def _divided(texts: Sequence[str], counter: TokenCounter, room: int) -> list[str]:

@@ -41,11 +41,14 @@ class Evidence:
     ) -> None:
         self.longest = longest
         self.user_texts = tuple(user_texts)
-        self.text = " ".join("\n".join(texts).split())
+        pieces = "\n".join(texts).split()
+        self.text = " ".join(pieces)
         self._folded = self.text.casefold()
         self._stems: frozenset[str] = frozenset()
-        self._words = frozenset(_WORD.findall(self._folded))
-        self._numbers = frozenset(number.replace(",", "") for number in _NUMBER.findall(self.text))
+        # Most pieces come again and again, and neither a word nor a number goes beyond one.
+        each = " ".join(set(pieces))
+        self._words = frozenset(_WORD.findall(each.casefold()))
+        self._numbers = frozenset(number.replace(",", "") for number in _NUMBER.findall(each))
 
     def supports(self, claim: str) -> bool:
         """True if a path, command, number, identifier or quotation occurs, whole, whatever its case and spacing."""
@@ -123,13 +126,18 @@ def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[Struck, 
 def speaks_another_language(summary: str, dialogue: Iterable[str]) -> str:
     """The language of a summary if it is none of those that the conversation is held in, else an empty text."""
     found = language(summary)
-    held_in: dict[str, list[str]] = {}
-    for text in dialogue:
-        held_in.setdefault(language(text), []).append(text)
-    unsure = "\n".join(held_in.pop("", []))
-    if not found or not held_in or found in held_in or may_be(unsure, found):
+    if not found:
         return ""
-    return found
+    others, unsure = False, []
+    for text in dialogue:
+        spoken = language(text)
+        if spoken == found:
+            return ""
+        if spoken:
+            others = True
+        else:
+            unsure.append(text)
+    return "" if not others or may_be("\n".join(unsure), found) else found
 
 
 def unsupported(sentence: str, evidence: Evidence) -> str:

@@ -4,11 +4,10 @@ need no estimate."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from agentcli.context.view import View, ViewMessage
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History, added
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune

@@ -104,7 +104,10 @@ class RecordFolder:
         """The numbers of all records, or of those of one kind, ascending. Lists the folder."""
         self._listing = None
         listed = self._listed()
-        return sorted(seq for seq, name in listed.items() if not kind or name == file_name(seq, kind))
+        if not kind:
+            return sorted(listed)
+        ending = file_name(0, kind)[6:]  # to spell out each name would take longer than to list them
+        return sorted(seq for seq, name in listed.items() if name.endswith(ending) and name == file_name(seq, kind))
 
     def mark(self) -> int:
         """The folder's modification time in nanoseconds; 0 when there is no folder."""
