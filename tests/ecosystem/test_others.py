@@ -113,7 +113,7 @@ def test_the_same_hooks_run_as_in_claude_code(both: tuple[Other, Other]) -> None
         places = {"claude": program.work / ".claude/settings.json"}
         file = places.get(program.name, program.base / "config/agentcli/hooks.json")
         groups = [{"matcher": one, "hooks": [_noting(one, log)]} for one in MATCHERS]
-        groups += [{"hooks": [{**_noting(one, log), "if": one}]} for one in CONDITIONS]
+        groups += [{"hooks": [{**_noting(f"if {one}", log), "if": one}]} for one in CONDITIONS]
         file.parent.mkdir(parents=True)
         file.write_text(json.dumps({"hooks": {"PreToolUse": groups}}))
         text, inner = str(program.work / "x.txt"), str(program.work / "sub/x.txt")
