@@ -47,7 +47,8 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
             yield permit.event
         if permit.refused:
             answered.add(call.call_id)
-            yield runner.record(refusal(call, permit.refused, permit.status, titles[call.call_id]))
+            refused = refusal(call, permit.refused, permit.status, titles[call.call_id])
+            yield runner.record(runner.with_context(refused))
         else:
             allowed.append((permit.call, tool))
     for group in _groups(allowed):

@@ -182,10 +182,15 @@ class ToolRunner:
             ctx.buffers = await self.buffers.for_edit(path)
         return tool.preview(ctx, given)
 
+    def with_context(self, result: ToolResult) -> ToolResult:
+        """The result with the text that hooks had for the model before the call."""
+        added = self._added.pop(result.call_id, "")
+        output = f"{result.output}\n{wrap('pre-tool-use-hook', added)}".lstrip("\n")
+        return replace(result, output=output) if added else result
+
     async def finished(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result of a call once its hooks have run; an interrupt ends them and leaves the result as it is."""
-        if added := self._added.pop(call.call_id, ""):
-            result = replace(result, output=f"{result.output}\n{wrap('pre-tool-use-hook', added)}".lstrip("\n"))
+        result = self.with_context(result)
         if self._nested is not None and (permit := self._permits.get(call.call_id)) is not None:
             result = self._nested.added(result, permit.path, self._traits_of(call))
             result = self.nested_skills.noted(result, permit.path, self._traits_of(call))

@@ -200,10 +200,10 @@ def _extensions(program: Program) -> Iterator[Finding]:
             f"shadowed {hidden.name}", True, f"{display_path(hidden.file)} has no effect" if hidden.file else ""
         )
     from agentcli.ui.commands import COMMANDS
+    from agentcli.ui.commands.extensions import shadowed
 
-    for name in sorted({*found.commands, *found.skills} & COMMANDS.keys()):
-        detail = f"agentcli has a command /{name} of its own; call this one /project:{name} or /user:{name}"
-        yield Finding(f"shadowed /{name}", False, detail)
+    for line in (*shadowed(found.skills.values(), COMMANDS), *shadowed(found.commands.values(), COMMANDS)):
+        yield Finding("extensions", False, line)
     for note in (*found.notes, *program.instruction_files().notes):
         yield Finding("extensions", False, note)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,14 @@ DEPTH = 4
 """Levels of folders that are looked at; those below the first are part of the name."""
 _SYNTAX: dict[str, Syntax] = {".gemini": "gemini", ".opencode": "opencode"}
 _SUMMARY = 120
+_POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+
+
+class InvalidToml(Unusable):
+    """A file that is no TOML, with the line at which that shows."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(f"line {line}: {why}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,9 @@ def load(found: Found, notes: list[str]) -> Template | None:
             described = head.get("description")
             return Template(prefix + name, described if isinstance(described, str) else "", path, place)
         parsed = frontmatter.read(read_text(path, place.within))
+    except InvalidToml as why:
+        notes.append(f"{display_path(path)} {why} — left out.")
+        return None
     except Unusable as why:
         notes.append(f"{display_path(path)}: {why}: left out.")
         return None
@@ -115,8 +127,12 @@ def _toml(text: str) -> tuple[dict[str, object], str]:
 
     try:
         fields = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _POSITION.search(str(error))
+        why = safe_line(str(error)[: found.start()] if found else str(error))
+        raise InvalidToml(int(found[1]) if found and found[1] else text.count("\n") + 1, why) from error
     except (ValueError, RecursionError) as error:
-        raise Unusable(f"it is no valid TOML ({safe_line(str(error))})") from error
+        raise Unusable("it is no usable TOML") from error
     prompt = fields.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
         raise Unusable("it has no prompt")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import safe_line
@@ -81,12 +81,16 @@ def listed(session: AgentSession, taken: Container[str], wide: int) -> Sequence[
     """The lines of /help about the commands and skills that files define."""
     entries = _entries(session)
     lines = [f"/{_free_name(one, taken)} ".ljust(wide) + _summary(one) for one in entries]
-    hidden = [one for one in entries if one.name in taken]
-    shadowed = [
+    return ["", "From files:", *lines, *shadowed(entries, taken)] if lines else []
+
+
+def shadowed(entries: Iterable[Skill | Template], taken: Container[str]) -> Sequence[str]:
+    """What to type for each of these whose name is taken by a command of ours."""
+    return [
         f"/{one.name} of {display_path(one.place.folder)} is shadowed by ours; call it /{_free_name(one, taken)}."
-        for one in hidden
+        for one in entries
+        if one.name in taken
     ]
-    return ["", "From files:", *lines, *shadowed] if lines else []
 
 
 def explained(session: AgentSession, name: str) -> Sequence[str]:

@@ -293,6 +293,15 @@ def test_a_guard_that_fails_says_that_it_blocked_nothing_unless_it_is_strict(tmp
         assert status(running(tmp_path, "echo x", strict)[0]) == "denied"
 
 
+def test_what_a_hook_has_for_the_model_reaches_it_with_a_denial_as_well(tmp_path: Path) -> None:
+    denying = hook(
+        "PreToolUse", answer(permissionDecision="deny", permissionDecisionReason="No.", additionalContext="Use rg.")
+    )
+    [result] = results(running(tmp_path, "grep x", denying)[0])
+    assert (result.status, "No." in result.output) == ("denied", True)
+    assert result.output.endswith("<pre-tool-use-hook>\nUse rg.\n</pre-tool-use-hook>")
+
+
 def test_a_condition_chooses_the_calls(tmp_path: Path) -> None:
     guard = hook("PreToolUse", "exit 2", matcher="Bash", condition="Bash(git *)")
     assert status(running(tmp_path, "cd . && git status", guard)[0]) == "denied"

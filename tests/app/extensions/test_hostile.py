@@ -194,6 +194,7 @@ def test_names_of_our_own_are_not_taken_over(work: Path) -> None:
         path.write_text(head.format(name))
     told = [found.line for found in examine(Program(Options(model="script:echo", cwd=str(work), trust=True)))]
     warned = [line for line in told if line.startswith("warn")]
-    assert any("/help: agentcli has a command /help of its own; call this one /project:help" in line for line in warned)
-    assert any("/model" in line for line in warned)
+    for kind, name in (("commands", "help"), ("skills", "model")):
+        folder = work / ".claude" / kind
+        assert f"warn  extensions: /{name} of {folder} is shadowed by ours; call it /project:{name}." in warned
     assert any("general" in line for line in warned)
