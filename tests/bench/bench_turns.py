@@ -56,7 +56,7 @@ def measured(model: str, turns: int) -> tuple[list[float], list[float], int]:
             (program.work / f"f{n}.txt").write_text("".join(f"{n} line {line}\n" for line in range(60)))
 
         def plan(_: Any) -> Any:
-            clock.append(_spent(process.pid))
+            clock.append(spent(process.pid))
             loops.append(fixed_loop())
             peak[0] = max(peak[0], _peak(process.pid))
             done = len(clock) - 1
@@ -90,7 +90,7 @@ def fixed_loop() -> float:
     return time.thread_time() - began
 
 
-def _spent(pid: int) -> float:
+def spent(pid: int) -> float:
     """Seconds of processor time that a process has used so far, of all its threads."""
     return time.clock_gettime((~pid << 3) | 2)
 

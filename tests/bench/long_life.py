@@ -105,13 +105,14 @@ class Script:
 
     def __init__(self, turns: int, calls: int = CALLS) -> None:
         self._turns, self._calls = turns, calls
-        self._asked = 0
+        self.asked = 0
+        """Requests so far."""
         self._edits: Counter[int] = Counter()
 
     def __call__(self, _: Any) -> Reply:
         """The next reply."""
-        self._asked += 1
-        number = self._asked
+        self.asked += 1
+        number = self.asked
         if number % (self._calls + 1) == 0 or number >= self._turns:
             return say(f"Prompt {number} is answered: {'done and checked. ' * 10}")
         return say(f"Step {number}.", self._next(number), thinking="Which file is next? " * 5)
