@@ -200,11 +200,12 @@ class EditorSession:
 
     async def _approve(self, request: ApprovalRequest) -> ApprovalResponse | None:
         """Put an approval to the person. None, and the call is denied, where no answer comes back."""
+        own = self._updates.is_own(request.call.call_id)
         start, shown = self._updates.asking(request)
         if start is not None:
             await self._send(start)
         chosen = await self._choose(shown, approval_options(request))
-        if not self._updates.is_own(request.call.call_id):
+        if not own:
             status = "failed" if chosen in (None, NO) else "completed"
             await self._send(
                 ToolCallProgress(

@@ -78,7 +78,7 @@ Update = (
 
 
 class Updates:
-    """The updates of one session. It knows which calls the editor has been told of, and what of a reply was streamed.
+    """The updates of one session. It knows which calls without a result the editor has been told of, and what of a reply was streamed.
 
     `buffer` gives the text of the editor's that was read last, and its file.
     """
@@ -141,12 +141,12 @@ class Updates:
         return start, shown
 
     def is_own(self, call_id: str) -> bool:
-        """True for a call of this session, whose result will come as an event."""
+        """True for a call of this session that has no result yet: it will come as an event."""
         return call_id in self._calls
 
     def finished(self, result: ToolResult) -> list[Update]:
         """The end of a call, with its beginning where the editor has not heard of it."""
-        call = self._calls.get(result.call_id) or ToolCall(result.call_id, result.name, {})
+        call = self._calls.pop(result.call_id, None) or ToolCall(result.call_id, result.name, {})
         traits = traits_of(call, self._session.tools)
         status: ToolCallStatus = "failed" if result.failed else "completed"
         content = result_content(result, kind_of(traits))
@@ -160,9 +160,10 @@ class Updates:
             title=replace_surrogates(result.title) or None,
             content=content or None,
         )
-        if result.call_id in self._started:
-            return [end]
-        return [self._start(call, result.title or result.name, "pending"), end]
+        told = result.call_id in self._started
+        start = [] if told else [self._start(call, result.title or result.name, "pending")]
+        self._started.discard(result.call_id)
+        return [*start, end]
 
     def plan(self) -> list[Update]:
         """The todo list, where it has changed: the tool that changes it records it itself."""

@@ -97,8 +97,7 @@ class RecordFolder:
         """The number of the newest record. `hint` holds if the folder is unchanged since its time was `mark`."""
         if hint and self.mark() == mark and self._stands(hint) and not self._stands(hint + 1):
             return hint
-        self._listing = None
-        return max(self._listed(), default=0)
+        return max(self._numbered(), default=0)
 
     def numbers(self, kind: str = "") -> list[int]:
         """The numbers of all records, or of those of one kind, ascending. Lists the folder."""
@@ -121,12 +120,17 @@ class RecordFolder:
 
     def _listed(self) -> dict[int, str]:
         if self._listing is None:
-            try:
-                names = os.listdir(self.folder)
-            except (FileNotFoundError, NotADirectoryError):
-                names = []
-            self._listing = {seq: name for name in sorted(names) if (seq := number_in(name)) is not None}
+            self._listing = self._numbered()
         return self._listing
+
+    def _numbered(self) -> dict[int, str]:
+        """The names in the folder as it is now, by number. Whoever asks once does not hold them for the life of a session."""
+        self._listing = None
+        try:
+            names = os.listdir(self.folder)
+        except (FileNotFoundError, NotADirectoryError):
+            names = []
+        return {seq: name for name in sorted(names) if (seq := number_in(name)) is not None}
 
 
 @dataclasses.dataclass

@@ -178,5 +178,6 @@ class Memory:
 
     def _add(self, entry: HistoryEntry) -> None:
         self._past.append(entry)
+        del self._past[: -self._limit]
         if self._file is not None:
             append_history(self._file, entry, self._limit)

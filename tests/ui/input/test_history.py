@@ -3,7 +3,7 @@ from __future__ import annotations
 from multiprocessing import get_context
 from pathlib import Path
 
-from agentcli.ui.input.history import HistoryEntry, append_history, load_history
+from agentcli.ui.input.history import HistoryEntry, Memory, append_history, load_history
 
 
 def test_what_was_typed_comes_back_in_order_whatever_it_holds(tmp_path: Path) -> None:
@@ -39,6 +39,13 @@ def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
         append_history(file, HistoryEntry(f"prompt number {n}"), limit=10)
     assert [entry.text for entry in load_history(file, limit=10)] == [f"prompt number {n}" for n in range(90, 100)]
     assert len(file.read_text().splitlines()) <= 20
+
+
+def test_a_program_remembers_no_more_prompts_than_the_file() -> None:
+    memory = Memory(limit=10)
+    for n in range(100):
+        memory.remember(f"prompt number {n}")
+    assert memory.texts == [f"prompt number {n}" for n in range(90, 100)]
 
 
 def test_several_programs_write_at_once_and_lose_nothing(tmp_path: Path) -> None:
