@@ -17,6 +17,7 @@ from agentcli.context.cache_health import health_of
 from agentcli.context.clearing import NATIVE, clearing_of
 from agentcli.context.invariants import Passed, check, ensure, mended
 from agentcli.context.large_input import is_oversize, reference, size_of
+from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -67,7 +68,8 @@ class RequestBuilder:
         self.clears_nothing = False
         """True once the provider has not cleared what it was asked to: then `auto` stands in for `native`."""
         self._inputs = 0
-        self._assembler, self._passed, self._supersession = Assembler(), Passed(), Supersession()
+        self._assembler, self._passed = Assembler(), Passed()
+        self._supersession, self._blocks = Supersession(), ViewBlocks()
         self._seen = journal.history, view(journal.history)
         self._window: tuple[View, tuple[object, ...], Window] | None = None
         self.recount()
@@ -86,7 +88,8 @@ class RequestBuilder:
         state = spec, self.settings, self.counter.calibration, self.counter.head
         if self._window is None or self._window[0] is not seen or self._window[1] != state:
             # Remembered, since the provider's count of a prompt holds for the very view that it was asked for.
-            window = window_of(seen, spec, self.counter, self.settings, self.traits, self._supersession)
+            known = self._supersession, self._blocks
+            window = window_of(seen, spec, self.counter, self.settings, self.traits, *known)
             self._window = seen, state, window
         return self._window[2]
 

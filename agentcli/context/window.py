@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 
 from agentcli.context.clearing import NATIVE, foreseen
+from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -64,6 +65,8 @@ class Window:
     """Traits of the tools by name."""
     supersession: Supersession = field(default_factory=Supersession, compare=False)
     """Remembers what is out of date in the view, from one window of a session to the next."""
+    laid_out: ViewBlocks = field(default_factory=ViewBlocks, compare=False)
+    """Remembers the blocks of the view, likewise."""
 
     @property
     def tokens(self) -> int:
@@ -80,6 +83,11 @@ class Window:
         """Results and inputs in the view that are out of date."""
         return self.supersession.of(self.view, self.traits)
 
+    @property
+    def blocks(self) -> ViewBlocks:
+        """The blocks of the view with their places and ages."""
+        return self.laid_out.of(self.view, self.counter, self.settings.prune, self.traits)
+
     def size(self, part: Block | ViewMessage) -> int:
         """Tokens of a block or a message."""
         return self.counter.block(part) if isinstance(part, Block) else self.counter.message(part)
@@ -92,6 +100,7 @@ def window_of(
     settings: ContextSettings,
     traits: Mapping[str, Traits],
     supersession: Supersession | None = None,
+    laid_out: ViewBlocks | None = None,
 ) -> Window:
     """The window of this model with this view in it: under `native` as the provider will show it.
 
@@ -100,7 +109,7 @@ def window_of(
     settings, limits = in_force(settings, model), limits_of(model, settings)
     if settings.policy == NATIVE:
         view = foreseen(view, limits.usable, counter, settings, traits)
-    return Window(view, limits, counter, settings, traits, supersession or Supersession())
+    return Window(view, limits, counter, settings, traits, supersession or Supersession(), laid_out or ViewBlocks())
 
 
 def in_force(settings: ContextSettings, model: ModelSpec) -> ContextSettings:

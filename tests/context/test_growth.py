@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 
 from agentcli.context.assemble import Assembler, assemble
 from agentcli.context.invariants import Passed, check
+from agentcli.context.pruning.blocks import ViewBlocks
+from agentcli.context.pruning.candidates import TokenLayout, candidates
 from agentcli.context.pruning.superseded import Supersession
+from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.tokens.calibration import calibrate
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import grown, view
+from agentcli.context.window import Window, limits_of
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import ToolCall
 from agentcli.core.model import RequestMessage
@@ -86,6 +90,22 @@ def test_what_is_out_of_date_is_the_same_in_a_view_that_grew(session: Session, l
             known.of(seen, TRAITS)
             whole = Supersession().of(seen, TRAITS)
             assert (known.outputs, known.edits) == (whole.outputs, whole.edits)
+
+
+@settings(max_examples=100, deadline=None)
+@given(sessions(), LOOKS, st.integers(0, 2))
+def test_what_could_be_cleared_is_the_same_in_a_view_that_grew(session: Session, looks: list[bool], turns: int) -> None:
+    rules = PruneSettings(auto_protect=40, smallest=1, input_least=1, auto_turns=turns)
+    limits = limits_of(replace(MODEL, preserved_thinking=turns == 1), ContextSettings())
+    counter, known = TokenCounter(), ViewBlocks()
+    for history, looked in zip(live(session.records), looks * 9, strict=False):
+        if looked:
+            counter.learn(history)
+            window = Window(view(history), limits, counter, ContextSettings(prune=rules), TRAITS)
+            grown_layout, whole = TokenLayout(replace(window, laid_out=known)), TokenLayout(window)
+            assert candidates(grown_layout) == candidates(whole)
+            places = (grown_layout.total, grown_layout.thoughts, grown_layout.first_thought)
+            assert places == (whole.total, whole.thoughts, whole.first_thought)
 
 
 def same_counter(history: History) -> TokenCounter:

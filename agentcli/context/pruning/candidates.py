@@ -4,18 +4,16 @@ an edit on a warm cache."""
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 
-from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
+from agentcli.context.cleared import cleared_input, cleared_result
 from agentcli.context.ledger.command_results import summary_of
 from agentcli.context.loss.price import is_worth, priced
-from agentcli.context.settings import PruneSettings
-from agentcli.context.view import Block
+from agentcli.context.pruning.blocks import completed
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import Thinking, ToolCall, ToolResult
+from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Prune
 from agentcli.core.tool import UNKNOWN
 
@@ -38,21 +36,18 @@ class Candidate:
 
 
 class TokenLayout:
-    """A view with the place of each block in tokens, measured once.
+    """A view with the place of each block in tokens.
 
     `thoughts` are tokens that any edit invalidates besides those removed, since thoughts are bound to the content before them.
     """
 
     def __init__(self, window: Window) -> None:
-        self.window, self.counter = window, window.counter
-        self.blocks = list(window.view.blocks)
-        self.sizes = sizes = [self.counter.block(block) for block in self.blocks]
-        self.starts = list(accumulate(sizes, initial=0))
-        self.total = self.starts.pop()
-        bound = [n for n, block in enumerate(self.blocks) if isinstance(block.part, Thinking)]
-        bound = bound if window.limits.preserved_thinking else []
-        self.thoughts = sum(sizes[n] for n in bound)
-        self.first_thought = self.starts[bound[0]] if bound else self.total
+        self.window, self.counter, self.index = window, window.counter, window.blocks
+        self.blocks = self.index.blocks
+        self.total = self.index.start(len(self.blocks))
+        bound = self.index.thoughts if window.limits.preserved_thinking else []
+        self.thoughts = self.index.thought_tokens if bound else 0
+        self.first_thought = self.index.start(bound[0]) if bound else self.total
 
     def victim(self, number: int, rank: int, carried: int = 0) -> Candidate:
         """The candidate at this position."""
@@ -62,8 +57,8 @@ class TokenLayout:
         marker = (
             cleared_input(part) if isinstance(part, ToolCall) else cleared_result(part.call_id, part.name, part.status)
         )
-        freed = self.sizes[number] - self.counter.part(marker)
-        return Candidate(part.call_id, block.seq, self.starts[number], freed, rank, carried, given)
+        freed = self.index.size(number) - self.counter.part(marker)
+        return Candidate(part.call_id, block.seq, self.index.start(number), freed, rank, carried, given)
 
     def edit(self, removed: int, first: int) -> EditCost:
         """Cost for the cache of removing so many tokens from a position on."""
@@ -96,123 +91,50 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
     small window a quarter of it) unless they are out of date. Of an edit that succeeded the file is the truth: its input goes
     beyond the newest `auto_protect` tokens of outputs and inputs, once its file was touched again or, if it is large, once its turn has passed.
     """
-    rules = layout.window.settings.prune
-    outdated, turns = layout.window.superseded.outputs, turns_behind(layout.blocks)
-    protect = rules.protected(layout.window.usable)
-    ages = _Ages(layout, rules, protect)
+    rules, index = layout.window.settings.prune, layout.index
+    outdated, protect = layout.window.superseded.outputs, rules.protected(layout.window.usable)
     found, total = [], 0
-    for number in reversed(range(_answered(layout.blocks))):
+    for number in reversed(index.standing[: bisect_left(index.standing, index.answered)]):
         block = layout.blocks[number]
-        if block.cleared or not clearable(block, rules):
-            continue
-        total += layout.sizes[number]
+        total += index.size(number)
         dead = outdated.get(block.tool_use_id)
         if total <= protect and dead is None:
             continue
-        old = turns[number] >= rules.auto_turns
+        old = index.turns_behind(number) >= rules.auto_turns
         rank = 0 if dead else 3 if not completed(block) else 1 if old else 2
-        carried = ages.requests_since(dead.since) if dead else ages.requests_beyond(number, rules.auto_turns)
-        victim = layout.victim(number, rank, carried)
+        age = index.requests_since(dead.since) if dead else index.requests_beyond(number, protect, rules.auto_turns)
+        victim = layout.victim(number, rank, age)
         if victim.tokens >= rules.smallest:
             found.append(victim)
-    found += _inputs(layout, turns, ages, protect) if rules.inputs else ()
+    found += _inputs(layout, protect) if rules.inputs and index.inputs else ()
     return tuple(sorted(found, key=lambda victim: (victim.rank, victim.position)))
 
 
-def _inputs(layout: TokenLayout, turns: Sequence[int], ages: _Ages, protect: int) -> Iterator[Candidate]:
-    rules, window = layout.window.settings.prune, layout.window
-    outdated = window.superseded.edits
-    succeeded = {block.tool_use_id for block in layout.blocks if completed(block)}
-    newest = max((block.seq for block in layout.blocks if block.source == "assistant"), default=0)
+def _inputs(layout: TokenLayout, protect: int) -> Iterator[Candidate]:
+    rules, index, outdated = layout.window.settings.prune, layout.index, layout.window.superseded.edits
+    newest = index.replies[-1]
     protected_turns, total = max(1, rules.auto_turns), 0
-    for number in reversed(range(len(layout.blocks))):
-        block = layout.blocks[number]
-        if clearable(block, rules) and not block.cleared:
-            total += layout.sizes[number]
-        call = block.part
-        if not isinstance(call, ToolCall) or not _clearable_input(block, call, window):
+    for number in sorted((*index.standing, *index.inputs), reverse=True):
+        block, call = layout.blocks[number], layout.blocks[number].part
+        if isinstance(call, ToolCall) and (block.seq == newest or call.call_id not in index.succeeded):
             continue
-        if block.seq == newest or call.call_id not in succeeded:
+        total += index.size(number)
+        if not isinstance(call, ToolCall):
             continue
-        total += layout.sizes[number]
         touched = outdated.get(call.call_id)
-        if total <= protect or (touched is None and layout.sizes[number] < rules.input_least):
+        if total <= protect or (touched is None and index.size(number) < rules.input_least):
             continue
-        rank = 0 if touched else 1 if turns[number] >= protected_turns else 2
-        carried = ages.requests_since(touched.since) if touched else ages.requests_beyond(number, protected_turns)
-        victim = layout.victim(number, rank, carried)
+        rank = 0 if touched else 1 if index.turns_behind(number) >= protected_turns else 2
+        age = (
+            index.requests_since(touched.since) if touched else index.requests_beyond(number, protect, protected_turns)
+        )
+        victim = layout.victim(number, rank, age)
         if victim.tokens >= rules.smallest:
             yield victim
 
 
-def _clearable_input(block: Block, call: ToolCall, window: Window) -> bool:
-    """True if this call is an edit whose input may be cleared at all: signed ones must go back as they came."""
-    return (
-        window.traits.get(call.name, UNKNOWN).edits_files
-        and not (block.pinned or block.cleared or keeps_input(call))
-        and call.name not in window.settings.prune.protected_tools
-    )
-
-
 def _failed(result: ToolResult) -> bool:
     return result.failed or bool(result.metadata.get("exit_code"))
-
-
-def turns_behind(blocks: Sequence[Block]) -> list[int]:
-    """Number of the user's messages at or behind each block."""
-    passed: set[int] = set()
-    counts = []
-    for block in reversed(blocks):
-        if block.source == "user":
-            passed.add(block.seq)
-        counts.append(len(passed))
-    return counts[::-1]
-
-
-def clearable(block: Block, rules: PruneSettings) -> bool:
-    """True if a block is an output that may be cleared at all."""
-    part = block.part
-    return (
-        isinstance(part, ToolResult)
-        and not block.pinned
-        and block.compactable
-        and part.name not in rules.protected_tools
-    )
-
-
-def completed(block: Block) -> bool:
-    """True if a block is the output of a successful call."""
-    return isinstance(block.part, ToolResult) and block.part.status == "success"
-
-
-def _answered(blocks: Sequence[Block]) -> int:
-    """Number of blocks that the model has answered: those up to its newest reply."""
-    return max((number for number, block in enumerate(blocks) if block.source == "assistant"), default=0)
-
-
-class _Ages:
-    """Age of an output as a candidate, in requests."""
-
-    def __init__(self, layout: TokenLayout, rules: PruneSettings, protect: int) -> None:
-        self.blocks, self.protect = layout.blocks, protect
-        self.replies = sorted({block.seq for block in layout.blocks if block.source == "assistant"})
-        self.prompts = sorted({block.seq for block in layout.blocks if block.source == "user"})
-        sizes = [
-            size if clearable(block, rules) else 0 for block, size in zip(layout.blocks, layout.sizes, strict=True)
-        ]
-        self.before = list(accumulate(sizes, initial=0))
-
-    def requests_since(self, seq: int) -> int:
-        """Requests made since a record."""
-        return len(self.replies) - bisect_right(self.replies, seq)
-
-    def requests_beyond(self, number: int, turns: int) -> int:
-        """Requests made since a block was beyond the newest tokens, and so many turns, that are protected."""
-        crossed = bisect_right(self.before, self.before[number] + self.protect) - 1
-        passed = bisect_right(self.prompts, self.blocks[number].seq) + turns - 1
-        last = self.blocks[min(crossed, len(self.blocks) - 1)].seq
-        turned = self.prompts[passed] if turns and passed < len(self.prompts) else last
-        return self.requests_since(max(last, turned))
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,14 +84,26 @@ class TokenCounter:
 
     def part(self, part: Part | ToolResult) -> int:
         """Tokens of one part."""
-        return round(self._size(part) * self.rule.rate + self.rule.per_block)
+        return round(self.units(part) * self.rule.rate + self.rule.per_block)
+
+    def units(self, part: Part | ToolResult) -> float:
+        """Size of a part in the estimator's units, whatever its rate."""
+        known = self._sizes.get(id(part))
+        if known and known[0] is part:
+            return known[1]
+        if len(self._sizes) >= self._remember:
+            self._sizes.clear()
+        size = self._measure(part)
+        # The part is kept beside its size, so that its id cannot come to mean another.
+        self._sizes[id(part)] = (part, size)
+        return size
 
     def message(self, message: ViewMessage) -> int:
         """Tokens of one message of the view."""
         rule, sizes, size = self.rule, self._sizes, 0.0
         for block in message.blocks:
             known = sizes.get(id(block.part))
-            size += known[1] if known and known[0] is block.part else self._size(block.part)
+            size += known[1] if known and known[0] is block.part else self.units(block.part)
         return round(size * rule.rate + len(message.blocks) * rule.per_block + rule.per_message)
 
     def view(self, view: View) -> int:
@@ -143,8 +155,8 @@ class TokenCounter:
         return RequestSizes(self._sent.of(messages), self.rule.rate, self.rule.per_block)
 
     def _forget_sums(self) -> None:
-        self._in_view = RunningSizes[ViewMessage](_parts_in_view, self._size)
-        self._sent = RunningSizes[RequestMessage](_parts_sent, self._size)
+        self._in_view = RunningSizes[ViewMessage](_parts_in_view, self.units)
+        self._sent = RunningSizes[RequestMessage](_parts_sent, self.units)
 
     def _from_last_reply(self, view: View) -> int | None:
         edited = view.compaction.seq if view.compaction else 0
@@ -170,19 +182,8 @@ class TokenCounter:
 
     def _added(self, body: Message | ToolResult) -> tuple[float, int]:
         parts: Iterable[Part | ToolResult] = body.parts if isinstance(body, Message) else (body,)
-        sizes = [self._size(part) for part in parts]
+        sizes = [self.units(part) for part in parts]
         return sum(sizes), len(sizes)
-
-    def _size(self, part: Part | ToolResult) -> float:
-        known = self._sizes.get(id(part))
-        if known and known[0] is part:
-            return known[1]
-        if len(self._sizes) >= self._remember:
-            self._sizes.clear()
-        size = self._measure(part)
-        # The part is kept beside its size, so that its id cannot come to mean another.
-        self._sizes[id(part)] = (part, size)
-        return size
 
     def _measure(self, part: Part | ToolResult) -> float:
         rule = self.rule

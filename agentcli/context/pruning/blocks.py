@@ -1,0 +1,154 @@
+"""The blocks of a growing view with running sums: the place and the age of each are known without going through the others."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+
+from agentcli.context.cleared import keeps_input
+from agentcli.context.settings import PruneSettings
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import Block, View, ViewMessage
+from agentcli.core.message import Thinking, ToolCall, ToolResult
+from agentcli.core.prefix import common
+from agentcli.core.tool import UNKNOWN, Traits
+
+
+class ViewBlocks:
+    """The blocks of a view, numbered from the oldest on. Of a view that grew, only the new messages are looked at.
+
+    `outputs` are the numbers of outputs that may be cleared or are cleared, `standing` of those that are not, `inputs` of calls whose
+    input may be cleared, `thoughts` of thoughts. `succeeded` are the ids of successful calls, `replies` and `prompts` the seqs of the
+    model's and the user's messages, `answered` is the number of the block up to which the model has answered.
+    """
+
+    blocks: list[Block]
+    outputs: list[int]
+    standing: list[int]
+    inputs: list[int]
+    thoughts: list[int]
+    succeeded: set[str]
+    replies: list[int]
+    prompts: list[int]
+    answered: int
+    _messages: tuple[ViewMessage, ...]
+
+    def __init__(self) -> None:
+        self._begin(())
+
+    def of(self, view: View, counter: TokenCounter, rules: PruneSettings, traits: Mapping[str, Traits]) -> ViewBlocks:
+        """Itself, for this view."""
+        kind = counter, counter.rule.name, rules, traits
+        same = common(view.messages, self._messages)
+        if same < len(self._messages) or kind != self._kind:
+            self._begin(kind)
+            same = 0
+        self._counter = counter
+        for message in view.messages[same:]:
+            for block in message.blocks:
+                self._add(block, rules, traits)
+        self._messages = view.messages
+        return self
+
+    def size(self, number: int) -> int:
+        """Tokens of a block."""
+        return self._counter.block(self.blocks[number])
+
+    def start(self, number: int) -> int:
+        """Tokens of the blocks before one."""
+        return round(self._tokens(self._units[number], number))
+
+    @property
+    def thought_tokens(self) -> int:
+        """Tokens of all thoughts."""
+        return round(self._tokens(self._thought_units, len(self.thoughts)))
+
+    def turns_behind(self, number: int) -> int:
+        """Number of the user's messages behind a block of the model or of a tool."""
+        return len(self._opening) - bisect_left(self._opening, number)
+
+    def requests_since(self, seq: int) -> int:
+        """Requests made since a record."""
+        return len(self.replies) - bisect_right(self.replies, seq)
+
+    def requests_beyond(self, number: int, tokens: int, turns: int) -> int:
+        """Requests made since a block was beyond the newest `tokens` of outputs, and so many turns."""
+        before = bisect_left(self.outputs, number)
+        places, beyond = range(len(self.outputs) + 1), self._before(before) + tokens
+        crossed = bisect_right(places, beyond, lo=before, key=self._before)
+        last = self.blocks[self.outputs[crossed - 1] if crossed <= len(self.outputs) else -1].seq
+        passed = bisect_right(self.prompts, self.blocks[number].seq) + turns - 1
+        turned = self.prompts[passed] if turns and passed < len(self.prompts) else last
+        return self.requests_since(max(last, turned))
+
+    def _begin(self, kind: tuple[object, ...]) -> None:
+        self.blocks, self.outputs, self.standing, self.inputs, self.thoughts = [], [], [], [], []
+        self.succeeded, self.replies, self.prompts, self.answered = set(), [], [], 0
+        self._kind = kind
+        self._messages = ()
+        self._units, self._output_units, self._thought_units = [0.0], [0.0], 0.0
+        self._opening: list[int] = []
+
+    def _add(self, block: Block, rules: PruneSettings, traits: Mapping[str, Traits]) -> None:
+        number, part, units = len(self.blocks), block.part, self._counter.units(block.part)
+        if clearable(block, rules):
+            self.outputs.append(number)
+            self._output_units.append(self._output_units[-1] + units)
+            if not block.cleared:
+                self.standing.append(number)
+        elif isinstance(part, ToolCall) and _clearable_input(block, part, rules, traits):
+            self.inputs.append(number)
+        elif isinstance(part, Thinking):
+            self.thoughts.append(number)
+            self._thought_units += units
+        if completed(block):
+            self.succeeded.add(block.tool_use_id)
+        if block.source == "assistant":
+            self.answered = number
+            _insert(self.replies, block.seq)
+        elif block.source == "user" and _insert(self.prompts, block.seq):
+            self._opening.append(number)
+        self.blocks.append(block)
+        self._units.append(self._units[-1] + units)
+
+    def _before(self, number: int) -> float:
+        """Tokens of so many of the outputs, the oldest."""
+        return self._tokens(self._output_units[number], number)
+
+    def _tokens(self, units: float, blocks: int) -> float:
+        rule = self._counter.rule
+        return units * rule.rate + blocks * rule.per_block
+
+
+def clearable(block: Block, rules: PruneSettings) -> bool:
+    """True if a block is an output that may be cleared at all."""
+    part = block.part
+    return (
+        isinstance(part, ToolResult)
+        and not block.pinned
+        and block.compactable
+        and part.name not in rules.protected_tools
+    )
+
+
+def completed(block: Block) -> bool:
+    """True if a block is the output of a successful call."""
+    return isinstance(block.part, ToolResult) and block.part.status == "success"
+
+
+def _clearable_input(block: Block, call: ToolCall, rules: PruneSettings, traits: Mapping[str, Traits]) -> bool:
+    """True if this call is an edit whose input may be cleared at all: signed ones must go back as they came."""
+    return (
+        traits.get(call.name, UNKNOWN).edits_files
+        and not (block.pinned or block.cleared or keeps_input(call))
+        and call.name not in rules.protected_tools
+    )
+
+
+def _insert(seqs: list[int], seq: int) -> bool:
+    """Put a number into a sorted list; false if it is there already."""
+    place = bisect_left(seqs, seq)
+    if place < len(seqs) and seqs[place] == seq:
+        return False
+    seqs.insert(place, seq)
+    return True
