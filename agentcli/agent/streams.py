@@ -51,45 +51,23 @@ async def merge(*streams: AsyncIterator[T], until: asyncio.Event | None = None) 
             if close is not None:
                 await close()
 
+    async def stop(event: asyncio.Event) -> None:
+        await event.wait()
+        await queue.put((None, None, False))  # wakes a reader that waits
+
     tasks = [asyncio.create_task(pump(stream)) for stream in streams]
-    stop = asyncio.create_task(until.wait()) if until is not None else None
+    tasks += [asyncio.create_task(stop(until))] if until is not None else []
     try:
-        left = len(tasks)
-        while left:
-            value, error, ended = await _next(queue, stop)
+        left = len(streams)
+        while left and not (until is not None and until.is_set()):
+            value, error, ended = await queue.get()
             if error is not None:
                 raise error
             if ended:
                 left -= 1
-                continue
-            yield value  # type: ignore[misc]
-    except _Interrupted:
-        return
+            elif value is not None:
+                yield value
     finally:
-        everything = [*tasks, *([stop] if stop else [])]
-        for task in everything:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*everything, return_exceptions=True)
-
-
-class _Interrupted(Exception):
-    """The event was set while we waited."""
-
-
-async def _next(
-    queue: asyncio.Queue[tuple[T | None, BaseException | None, bool]], stop: asyncio.Task[bool] | None
-) -> tuple[T | None, BaseException | None, bool]:
-    if stop is None:
-        return await queue.get()
-    if stop.done():
-        raise _Interrupted
-    if not queue.empty():
-        return queue.get_nowait()
-    getting = asyncio.create_task(queue.get())
-    try:
-        await asyncio.wait((getting, stop), return_when=asyncio.FIRST_COMPLETED)
-        if getting.done():
-            return getting.result()
-        raise _Interrupted
-    finally:
-        getting.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -6,12 +6,13 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Sequence, Set
 from typing import Any, TypeVar, cast
 
 from agentcli.context.inject import wrap
 from agentcli.core.message import File, ToolCall
-from agentcli.core.model import Request
+from agentcli.core.model import Request, RequestMessage
+from agentcli.core.prefix import common
 
 DEEPEST = 200
 """Levels of an input. No tool has a use for more, and recursion over what is much deeper fails."""
@@ -50,8 +51,9 @@ def _inside(value: Any) -> list[Any]:
 class Ids:
     """The ids of tool calls in use, unique in a conversation. Some servers give none, or repeat one; then a call gets an id of our own."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
+    def __init__(self, taken: Set[str] = frozenset()) -> None:
+        self._taken = taken
+        self._new: set[str] = set()
         self._calls: list[tuple[Any, Any, Any]] = []
 
     def again(self, given: Any, name: Any, arguments: Any) -> bool:
@@ -64,14 +66,28 @@ class Ids:
 
     def fresh(self, given: Any) -> str:
         """The given id if it is one and new, else another; taken from now on."""
-        chosen = given if isinstance(given, str) and given and given not in self._taken else _new_id()
-        self._taken.add(chosen)
+        taken = not isinstance(given, str) or not given or given in self._taken or given in self._new
+        chosen = _new_id() if taken else given
+        self._new.add(chosen)
         return chosen
 
 
-def used(request: Request) -> Ids:
-    """The ids that a request already holds."""
-    return Ids(part.call_id for turn in request.messages for part in turn.parts if isinstance(part, ToolCall))
+class UsedIds:
+    """The ids of tool calls that the newest request holds. Of a request that goes on from the one before, only the new messages are looked at."""
+
+    def __init__(self) -> None:
+        self._messages: Sequence[RequestMessage] = ()
+        self._ids: set[str] = set()
+
+    def of(self, request: Request) -> Ids:
+        """The ids in use for the reply to a request."""
+        same = common(request.messages, self._messages)
+        if any(message.role == "assistant" for message in self._messages[same:]):
+            self._ids, same = set(), 0
+        for message in request.messages[same:]:
+            self._ids.update(part.call_id for part in message.parts if isinstance(part, ToolCall))
+        self._messages = request.messages
+        return Ids(self._ids)
 
 
 def wire_id(call_id: str, longest: int = _LONGEST) -> str:

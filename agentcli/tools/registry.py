@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
@@ -125,7 +125,12 @@ async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, An
 
 def _python_names(run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
     """The input by the names of the function's parameters; a function that takes any keyword gets it as it is."""
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(run).parameters.values()):
-        return dict(given)
-    names = wire_names(run)
+    names = _names(run)
     return {names.get(name, name): value for name, value in given.items()}
+
+
+@lru_cache(maxsize=256)
+def _names(run: Run) -> Mapping[str, str]:
+    """Parameters by their names on the wire, where those differ."""
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(run).parameters.values())
+    return {} if takes_any else wire_names(run)

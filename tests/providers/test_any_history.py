@@ -17,6 +17,7 @@ from agentcli.providers.catalog import spec
 from agentcli.providers.google import request as google
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN
+from agentcli.providers.wire import UsedIds
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, connected, hear, request
 
@@ -134,3 +135,16 @@ def test_a_gemini_body_that_went_on_from_the_former_one_is_that_of_the_whole_req
         assert google.to_body(asked, BUILT_IN["google"], former) == google.to_body(
             asked, BUILT_IN["google"], google.Former()
         )
+
+
+@settings(max_examples=100, deadline=None)
+@given(TURNS, TURNS, COUNTS)
+def test_the_ids_in_use_are_those_of_the_newest_request(
+    turns: list[RequestMessage], others: list[RequestMessage], counts: list[int]
+) -> None:
+    used = UsedIds()
+    for count in counts:
+        asked = request(spec("opus"), *turns[:count], *others[: count % 2])
+        calls = [part for message in asked.messages for part in message.parts if isinstance(part, ToolCall)]
+        for name in {*(part.call_id for part in calls), "new"}:
+            assert (used.of(asked).fresh(name) == name) is (name == "new")

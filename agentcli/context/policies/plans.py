@@ -112,16 +112,21 @@ def pinned(messages: Iterable[ViewMessage]) -> tuple[int, ...]:
 
 def keep_all(policy: str, window: Window, *reasons: str, trigger: PlanTrigger | None = None) -> Plan:
     """The plan to leave everything unchanged, with the reasons."""
-    messages, before = compactable(window.view), window.tokens
+    blocks, before = window.blocks, window.tokens
+    ours = window.view.compaction.seq if window.view.compaction else None
     return Plan(
         policy,
         trigger,
-        kept=seqs(messages),
-        pinned=pinned(messages),
+        kept=_without(ours, blocks.seqs),
+        pinned=_without(ours, blocks.pinned),
         tokens_before=before,
         tokens_after_estimate=before,
         reasons=reasons,
     )
+
+
+def _without(ours: int | None, seqs: Sequence[int]) -> tuple[int, ...]:
+    return tuple(seqs) if ours is None else tuple([seq for seq in seqs if seq != ours])
 
 
 def split_plan(

@@ -19,7 +19,8 @@ class ViewBlocks:
 
     `outputs` are the numbers of outputs that may be cleared or are cleared, `standing` of those that are not, `inputs` of calls whose
     input may be cleared, `thoughts` of thoughts. `succeeded` are the ids of successful calls, `replies` and `prompts` the seqs of the
-    model's and the user's messages, `answered` is the number of the block up to which the model has answered.
+    model's and the user's messages, `seqs` those of all, `pinned` those of pinned blocks; `answered` is the number of the block up to
+    which the model has answered.
     """
 
     blocks: list[Block]
@@ -30,6 +31,8 @@ class ViewBlocks:
     succeeded: set[str]
     replies: list[int]
     prompts: list[int]
+    seqs: list[int]
+    pinned: list[int]
     answered: int
     _messages: tuple[ViewMessage, ...]
 
@@ -83,7 +86,7 @@ class ViewBlocks:
 
     def _begin(self, kind: tuple[object, ...]) -> None:
         self.blocks, self.outputs, self.standing, self.inputs, self.thoughts = [], [], [], [], []
-        self.succeeded, self.replies, self.prompts, self.answered = set(), [], [], 0
+        self.succeeded, self.replies, self.prompts, self.seqs, self.pinned, self.answered = set(), [], [], [], [], 0
         self._kind = kind
         self._messages = ()
         self._units, self._output_units, self._thought_units = [0.0], [0.0], 0.0
@@ -108,6 +111,9 @@ class ViewBlocks:
             _insert(self.replies, block.seq)
         elif block.source == "user" and _insert(self.prompts, block.seq):
             self._opening.append(number)
+        _insert(self.seqs, block.seq)
+        if block.pinned:
+            _insert(self.pinned, block.seq)
         self.blocks.append(block)
         self._units.append(self._units[-1] + units)
 

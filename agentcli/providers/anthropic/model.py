@@ -22,7 +22,7 @@ from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.wire import used
+from agentcli.providers.wire import UsedIds
 
 
 class AnthropicModel:
@@ -36,6 +36,7 @@ class AnthropicModel:
         bare = base_url if settings.platform else base_url.rstrip("/").removesuffix("/v1")
         self._base_url = bare or ("" if settings.platform else PROVIDERS[KIND].url)
         self._former = Former()
+        self._used = UsedIds()
 
     @property
     def spec(self) -> ModelSpec:
@@ -45,7 +46,7 @@ class AnthropicModel:
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """See `Model.stream`."""
         await warmed(KIND)
-        reply = Reply(used(request))
+        reply = Reply(self._used.of(request))
         with self._translated(reply):
             async for data in self._events(request):
                 for step in self._read(reply, data):

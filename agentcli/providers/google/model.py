@@ -16,7 +16,7 @@ from agentcli.providers.http import connection_error
 from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.wire import used
+from agentcli.providers.wire import UsedIds
 
 if TYPE_CHECKING:
     from agentcli.providers.google.api import GeminiApi
@@ -31,6 +31,7 @@ class GoogleModel:
         self._settings = settings
         self._key = key
         self._base_url = base_url
+        self._used = UsedIds()
 
     @property
     def spec(self) -> ModelSpec:
@@ -40,7 +41,7 @@ class GoogleModel:
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """See `Model.stream`."""
         await warmed(KIND)
-        reply = Reply(used(request))
+        reply = Reply(self._used.of(request))
         with self._translated(reply):
             async with aclosing(self._api.chunks(request)) as chunks:
                 async for chunk in chunks:

@@ -20,7 +20,7 @@ from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.sse import event_data
-from agentcli.providers.wire import used
+from agentcli.providers.wire import UsedIds
 
 _LAST = "[DONE]"
 
@@ -33,6 +33,7 @@ class OpenAIModel:
         self._settings = settings
         self._key = key
         self._base_url = _with_version(base_url or PROVIDERS[KIND].url)
+        self._used = UsedIds()
         own = settings.name == KIND and PROVIDERS[KIND].owns(spec.id)
         self._responses = (settings.wire or ("responses" if own else "chat")) == "responses"
 
@@ -79,7 +80,11 @@ class OpenAIModel:
         return to_wire(request, self._settings)
 
     def _reply(self, request: Request) -> responses_reply.Reply | chat_reply.Reply:
-        return responses_reply.Reply(used(request)) if self._responses else chat_reply.Reply(used(request))
+        return (
+            responses_reply.Reply(self._used.of(request))
+            if self._responses
+            else chat_reply.Reply(self._used.of(request))
+        )
 
     async def _post(self, path: str, wire: dict[str, Any], *, stream: bool = False) -> Any:
         """The SDK's response to a request. Its typed methods would import hundreds of models of requests and replies, which nothing here needs."""
