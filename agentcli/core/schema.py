@@ -35,7 +35,7 @@ def parameters(function: Callable[..., Any], skip: int = 2) -> dict[str, Any]:
         properties[name] = schema
         if parameter.default is inspect.Parameter.empty:
             required.append(name)
-    return {"type": "object", "properties": properties, "required": required}
+    return _object(properties, required)
 
 
 def wire_names(function: Callable[..., Any], skip: int = 2) -> dict[str, str]:
@@ -148,4 +148,8 @@ def _dataclass(kind: Any) -> dict[str, Any]:
         properties[name] = schema
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             required.append(name)
-    return {"type": "object", "properties": properties, "required": required}
+    return _object(properties, required)
+
+
+def _object(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}

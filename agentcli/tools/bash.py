@@ -16,7 +16,7 @@ from agentcli.core.message import Status
 from agentcli.core.programs import find_program
 from agentcli.core.text.secrets import holds_secret
 from agentcli.core.tool import NO_OUTPUT, ToolContext, ToolLimits, ToolOutput, Wrap
-from agentcli.tools.jobs import MILLISECONDS, Fresh, Job, Jobs, waiting_time
+from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.files_seen import with_files_seen
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.lib.process import Command, Ended, Sink, Why, run
@@ -50,8 +50,8 @@ async def bash(
     ctx: ToolContext,
     call_id: str,
     command: str,
-    timeout: Annotated[int, MILLISECONDS] = 0,
-    description: Annotated[str, "What it does, in 5 to 10 words"] = "",
+    timeout: int = 0,
+    description: Annotated[str, "5 to 10 words"] = "",
     run_in_background: bool = False,
 ) -> ToolOutput:
     sandbox = ctx.sandbox

@@ -41,7 +41,7 @@ class Replacement:
     """One change of a `multi_edit`."""
 
     old_string: str
-    new_string: Annotated[str, "Empty to delete"]
+    new_string: str
     replace_all: bool = False
 
 
@@ -71,7 +71,7 @@ async def edit(
     file_path: str,
     old_string: str,
     new_string: Annotated[str, "Empty to delete"],
-    replace_all: Annotated[bool, "Change every occurrence"] = False,
+    replace_all: bool = False,
 ) -> ToolOutput:
     change = Replacement(old_string, new_string, replace_all)
     return await asyncio.to_thread(_edit, ctx, file_path, [change])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 from agentcli.core.resolve import searched
 from agentcli.core.tool import ToolContext, ToolOutput
@@ -14,9 +14,7 @@ from agentcli.tools.lib.search import files, ripgrep
 from agentcli.tools.lib.truncate import truncated
 
 
-async def glob(
-    ctx: ToolContext, call_id: str, pattern: str, path: Annotated[str, "Folder; default the current one"] = "."
-) -> ToolOutput:
+async def glob(ctx: ToolContext, call_id: str, pattern: str, path: str = ".") -> ToolOutput:
     return await asyncio.to_thread(_glob, ctx, call_id, pattern, path)
 
 

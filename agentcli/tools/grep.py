@@ -42,9 +42,9 @@ class _Form:
 async def grep(
     ctx: ToolContext,
     call_id: str,
-    pattern: Annotated[str, "Regular expression"],
+    pattern: str,
     path: Annotated[str, "File or folder"] = ".",
-    glob: Annotated[str, "Only these files, e.g. *.{ts,tsx}"] = "",
+    glob: Annotated[str, "e.g. *.{ts,tsx}"] = "",
     output_mode: Mode = "content",
     ignore_case: Annotated[bool, "", "-i"] = False,
     numbers: Annotated[bool, "", "-n"] = True,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
-from typing import Annotated, Any
+from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
@@ -15,9 +15,6 @@ from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.lib.process import Command, Ended, run
-
-MILLISECONDS = "Milliseconds; below 1,000: seconds"
-"""The description of a parameter that `waiting_time` reads."""
 
 
 @dataclass(slots=True)
@@ -140,9 +137,7 @@ class Jobs:
         return job
 
 
-async def bash_output(
-    ctx: ToolContext, call_id: str, id: str, wait: Annotated[int, f"For its end. {MILLISECONDS}"] = 0
-) -> ToolOutput:
+async def bash_output(ctx: ToolContext, call_id: str, id: str, wait: int = 0) -> ToolOutput:
     job = _jobs(ctx).get(id)
     if job.task is not None and (seconds := waiting_time(wait, ctx.limits)):
         await asyncio.wait([job.task], timeout=seconds)

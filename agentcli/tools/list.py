@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
 
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.paths import open_folder
@@ -16,9 +16,7 @@ _SORTED = 50_000
 """Entries read before giving up on sorting all of a folder: a million of them would take longer than anybody waits."""
 
 
-async def listing(
-    ctx: ToolContext, call_id: str, path: Annotated[str, "Default: the current folder"] = "."
-) -> ToolOutput:
+async def listing(ctx: ToolContext, call_id: str, path: str = ".") -> ToolOutput:
     return await asyncio.to_thread(entries_of, ctx, path)
 
 

@@ -45,7 +45,7 @@ async def read(
     call_id: str,
     file_path: str,
     offset: Annotated[int, "First line, from 1"] = 1,
-    limit: Annotated[int, "Number of lines"] = 0,
+    limit: int = 0,
 ) -> ToolOutput:
     return await asyncio.to_thread(_read, ctx, file_path, max(1, offset), limit)
 

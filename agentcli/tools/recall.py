@@ -31,11 +31,11 @@ async def recall(
     ctx: ToolContext,
     call_id: str,
     id: Annotated[str, "Id of a call, or number of a record"] = "",
-    pattern: Annotated[str, "Regular expression"] = "",
+    pattern: str = "",
     role: Literal["user", "assistant", "input", "output", "summary"] | None = None,
     since: Annotated[int, "First record", "from"] = _FIRST,
     until: Annotated[int, "Last record", "to"] = 0,
-    offset: Annotated[int, "First line, from 1"] = 1,
+    offset: int = 1,
     limit: int = 0,
 ) -> ToolOutput:
     regex = _compiled(pattern)

@@ -15,7 +15,7 @@ async def task(
     description: Annotated[str, "3 to 5 words"],
     prompt: str,
     agent: str = "",
-    resume: Annotated[str, "Id of a subagent to go on with"] = "",
+    resume: Annotated[str, "Id of a former subagent"] = "",
     run_in_background: Annotated[bool, "bash_output shows the report"] = False,
 ) -> ToolOutput:
     if ctx.spawn is None:

@@ -6,7 +6,7 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from agentcli.core.dataclass import dataclass
@@ -42,7 +42,7 @@ async def web_fetch(
     ctx: ToolContext,
     call_id: str,
     url: str,
-    prompt: Annotated[str, "A question about the page: the answer comes instead of the page"] = "",
+    prompt: str = "",
 ) -> ToolOutput:
     try:
         async with asyncio.timeout(ctx.limits.fetch_seconds):

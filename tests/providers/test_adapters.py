@@ -415,6 +415,17 @@ def test_a_call_that_comes_twice_with_its_id_and_input_is_one_call() -> None:
     assert len(heard.calls) == 1
 
 
+def test_only_a_caller_other_than_the_model_itself_is_remembered_of_a_call() -> None:
+    for caller, meta in (
+        ({"type": "direct"}, None),
+        ({"type": "code_execution_20250825"}, {"anthropic": {"caller": {"type": "code_execution_20250825"}}}),
+    ):
+        block = {"type": "tool_use", "id": "call_0", "name": "read", "input": {"file_path": "a"}, "caller": caller}
+        events = [{"type": f"content_block_{end}", "index": 0, "content_block": block} for end in ("start", "stop")]
+        heard, _ = ask("haiku", [Raw([*events, {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}])])
+        assert [made.meta for made in heard.calls] == [meta]
+
+
 def test_two_replies_at_once_do_not_disturb_each_other() -> None:
     long = say("one two three four five six " * 20, rate=2000)
     for name in BOTH:

@@ -28,6 +28,8 @@ STOPS: Mapping[str, Stop] = {
 }
 _CUT_SHORT: tuple[Stop, ...] = ("max_tokens", "context_exceeded")
 _CALL_FIELDS = ("caller", "toolset_name")
+_DIRECT = {"type": "direct"}
+"""The caller of a call that the model makes itself: what a call without the field means as well, so that it is not sent back each time."""
 
 
 _TWICE = Text("")
@@ -252,7 +254,7 @@ def _call(block: Json, text: str) -> ToolCall | None:
         return None
     if not can_run(block["name"], value):
         return None
-    extra = {name: block[name] for name in _CALL_FIELDS if block.get(name)}
+    extra = {name: block[name] for name in _CALL_FIELDS if block.get(name) and block[name] != _DIRECT}
     return ToolCall(block["id"], sendable(block["name"]), sendable_json(value), {KIND: extra} if extra else None)
 
 
