@@ -103,7 +103,7 @@ def load_terminal() -> Callable[[Device], Terminal]:
 
 
 def _load_session(
-    options: Options, approve: Approve, ask: AskUser
+    options: Options, approve: Approve, ask: AskUser, report: Callable[[str], object]
 ) -> tuple[TerminalHost, AgentSession, UiSettings, Path | None]:
     """Everything a session needs, loaded and put together while the person types already."""
     from agentcli.app.host import TerminalHost
@@ -111,6 +111,7 @@ def _load_session(
     from agentcli.app.retention import sweep_later
     from agentcli.logs import log_to
     from agentcli.providers.connect import warm
+    from agentcli.ui.reading import reading
     from agentcli.ui.render.status_line import check_facts
 
     program = Program(options)
@@ -118,7 +119,7 @@ def _load_session(
     program.approve, program.ask = approve, ask
     # Without a name, `resume` opens a fresh session and lets the person pick.
     with program.preparing():
-        session = program.sessions.new() if options.session == "" else program.sessions.begin()
+        session = program.sessions.new() if options.session == "" else program.sessions.begin(reading(report))
     # The SDK takes a second to import: that happens while the person types, not while the first answer is waited for.
     warming = Timer(WARM_AFTER, warm, [session.model.kind])
     warming.daemon = True

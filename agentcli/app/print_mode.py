@@ -20,6 +20,7 @@ from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.ui.headless import Headless
+from agentcli.ui.reading import reading, reports_on
 from agentcli.ui.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
 from agentcli.ui.run_results import conclusion
 
@@ -52,8 +53,8 @@ def print_mode(program: Program, options: Options) -> int:
 async def _print(program: Program, options: Options, text: str, front: Headless) -> int:
     interrupt = asyncio.Event()
     with _signals(interrupt) as caught:
-        with program.preparing():
-            session = program.sessions.begin()
+        with program.preparing(), reports_on() as report:
+            session = program.sessions.begin(reading(report))
         await session.prepare(interrupt)
         front.begin(init_event(session))
         for note in session.notes:

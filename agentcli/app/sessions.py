@@ -28,9 +28,18 @@ from agentcli.sessions.info import Parent, SessionInfo
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.project import about_gone_folders
 from agentcli.sessions.session import Session
+from agentcli.sessions.storage.records import Through
 
 if TYPE_CHECKING:
     from agentcli.context.compaction.handover import Handover
+
+
+Reading = Callable[[int], Through]
+"""A function that is given the number of records of a session, and returns what they pass while it is opened."""
+
+
+def _unseen(total: int) -> Through:
+    return iter
 
 
 class Selection:
@@ -116,13 +125,13 @@ class SessionOpener:
         """A fresh session in the current folder."""
         return self.session_for(self._fresh(), source=source)
 
-    def begin(self) -> AgentSession:
+    def begin(self, reading: Reading = _unseen) -> AgentSession:
         """The session that the command line asks for."""
         match self._options.session:
             case None:
                 return self.session_for(self._fresh(self._options.session_id))
             case selector:
-                return self.resume(self.chosen(selector))
+                return self.resume(self.chosen(selector), reading)
 
     def chosen(self, selector: str) -> SessionInfo:
         """The session that `resume` names. Raises InputError when there is none."""
@@ -136,15 +145,16 @@ class SessionOpener:
             raise InputError("Which session? Give an id, a unique prefix, or a name, or use --last.")
         return self._project.store.find(selector, self._project.project)
 
-    def resume(self, info: SessionInfo) -> AgentSession:
+    def resume(self, info: SessionInfo, reading: Reading = _unseen) -> AgentSession:
         """Go on with a session, or with a copy of it."""
-        copied = self._options.fork and not self._options.no_session
-        return self.open(self._project.store.fork(info), "fork") if copied else self.open(info)
+        if self._options.fork and not self._options.no_session:
+            return self.open(self._project.store.fork(info), "fork", reading)
+        return self.open(info, reading=reading)
 
-    def open(self, info: SessionInfo, source: Source = "resume") -> AgentSession:
+    def open(self, info: SessionInfo, source: Source = "resume", reading: Reading = _unseen) -> AgentSession:
         """A session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy when it is open elsewhere."""
         aloof = self._options.no_session
-        session = self._project.store.open(info.project_id, info.id, read_only=aloof)
+        session = self._project.store.open(info.project_id, info.id, aloof, reading(info.records))
         return self.session_for(MemorySession(session) if aloof else session, self._from_elsewhere(info), source)
 
     def session_for(self, journal: Journal, notes: Sequence[str] = (), source: Source | None = None) -> AgentSession:
@@ -174,10 +184,10 @@ class SessionOpener:
         stored.append(handover.beginning)
         return self.session_for(stored, source="clear")
 
-    def past(self, selector: str) -> Session:
+    def past(self, selector: str, reading: Reading = _unseen) -> Session:
         """A session to look at, which nothing is written to."""
         info = self.chosen(selector)
-        return self._project.store.open(info.project_id, info.id, read_only=True)
+        return self._project.store.open(info.project_id, info.id, True, reading(info.records))
 
     def child(self, parent: Journal) -> Journal:
         """The session of a subagent; one that is not kept where its parent is not."""

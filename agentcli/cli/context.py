@@ -16,6 +16,7 @@ from agentcli.app.options import LAST, Options
 from agentcli.cli.flags import InProject, Json, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
+from agentcli.cli.progress import Progress
 from agentcli.context.settings import POLICIES
 from agentcli.core.errors import InputError
 from agentcli.core.history import History
@@ -24,12 +25,14 @@ from agentcli.core.sanitise import safe_line
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program
+    from agentcli.context.cache_health import CacheHealth
     from agentcli.context.compaction.record import Summary, SummaryTask
     from agentcli.context.lab import window_report
     from agentcli.context.lab.compare import Report
     from agentcli.context.lab.replay import Setup
     from agentcli.context.policies.plans import Plan
     from agentcli.context.window import Window
+    from agentcli.sessions.session import Session as StoredSession
 
 HORIZONS = "0,5,80"
 """Horizons with a point of their own where all policies are compared."""
@@ -52,27 +55,34 @@ def show(
     session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: InProject = ""
 ) -> None:
     """Show what fills the context window of a session."""
+    program = _program(cwd, model, settings)
+    with Progress("Reading records") as progress:
+        past = program.sessions.past(session or LAST, progress.of)
+        progress.next("Counting tokens")
+        report, health, window = _reported(program, past)
+    if json:
+        more = {"estimator": window.counter.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
+        say_json({**report.to_json(), **more})
+        return
+    _print_window(report, window.limits.model)
+    say(f"\n{window.counter.description()}")
+    say(f"Cache: {health.hit_rate:.1%} of all input was read from it. {health.warning()}".rstrip())
+
+
+def _reported(program: Program, past: StoredSession) -> tuple[window_report.WindowReport, CacheHealth, Window]:
+    """The window of a session, what is in it, and the health of its cache."""
     from agentcli.context.cache_health import explain_miss, health_of
     from agentcli.context.forecast import forecast
     from agentcli.context.lab import window_report
     from agentcli.tools.registry import TRAITS
 
-    program = _program(cwd, model, settings)
-    past = program.sessions.past(session or LAST)
     history = past.history
     window = _window(program, history)
-    counts = window.counter
-    tools = counts.overhead((), program.tools_of(history))
+    tools = window.counter.overhead((), program.tools_of(history))
     report = window_report.show(window, forecast(history, window, datetime.now(UTC)), tools=tools)
     records, spec = list(past.records()), program.selection.spec_for(history)
-    health = explain_miss(health_of(records, spec, TRAITS, window.settings.cache.thrash), records, spec)
-    if json:
-        more = {"estimator": counts.rule.name, "hit_rate": round(health.hit_rate, 4), "misses": health.misses}
-        say_json({**report.to_json(), **more})
-        return
-    _print_window(report, spec.id)
-    say(f"\n{counts.description()}")
-    say(f"Cache: {health.hit_rate:.1%} of all input was read from it. {health.warning()}".rstrip())
+    health = health_of(records, spec, TRAITS, window.settings.cache.thrash)
+    return report, explain_miss(health, records, spec), window
 
 
 @app.command()

@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -49,7 +48,8 @@ def export(
         raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(FORMATS)}.")
     context = ProjectContext(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
-    session = context.store.open(info.project_id, info.id, read_only=True)
+    with Progress("Reading records") as progress:
+        session = context.store.open(info.project_id, info.id, True, progress.of(info.records))
     for note in session.notes:
         _aside(note)
     secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
@@ -67,11 +67,16 @@ def _whole(
 
     config = context.config
     contents = config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
+    total = session.info.records
     with Progress("Reading records") as progress:
-        through = partial(progress.through, total=session.info.records)
-        source = collect(session, contents, through, whole=format == "json")
+        source = collect(session, contents, progress.of(total), whole=format == "json")
     form = cast(ExportFormat, format)
-    yield write(source, form, redacted=not keep_secrets, secrets=secrets, say=_aside, settings=config.sessions)
+    with Progress("Exporting records") as progress:
+        text = write(
+            source, form, redacted=not keep_secrets, secrets=secrets, say=_aside, settings=config.sessions,
+            through=progress.of(total),
+        )  # fmt: skip
+    yield text
 
 
 def _trajectory(context: ProjectContext, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
@@ -84,8 +89,7 @@ def _trajectory(context: ProjectContext, session: Session, redactor: Redactor | 
     is_file = output and (file.is_file() or not file.exists())
     place = ImageFolder(file.with_suffix(".images")) if is_file else data_url
     with Progress("Exporting records") as progress:
-        through = partial(progress.through, total=session.info.records)
-        yield from to_atif(session, subagents, redactor or str, place, through)
+        yield from to_atif(session, subagents, redactor or str, place, progress.of(session.info.records))
     for note in redactor.notes() if redactor else ():
         _aside(note)
 

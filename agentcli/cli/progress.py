@@ -48,6 +48,17 @@ class Progress:
                 self._show(number, total)
             yield thing
 
+    def of(self, total: int) -> Callable[[Iterable[T]], Iterator[T]]:
+        """A function that so many things pass through, counted."""
+        return lambda things: self.through(things, total)
+
+    def next(self, doing: str) -> None:
+        """Go on with other work; the line names it at once where it is due."""
+        self._doing = doing
+        if self._bar is not None:
+            self.end()
+            self._show(0, 0)
+
     def end(self) -> None:
         """Remove the line."""
         if self._bar is not None:
@@ -64,7 +75,8 @@ class Progress:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as Bar
 
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        counts = (MofNCompleteColumn(),) if number else ()
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), *counts)
         bar = Bar(
             *columns,
             console=console(self._stream, self._cells),

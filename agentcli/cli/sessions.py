@@ -271,7 +271,8 @@ def _read(selector: str, cwd: str) -> Session:
 
     context = ProjectContext(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
-    session = context.store.open(info.project_id, info.id, read_only=True)
+    with Progress("Reading records") as progress:
+        session = context.store.open(info.project_id, info.id, True, progress.of(info.records))
     for note in session.notes:
         _aside(note)
     return session

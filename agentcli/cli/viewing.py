@@ -9,6 +9,7 @@ import typer
 from agentcli.app.options import Options
 from agentcli.cli.flags import InProject
 from agentcli.cli.output import say
+from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError
 
 
@@ -29,5 +30,6 @@ def view(
     info = context.store.find(selector, context.project) if selector else context.store.newest(context.project)
     if info is None:
         raise InputError("This project has no session yet. See `agentcli sessions list --all`.")
-    session = context.store.open(info.project_id, info.id, read_only=True)
+    with Progress("Reading records") as progress:
+        session = context.store.open(info.project_id, info.id, True, progress.of(info.records))
     say(open_page(session, context.dirs.cache, context.config.sessions, context.env))

@@ -20,7 +20,17 @@ from agentcli.sessions.storage.disk import Disk, is_temporary, make_folder, reas
 from agentcli.sessions.storage.lock import Lock
 from agentcli.sessions.storage.partial import INTERVAL, read_partial
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
-from agentcli.sessions.storage.records import Found, Loss, Reader, RecordFolder, digest, judge, read_file, tail
+from agentcli.sessions.storage.records import (
+    Found,
+    Loss,
+    Reader,
+    RecordFolder,
+    Through,
+    digest,
+    judge,
+    read_file,
+    tail,
+)
 from agentcli.sessions.storage.writer import Writer
 
 RAN = "interrupted, may or may not have taken effect: the program ended while this call was open. Look before repeating it."
@@ -31,8 +41,10 @@ _PLAUSIBLE = 1_000
 """A `session.json` that knows of more lost records than this is itself what is damaged."""
 
 
-def open_session(folder: Path, disk: Disk, *, read_only: bool = False, interval: float = INTERVAL) -> Session:
-    """The session in a folder, with what is in force; open for writing it is mended first.
+def open_session(
+    folder: Path, disk: Disk, *, read_only: bool = False, interval: float = INTERVAL, through: Through = iter
+) -> Session:
+    """The session in a folder, with what is in force; open for writing it is mended first. The records that are read pass `through`.
 
     Raises SessionBusy when another process writes to it, StoreError when there is no session or it cannot be read.
     """
@@ -43,7 +55,7 @@ def open_session(folder: Path, disk: Disk, *, read_only: bool = False, interval:
         if lock:
             unfinished.callback(lock.release)
         try:
-            found = _read(folder)
+            found = _read(folder, through)
             writer = None if read_only else Writer(folder, disk, encode_origin(found.info), lock)
             notes = [loss.why for loss in found.losses if not is_settled(folder, loss)]
             session = Session(folder, found.info, disk, writer, history=found.history, notes=notes, interval=interval)
@@ -187,7 +199,7 @@ class _Found:
     stale: bool
 
 
-def _read(folder: Path) -> _Found:
+def _read(folder: Path, through: Through) -> _Found:
     shelf = RecordFolder(folder / "records")
     info = read_info(folder)
     mark = shelf.mark()
@@ -197,7 +209,7 @@ def _read(folder: Path) -> _Found:
     if info is None or _is_implausible(info, newest):
         info, newest, proof = retrace(folder), max(shelf.numbers(), default=0), ""
     reader = Reader(shelf, proof)
-    history = fold(tail(reader, newest))
+    history = fold(tail(reader, newest, through))
     losses = [*reader.losses, *reader.doubts, *vanished(newest, info)]
     # Where the folder lies counts, not what a file copied into it says.
     here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)

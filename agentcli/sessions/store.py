@@ -26,6 +26,7 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
 from agentcli.sessions.storage.lock import Lock, is_locked
 from agentcli.sessions.storage.partial import INTERVAL
+from agentcli.sessions.storage.records import Through
 from agentcli.sessions.storage.writer import Writer
 from agentcli.sessions.trash import Trash
 
@@ -92,13 +93,13 @@ class Store:
             session.append(Settings(model, mode))
         return session.follow(self._former)
 
-    def open(self, project_id: str, session_id: str, read_only: bool = False) -> Session:
-        """A session as it was left, repaired where its last process died.
+    def open(self, project_id: str, session_id: str, read_only: bool = False, through: Through = iter) -> Session:
+        """A session as it was left, repaired where its last process died. The records that this reads pass `through`.
 
         Raises SessionBusy when another process has it open for writing, StoreError when it does not exist.
         """
         folder = self.root / _plain(project_id) / _plain(session_id)
-        session = open_session(folder, self._disk, read_only=read_only, interval=self._interval)
+        session = open_session(folder, self._disk, read_only=read_only, interval=self._interval, through=through)
         if not read_only and not (folder.parent / PROJECT).exists():
             remember_later(folder.parent, Path(session.info.directory))
         return session.follow(self._former)

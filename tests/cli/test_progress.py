@@ -48,3 +48,19 @@ def test_the_line_is_removed_if_the_work_fails() -> None:
             if stream.getvalue():
                 raise ValueError
     assert stream.getvalue().endswith("\x1b[1A\x1b[2K")
+
+
+def test_work_that_cannot_be_counted_is_named_once_the_work_before_it_was_shown() -> None:
+    stream, now = Screen(), 0.0
+    with Progress("Reading", stream, lambda: now, cells=80) as progress:
+        progress.next("Guessing")
+        assert not stream.getvalue()  # that soon nothing is shown
+        for _ in progress.of(9)(range(9)):
+            now += 0.1
+        progress.next("Counting")
+    text = ESCAPE.sub("", stream.getvalue())
+    assert "Guessing" in text
+    assert "8/9" in text
+    assert text.rpartition("Counting")[0]
+    assert "/" not in text.rpartition("Counting")[2]
+    assert text.endswith("\x1b[1A\x1b[2K")

@@ -521,10 +521,14 @@ def main() -> int:
     return int(startup.run(_open, load_terminal, early=began))
 
 
-def _open(approve: Approve, ask_user: AskUser) -> tuple[ScriptedHost, ScriptedSession, UiSettings, Path | None]:
+def _open(
+    approve: Approve, ask_user: AskUser, report: Callable[[str], object]
+) -> tuple[ScriptedHost, ScriptedSession, UiSettings, Path | None]:
     from agentcli.ui.settings import UiSettings
 
     arguments = dict(one.split("=", 1) for one in sys.argv[1:])
+    if "reading" in arguments:
+        report(arguments["reading"])
     time.sleep(float(arguments.get("loading", "0")))
     if "broken" in arguments:
         raise CredentialsError("No key is set.")

@@ -10,6 +10,7 @@ from agentcli.sessions.exporting.archive import to_json
 from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.sessions.exporting.source import Source, collect
 from agentcli.sessions.settings import SessionSettings
+from agentcli.sessions.storage.records import Through
 
 ExportFormat = Literal["json", "md", "html"]
 FORMATS: tuple[str, ...] = (*get_args(ExportFormat), "atif")
@@ -27,8 +28,9 @@ def export(
     secrets: Iterable[str] = (),
     say: Callable[[str], object] = lambda note: None,
     settings: SessionSettings = SETTINGS,
+    through: Through = iter,
 ) -> str:
-    """The text of the file. Secrets, the known `secrets` among them, are taken out unless `redacted` is false; only then is JSON free of any loss.
+    """The text of the file. The records in it pass `through` a callback that may show progress. Secrets, the known `secrets` among them, are taken out unless `redacted` is false; only then is JSON free of any loss.
 
     `say` is called with a line for people about everything that the file lacks.
     """
@@ -36,15 +38,15 @@ def export(
     clean = redactor if redacted else str
     match form:
         case "json":
-            text = to_json(source, redactor if redacted else None)
+            text = to_json(source, redactor if redacted else None, through)
         case "md":
             from agentcli.sessions.exporting.markdown import to_markdown
 
-            text = to_markdown(source, clean)
+            text = to_markdown(source, clean, through)
         case "html":
             from agentcli.sessions.exporting.html import to_html
 
-            text = to_html(source, clean, highlight_limit=settings.highlight)
+            text = to_html(source, clean, through, highlight_limit=settings.highlight)
     for note in (*redactor.notes(), *_lacks(source, form, redacted)):
         say(note)
     return text

@@ -11,6 +11,7 @@ from agentcli.sessions.exporting.source import Source
 from agentcli.sessions.exporting.transcript import Clean
 from agentcli.sessions.importing.recognise import EXPORT
 from agentcli.sessions.info import info_to_json
+from agentcli.sessions.storage.records import Through
 
 VERSION = 2
 """Version 1 had no states of files, and refused sessions with a missing record."""
@@ -18,19 +19,19 @@ _OPAQUE = frozenset({"schema", "seq", "id", "time", "kind", "prev", "call_id", "
 """Fields without prose: images, signatures and names that something else refers to."""
 
 
-def to_json(source: Source, clean: Clean | None = None) -> str:
+def to_json(source: Source, clean: Clean | None = None, through: Through = iter) -> str:
     """One JSON object. Without `clean` the import gives back the very same records, outputs and states of files, byte for byte."""
-    records = [_raw(data, clean) for _, data in source.records]
+    files = {record.seq: data for record, data in source.records}
+    records = [_raw(files[record.seq], clean) for record in through([record for record, _ in source.records])]
     outputs = {name: clean(text) if clean else text for name, text in source.outputs.items()}
     session = info_to_json(source.info)
     if clean:
         session |= {name: clean(session[name]) for name in ("title", "name")}
-    there = {record.seq for record, _ in source.records}
     head = {
         "format": EXPORT,
         "version": VERSION,
         "redacted": clean is not None,
-        "missing": [seq for seq in range(1, source.info.records + 1) if seq not in there],
+        "missing": [seq for seq in range(1, source.info.records + 1) if seq not in files],
         "left_out": dict(source.left_out),
         "session": session,
     }

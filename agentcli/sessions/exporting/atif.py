@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,13 @@ from agentcli.core.codec.encode import dumps, usage_to_json
 from agentcli.core.errors import AgentError
 from agentcli.core.journal import Journal
 from agentcli.core.message import Image
-from agentcli.core.record import Record, Settings
+from agentcli.core.record import Settings
 from agentcli.sessions.exporting.atif_steps import PICTURES, StepBuilder, data_url, tool_definitions
 from agentcli.sessions.exporting.transcript import Clean, cleaned
 from agentcli.sessions.info import SessionInfo, info_to_json
 from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.session import Session
+from agentcli.sessions.storage.records import Through
 from agentcli.sessions.store import Store
 
 VERSION = "ATIF-v1.8"
@@ -33,7 +34,7 @@ def to_atif(
     subagents: Subagents = lambda _: (),
     clean: Clean = str,
     place: Callable[[Image], str] = data_url,
-    through: Callable[[Iterable[Record]], Iterable[Record]] = iter,
+    through: Through = iter,
 ) -> Iterator[str]:
     """The document in pieces, one a step, so that a large session is never in memory as a whole.
 
@@ -85,7 +86,7 @@ def _trajectory(
     subagents: Subagents,
     clean: Clean,
     place: Callable[[Image], str],
-    through: Callable[[Iterable[Record]], Iterable[Record]],
+    through: Through,
     within: frozenset[str],
 ) -> Iterator[str]:
     """One trajectory. `within` are the ids of those that it is embedded in: a session never holds itself."""

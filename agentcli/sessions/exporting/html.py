@@ -21,6 +21,7 @@ from agentcli.sessions.exporting.transcript import (
     entries,
     pretty,
 )
+from agentcli.sessions.storage.records import Through
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
@@ -28,14 +29,16 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
-def to_html(source: Source, clean: Clean = str, *, highlight_limit: int = HIGHLIGHT_LIMIT) -> str:
+def to_html(
+    source: Source, clean: Clean = str, through: Through = iter, *, highlight_limit: int = HIGHLIGHT_LIMIT
+) -> str:
     """The whole session as one page. Code longer than `highlight_limit` characters stays plain.
 
     All that came from outside is escaped, and a policy in the page forbids it scripts and the network even so.
     """
     info = source.info
     title = _text(clean(info.name or info.title or info.id))
-    content = entries([record for record, _ in source.records], clean)
+    content = entries([record for record, _ in source.records], clean, through)
     body = "\n".join(block for entry in content for block in _entry(entry, highlight_limit))
     return f"""<!doctype html>
 <html lang="en">

@@ -17,11 +17,12 @@ from agentcli.sessions.exporting.transcript import (
     entries,
     pretty,
 )
+from agentcli.sessions.storage.records import Through
 
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
 
 
-def to_markdown(source: Source, clean: Clean = str) -> str:
+def to_markdown(source: Source, clean: Clean = str, through: Through = iter) -> str:
     """The whole session as one Markdown document."""
     info = source.info
     title = clean(info.name or info.title or info.id)
@@ -32,7 +33,7 @@ def to_markdown(source: Source, clean: Clean = str) -> str:
         f"{info.time.created} · {info.model or 'no model'}{cost} · `{info.directory or '-'}`",
     ]
     speaker = ""
-    for entry in entries([record for record, _ in source.records], clean):
+    for entry in entries([record for record, _ in source.records], clean, through):
         who = _SPEAKERS.get(entry.speaker, "") if isinstance(entry, MessageText) else speaker
         if isinstance(entry, MessageText) and (who != speaker or entry.speaker == "user"):
             lines += ["", f"## {who}", ""]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Checkpoint, Record
 from agentcli.sessions.info import SessionInfo, note
-from agentcli.sessions.storage.records import RecordFolder, digest
+from agentcli.sessions.storage.records import RecordFolder, Through, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Source:
 def collect(
     journal: Journal,
     contents: int = 0,
-    through: Callable[[Iterable[Record]], Iterable[Record]] = iter,
+    through: Through = iter,
     *,
     whole: bool = True,
 ) -> Source:

@@ -10,6 +10,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import in_force
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
+from agentcli.sessions.storage.records import Through
 
 Clean = Callable[[str], str]
 """A filter that every exported text passes, such as one that removes secrets."""
@@ -77,11 +78,11 @@ class Note:
 Entry = MessageText | Aside | Picture | Call | Note
 
 
-def entries(records: Sequence[Record], clean: Clean = str) -> Iterator[Entry]:
-    """The entries of a session's transcript, without what was rewound."""
+def entries(records: Sequence[Record], clean: Clean = str, through: Through = iter) -> Iterator[Entry]:
+    """The entries of a session's transcript, without what was rewound. Their records pass `through`."""
     current = in_force(list(records))
     results = {record.body.call_id: record.body for record in current if isinstance(record.body, ToolResult)}
-    for record in current:
+    for record in through(current):
         match record.body:
             case Message() as message:
                 yield from _message(record, message, results, clean)

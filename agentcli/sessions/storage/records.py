@@ -7,7 +7,7 @@ import dataclasses
 import errno
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from pathlib import Path
 from typing import Literal
@@ -19,6 +19,10 @@ from agentcli.core.record import KINDS, Compaction, Record, Undo
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these say nothing about the record
 _KINDS = ("tool_result", "message", *(kind for kind in KINDS.values() if kind not in ("tool_result", "message")))
 _KINDS_AFTER_RESULT = ("message", "tool_result", *_KINDS[2:])
+
+
+Through = Callable[[Iterable[Record]], Iterable[Record]]
+"""A function that records pass through unchanged; it may show how many have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +223,15 @@ def read_file(path: str | Path) -> bytes:
         os.close(file)
 
 
-def tail(reader: Reader, newest: int) -> list[Record]:
+def tail(reader: Reader, newest: int, through: Through = iter) -> list[Record]:
     """The records that a fold needs for the state in force: from the newest compaction's `kept_from` on, and those it kept besides.
 
     Costs as much as the view: rewound stretches are skipped, everything before `kept_from` is not read.
     """
-    chosen: list[Record] = []
+    return list(through(_newest_first(reader, newest)))[::-1]
+
+
+def _newest_first(reader: Reader, newest: int) -> Iterator[Record]:
     gone: set[int] = set()
     compaction: Compaction | None = None
     seq = newest
@@ -233,7 +240,7 @@ def tail(reader: Reader, newest: int) -> list[Record]:
         seq -= 1
         if record is None or record.seq in gone:
             continue
-        chosen.append(record)
+        yield record
         match record.body:
             case Undo(target, "rewind"):
                 seq = min(target, seq)
@@ -242,6 +249,6 @@ def tail(reader: Reader, newest: int) -> list[Record]:
             case Compaction(status="compressed") as body if compaction is None:
                 compaction = body
     carried = compaction.kept if compaction else ()
-    chosen += [found for number in sorted(carried, reverse=True) if number <= seq and (found := reader.read(number))]
-    chosen.reverse()
-    return chosen
+    for number in sorted(carried, reverse=True):
+        if number <= seq and (found := reader.read(number)):
+            yield found

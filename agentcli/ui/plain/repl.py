@@ -25,6 +25,7 @@ from agentcli.ui.input.missing_files import with_warnings
 from agentcli.ui.plain import narration
 from agentcli.ui.plain.lines import Lines
 from agentcli.ui.plain.questions import PlainAsking
+from agentcli.ui.reading import reports_on
 from agentcli.ui.render.state import State, update
 from agentcli.ui.settings import UiSettings
 from agentcli.ui.starting import end_reason, settle
@@ -66,7 +67,8 @@ def run(open_: Open, *, prompts: Sequence[str] = ()) -> int:
     """Run the REPL; returns the exit code."""
     _guard()
     terminal = PlainTerminal()
-    host, session, settings, _ = open_(terminal.approve, terminal.ask_user)
+    with reports_on() as report:
+        host, session, settings, _ = open_(terminal.approve, terminal.ask_user, report)
     return asyncio.run(terminal.run(host, session, settings, prompts))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 from collections.abc import Callable, Sequence
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
 Opened = tuple["Host", "AgentSession", "UiSettings", "Path | None"]
 """The last is the state folder; None if nothing is stored."""
-Open = Callable[["Approve", "AskUser"], Opened]
-"""Constructs the program. Called in a thread while the user types: all heavy imports belong in it."""
+Open = Callable[["Approve", "AskUser", Callable[[str], object]], Opened]
+"""Constructs the program, and reports in a line what takes long. Called in a thread while the user types: all heavy imports belong in it."""
 
 MakeTerminal = Callable[[Device], "Terminal"]
 
@@ -63,6 +64,7 @@ class Startup:
         self.device = Device(early, self)
         self.editor, self.painter = self.device.editor, self.device.painter
         self._early = early
+        self._loading = True
         self._colours = choose_theme("auto", os.environ)
 
     async def run(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> int:
@@ -71,6 +73,7 @@ class Startup:
         reading = asyncio.create_task(self.editor.run())
         loading = asyncio.create_task(self._load(open_, load_terminal, prompts))
         await asyncio.wait({reading, loading}, return_when=asyncio.FIRST_COMPLETED)
+        self._loading = False
         if not loading.done():
             # The thread cannot be stopped, but nothing that it makes will be used.
             loading.cancel()
@@ -93,12 +96,28 @@ class Startup:
         try:
             make_terminal = await asyncio.to_thread(load_terminal)
             terminal = make_terminal(self.device)
-            host, session, settings, state = await asyncio.to_thread(open_, terminal.approve, terminal.ask_user)
+            host, session, settings, state = await asyncio.to_thread(
+                open_, terminal.approve, terminal.ask_user, self._report_from(asyncio.get_running_loop())
+            )
         finally:
             gc.freeze()
             gc.enable()
         terminal.open(host, session, settings, state, [*prompts, *self.waiting])
         return terminal
+
+    def _report_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], None]:
+        """A function for other threads that shows a line as the status."""
+
+        def show(line: str) -> None:
+            if self._loading:
+                self._early.status = line
+                self.paint()
+
+        def report(line: str) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended: the person has left
+                loop.call_soon_threadsafe(show, line)
+
+        return report
 
     @property
     def working(self) -> bool:
@@ -140,7 +159,7 @@ class Startup:
     def paint(self) -> None:
         """Paint the input under the queued prompts and the status."""
         size = self.device.size
-        status = self._colours.paint("dim", self._early.status)
+        status = self._colours.paint("dim", clip(self._early.status, size.columns - 1))
         lines, (row, column) = input_lines(self.editor.edit, size, self._colours, status)
         queued = [f"  queued: {safe_line(text)}" for text in self.waiting]
         waiting = [self._colours.paint("dim", clip(text, size.columns - 1)) for text in queued[-size.rows // 2 :]]

@@ -27,6 +27,13 @@ def test_the_whole_editor_works_while_the_program_is_loaded(tmp_path: Path) -> N
         assert "\n".join(t.history()).count("> next draft") == 1
 
 
+def test_what_takes_long_is_named_below_the_prompt(tmp_path: Path) -> None:
+    with loading(tmp_path, "reading=opening the session: 501 of 2,000 records") as t:
+        t.until("opening the session: 501 of 2,000 records")
+        t.until("Shift-Tab mode")
+        assert "opening" not in "\n".join(t.screen())
+
+
 def test_one_can_leave_before_anything_is_loaded(tmp_path: Path) -> None:
     with loading(tmp_path) as t:
         t.until("> ")
