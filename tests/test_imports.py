@@ -79,7 +79,7 @@ def test_the_early_prompt_needs_only_a_handful_of_modules(tmp_path: Path) -> Non
 def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_sdk(tmp_path: Path, model: str) -> None:
     run = f"from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', '{model}'])"
     modules = loaded(run, tmp_path)
-    assert not modules & (set(HEAVY) - {"typer", "pydantic"})  # typer brings pydantic
+    assert not modules & set(HEAVY)
     assert not [module for module in modules if module.startswith("agentcli.context.snapshot")]  # hundreds of patterns
 
 
@@ -111,3 +111,39 @@ def test_a_run_with_gemini_loads_neither_its_sdk_nor_models_of_requests_and_repl
     modules = loaded(run, tmp_path)
     assert "agentcli.providers.google.api" in modules
     assert not modules & {"google.genai", "google.auth", "pydantic", "anthropic", "openai", "rich", "tiktoken"}
+
+
+PARSING = (
+    "agentcli.cli",
+    "agentcli.core",
+    "agentcli.app.options",
+    "agentcli.manual",
+    "agentcli.paths",
+    "agentcli.ui.render",
+)
+NAMES = ("agentcli.context", "agentcli.providers", "agentcli.integrations")
+"""Packages whose tables of names stand in the help."""
+EVERY_HELP = """
+import contextlib, io
+from agentcli.cli import run
+from agentcli.cli.parser import whole_group
+
+def paths(command, path=()):
+    yield path
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from paths(inner, (*path, name))
+
+for path in paths(whole_group()):
+    for option, code in (("--help", 0), ("--no-such-option", 2)):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            assert run([*path, option]) == code, path
+"""
+
+
+def test_the_help_of_any_command_and_a_usage_error_load_only_the_parser_and_tables_of_names(tmp_path: Path) -> None:
+    modules = loaded(EVERY_HELP, tmp_path)
+    assert "agentcli.cli.extensions.mcp" in modules  # every command is among them
+    assert not modules & (set(HEAVY) - {"typer"} | {"asyncio", "tomllib", "socket", "logging", "tempfile"})
+    ours = {module for module in modules if module.startswith("agentcli.") and not module.startswith(PARSING)}
+    assert not {module for module in ours if module.count(".") > 1 and not module.startswith(NAMES)}
+    assert not [module for module in ours if module.endswith((".model", ".window", ".connect", ".discover"))]

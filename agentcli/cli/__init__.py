@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agentcli.app.options import LAST, Options
+from agentcli.app.options import Options
+from agentcli.cli.arguments import plain_options
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.sanitise import safe
 
@@ -45,8 +46,8 @@ def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:
 
 def _parse(arguments: list[str]) -> Options | int:
     """The options of a run; or the exit code of a command that has run already. Plain arguments need no parser."""
-    if all(argument in ("-c", "--trust") for argument in arguments):
-        return Options(session=LAST if "-c" in arguments else None, trust="--trust" in arguments)
+    if (options := plain_options(arguments)) is not None:
+        return options
     if arguments[:1] == ["completion"]:
         from agentcli.cli.completion import complete
 

@@ -1,20 +1,78 @@
-"""Arguments as typed, rewritten for the parser: it wants a command in front and knows no option with an optional value."""
+"""Arguments as typed: read without a parser where they are plain, else rewritten for it, which wants a command in front and knows no
+option with an optional value."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
+from typing import Any
 
+from agentcli.app.options import LAST, Options
 from agentcli.core.errors import UsageError
-from agentcli.core.text.near import one_letter_off
 
-_TAKES_VALUE = {
-    *("-p", "--prompt", "-m", "--model", "--mode", "--allow", "--deny", "-C", "--cwd", "--add-dir", "-o"),
-    *("--output-format", "--max-turns", "--max-cost", "--max-tokens", "--max-time", "--system-prompt"),
-    *("--system-prompt-file", "--agent", "--append-system-prompt", "--append-system-prompt-file", "--set"),
-    *("--mcp-config", "--session-id"),
+_VALUES = {
+    "-p": "prompt",
+    "--prompt": "prompt",
+    "-m": "model",
+    "--model": "model",
+    "-C": "cwd",
+    "--cwd": "cwd",
+    "-o": "output_format",
+    "--output-format": "output_format",
+    "--mode": "mode",
+    "--agent": "agent",
+    "--session-id": "session_id",
+    "--system-prompt": "system_prompt",
+    "--append-system-prompt": "append_system_prompt",
 }
+_LISTS = {
+    "--allow": "allow",
+    "--deny": "deny",
+    "--add-dir": "add_dirs",
+    "--mcp-config": "mcp_config",
+    "--set": "settings",
+}
+_NUMBERS = {
+    "--max-turns": "max_turns",
+    "--max-tokens": "max_tokens",
+    "--max-cost": "max_cost",
+    "--max-time": "max_time",
+}
+_SWITCHES = {"--no-session": "no_session", "--trust": "trust", "--plain": "plain"}
+"""Options by what follows them, each with its field of `Options`."""
+_TAKES_VALUE = {*_VALUES, *_LISTS, *_NUMBERS, "--system-prompt-file", "--append-system-prompt-file"}
+_FORMATS = ("text", "json", "stream-json")
+_WHOLE, _DECIMAL = re.compile(r"0|[1-9]\d{0,8}"), re.compile(r"(0|[1-9]\d{0,8})(\.\d{1,6})?")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
+
+
+def plain_options(arguments: Sequence[str]) -> Options | None:
+    """The options of a run, of arguments that need no parser; None for all others, and for whatever may be wrong."""
+    given: dict[str, Any] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in ("-c", "--continue") or argument in _SWITCHES:
+            field, value = _SWITCHES.get(argument, "session"), True if argument in _SWITCHES else LAST
+        elif argument in _TAKES_VALUE:
+            field, value = _valued(argument, next(rest, ""))
+        else:
+            return None
+        if not field or (field in given and argument not in _LISTS):
+            return None
+        given[field] = (*given.get(field, ()), value) if argument in _LISTS else value
+    return Options(print="prompt" in given, **given)
+
+
+def _valued(option: str, value: str) -> tuple[str, Any]:
+    """The field that an option sets, and its value; no field where the parser is to judge it."""
+    field = _VALUES.get(option) or _LISTS.get(option, "")
+    if not value or value.startswith("-") or (field == "output_format" and value not in _FORMATS):
+        return "", None
+    if option in _NUMBERS:
+        whole = option in ("--max-turns", "--max-tokens")
+        fits = (_WHOLE if whole else _DECIMAL).fullmatch(value)
+        return (_NUMBERS[option], int(value) if whole else float(value)) if fits else ("", None)
+    return field, value
 
 
 def prepared(arguments: list[str], commands: Set[str]) -> list[str]:
@@ -28,6 +86,8 @@ def _refuse_misspelt(arguments: list[str], commands: Set[str]) -> None:
     words = [argument for argument in arguments if not argument.startswith("-")]
     if len(words) != 1 or words[0] != arguments[0] or not words[0].isalpha() or words[0] in commands:
         return
+    from agentcli.core.text.near import one_letter_off
+
     near = [command for command in sorted(commands) if one_letter_off(words[0], command)]
     if near:
         raise UsageError(

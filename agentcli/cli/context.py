@@ -19,8 +19,6 @@ from agentcli.cli.printing import Column, console, on_terminal, print_styled, pr
 from agentcli.cli.progress import Progress
 from agentcli.context.settings import POLICIES
 from agentcli.core.errors import InputError
-from agentcli.core.history import History
-from agentcli.core.model import ModelSpec
 from agentcli.core.sanitise import safe_line
 
 if TYPE_CHECKING:
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
     from agentcli.context.lab.replay import Setup
     from agentcli.context.policies.plans import Plan
     from agentcli.context.window import Window
+    from agentcli.core.history import History
+    from agentcli.core.model import ModelSpec
     from agentcli.sessions.session import Session as StoredSession
 
 HORIZONS = "0,5,80"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -133,6 +132,8 @@ def _sources(
 @contextlib.contextmanager
 def _stdin() -> Iterator[Path]:
     """The piped input as a file: it is read more than once."""
+    import tempfile
+
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(sys.stdin.buffer.read())
         file.flush()

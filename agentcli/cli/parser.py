@@ -6,8 +6,9 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from inspect import getdoc
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,6 @@ from typer.core import TyperGroup
 from agentcli import __version__
 from agentcli.app.options import LAST, Options
 from agentcli.cli.arguments import prepared
-from agentcli.cli.conversion import convert_lazily
 from agentcli.cli.flags import (
     AddDir,
     AgentName,
@@ -48,8 +48,12 @@ from agentcli.cli.flags import (
     by_option,
     taking,
 )
+from agentcli.cli.lazy_typer import convert_lazily, listed, reduced
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
+
+_HELP_NAMES = ["-h", "--help"]
+_HELP = frozenset(_HELP_NAMES)
 
 
 class _Agentcli(TyperGroup):
@@ -63,20 +67,6 @@ class _Agentcli(TyperGroup):
         """The options of a session, then the commands."""
         self.commands["run"].format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
-
-
-_HELP_NAMES = ["-h", "--help"]
-app = typer.Typer(
-    cls=_Agentcli,
-    name="agentcli",
-    help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is the first message.",
-    epilog="`agentcli COMMAND --help` for details, `agentcli help` for the manual, --version for the version.",
-    add_completion=False,
-    no_args_is_help=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": _HELP_NAMES, "max_content_width": 100},
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +129,6 @@ def _options(flags: SessionFlags, prompt: str | None, session: str | None) -> Op
     return Options(prompt=message if message is not None else prompt, session=session, **given)
 
 
-@app.command("run", hidden=True)
 @taking(SessionFlags, "flags")
 def run(
     flags: SessionFlags,
@@ -150,7 +139,6 @@ def run(
     return _options(flags, prompt, LAST if go_on else None)
 
 
-@app.command("resume")
 @taking(SessionFlags, "flags")
 def resume(
     flags: SessionFlags,
@@ -169,7 +157,6 @@ def resume(
     return _options(flags, prompt, LAST if last else session or "")
 
 
-@app.command("completion")
 def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish")]) -> None:
     """Print a completion script for your shell.
 
@@ -178,7 +165,6 @@ def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash,
     # It is answered before this parser is loaded, and stands here for the help and for what is mistyped.
 
 
-@app.command("demo")
 def demo(
     prompt_flag: PromptText = None,
     print: Print = False,
@@ -205,8 +191,8 @@ def invoke(arguments: list[str]) -> Options | int:
 
     Raises UsageError for what makes no sense.
     """
-    arguments = prepared(arguments, {"run", "resume", "demo", "completion", *_PLACES})
-    group = _group(arguments[:1])
+    arguments = prepared(arguments, {*_OWN, *_PLACES})
+    group = _group(arguments)
     try:
         if _HELP.intersection(arguments):
             return _helped(group, arguments)
@@ -237,7 +223,6 @@ def _helped(group: TyperGroup, arguments: list[str]) -> Options | int:
     return asked if isinstance(asked, Options) else int(asked or 0)
 
 
-_HELP = frozenset(_HELP_NAMES)
 _TYPES = re.compile(r"(?<=\S) <(?:str|list\[str\])>(?=  |$)", re.MULTILINE)
 _RANGE = re.compile(r"\s+\[x>=0\]")
 
@@ -288,32 +273,46 @@ _PLACES: Mapping[str, tuple[str, str]] = {
 """Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help."""
 
 
-def _listed() -> None:
-    """Stands in the list of commands for one that is not asked for."""
+_OWN: Mapping[str, Callable[..., Any]] = {"run": run, "resume": resume, "completion": completion, "demo": demo}
+"""Commands that are defined here."""
 
 
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
-    wanted = set(arguments)
-    helping = wanted & {"-h", "--help"} and not wanted & {"run", "resume", "demo"}
+    """The command line, as far as these arguments need it: of a command that they do not name there is but its line in a list."""
+    app = typer.Typer(
+        cls=_Agentcli,
+        name="agentcli",
+        help="A coding agent for the terminal. Without a command it opens a session in the current folder; PROMPT is the first message.",
+        epilog="`agentcli COMMAND --help` for details, `agentcli help` for the manual, --version for the version.",
+        add_completion=False,
+        no_args_is_help=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": _HELP_NAMES, "max_content_width": 100},
+    )
+    app.callback(invoke_without_command=True)(_main)
+    first = arguments[:1]
+    for name, own in _OWN.items():
+        is_wanted = whole or name in first or (name == "run" and not {*first}.isdisjoint(_HELP))
+        app.command(name, hidden=name == "run", help=getdoc(own))(own if is_wanted else listed)
     for name, (place, line) in _PLACES.items():
-        if whole or name in wanted:
+        if whole or name in first:
             module, _, attribute = place.partition(":")
             command = getattr(import_module(module), attribute)
             if name == "help":
                 command = command(lambda words: invoke([*words, "--help"]), whole_group)
             if isinstance(command, typer.Typer):
-                app.add_typer(command, name=name, help=line)
+                app.add_typer(command if whole else reduced(command, arguments), name=name, help=line)
             else:
                 app.command(name)(command)
-        elif helping:
-            app.command(name, help=line)(_listed)
+        else:
+            app.command(name, help=line)(listed)
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     convert_lazily(group, _HELP_NAMES)
     return group
 
 
-@app.callback(invoke_without_command=True)
 def _main(version: Annotated[bool, typer.Option("-V", "--version", help="print the version")] = False) -> None:
     if version:
         print(f"agentcli {__version__}", file=sys.stdout)

@@ -20,14 +20,12 @@ from agentcli.cli.output import counted, page, say, say_json
 from agentcli.cli.progress import Progress
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
 from agentcli.cli.viewing import view
-from agentcli.core.codec.encode import body_to_json
 from agentcli.core.errors import AgentError, InputError, UsageError
-from agentcli.core.message import Message, Text, ToolCall, ToolResult
-from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import safe
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
+    from agentcli.core.record import Record
     from agentcli.sessions.info import SessionInfo
     from agentcli.sessions.session import Session
 
@@ -61,6 +59,7 @@ def show(
     cwd: InProject = "",
 ) -> None:
     """Print a session, on a terminal through your pager."""
+    from agentcli.core.codec.encode import body_to_json
     from agentcli.sessions.info import info_to_json
 
     session = _read(selector, cwd)
@@ -279,6 +278,9 @@ def _read(selector: str, cwd: str) -> Session:
 
 
 def _as_text(record: Record) -> str:
+    from agentcli.core.message import Message, ToolResult
+    from agentcli.core.record import Compaction
+
     head = f"#{record.seq}"
     match record.body:
         case Message(role=role) as message:
@@ -293,6 +295,8 @@ def _as_text(record: Record) -> str:
 
 
 def _part(part: Any) -> str:
+    from agentcli.core.message import Text, ToolCall
+
     match part:
         case Text(text, synthetic):
             return f"  [{part.source or 'reminder'}] {text}" if synthetic else text

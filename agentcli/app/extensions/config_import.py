@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, mask
-from agentcli.integrations.foreign import claude, codex, gemini, opencode
+from agentcli.integrations import foreign
 from agentcli.integrations.foreign.found import Found, Item
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule
 from agentcli.sessions.storage.locked_file import update
@@ -22,13 +23,6 @@ from agentcli.sessions.storage.locked_file import update
 if TYPE_CHECKING:
     from agentcli.app.program import Program
 
-READERS: Mapping[str, Callable[[Path, Path, Mapping[str, str]], Found]] = {
-    "claude": claude.read,
-    "gemini": gemini.read,
-    "codex": codex.read,
-    "opencode": opencode.read,
-}
-"""The programs, each with what reads its configuration."""
 SERVERS_FILE = "mcp.json"
 
 
@@ -69,7 +63,7 @@ def import_plan(program: Program, names: Sequence[str]) -> ImportPlan:
     steps: list[Step] = []
     skipped: list[str] = []
     for name in names:
-        found = READERS[name](home, program.cwd, program.given_env)
+        found: Found = import_module(f"{foreign.__name__}.{name}").read(home, program.cwd, program.given_env)
         for item in found.items:
             if why := _objection(program, item):
                 skipped.append(

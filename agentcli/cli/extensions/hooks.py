@@ -12,15 +12,14 @@ from agentcli.app.options import Options
 from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
-from agentcli.core.aliases import known_as
 from agentcli.core.errors import UsageError
-from agentcli.core.message import ToolCall
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.hookfiles import EVENTS
 
 if TYPE_CHECKING:
     from agentcli.agent.hooks.outcome import Ran
     from agentcli.app.program import Program
+    from agentcli.core.message import ToolCall
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and approve its hooks, for this run")]
@@ -72,6 +71,8 @@ def try_hooks(
 
     from agentcli.agent.hooks.verdict import combined
     from agentcli.app.program import Program
+    from agentcli.core.aliases import known_as
+    from agentcli.core.message import ToolCall
 
     if event not in EVENTS:
         near = did_you_mean(near_names(event, EVENTS)) or f" There are: {', '.join(EVENTS)}."

@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from agentcli.app.extensions.config_import import READERS, carry_out, import_plan, lines
 from agentcli.app.options import Options
 from agentcli.cli.output import counted, say, say_json
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.integrations.foreign import PROGRAMS
 
 
 def import_config(
     programs: Annotated[
-        list[str] | None, typer.Argument(metavar="PROGRAM", help=f"{', '.join(READERS)}; all without one")
+        list[str] | None, typer.Argument(metavar="PROGRAM", help=f"{', '.join(PROGRAMS)}; all without one")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only print the plan")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="write without asking")] = False,
@@ -27,14 +27,15 @@ def import_config(
 
     It prints a plan, asks, and writes only agentcli's own files, where nothing is overwritten. Secrets are not copied: variables stand in their place. It can be run again.
     """
+    from agentcli.app.extensions.config_import import carry_out, import_plan, lines
     from agentcli.app.program import Program
 
     for name in programs or ():
-        if name not in READERS:
-            near = did_you_mean(near_names(name, READERS)) or f" There are: {', '.join(READERS)}."
+        if name not in PROGRAMS:
+            near = did_you_mean(near_names(name, PROGRAMS)) or f" There are: {', '.join(PROGRAMS)}."
             raise UsageError(f"There is no program {name!r} to import from.{near}")
     program = Program(Options(cwd=cwd))
-    plan = import_plan(program, programs or list(READERS))
+    plan = import_plan(program, programs or list(PROGRAMS))
     if json:
         steps = [
             {"from": step.item.source, "to": step.item.to, "key": step.item.key, "status": step.status}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.app.options import Options
-from agentcli.app.trust import repository, what_it_would_load
 from agentcli.cli.flags import InFolder, Json, Trust
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
@@ -72,6 +71,8 @@ def _not_read(project: ProjectContext) -> list[str]:
     """A note of the project's files that are left out because its folder is not trusted, if there are any."""
     if project.trusted:
         return []
+    from agentcli.app.trust import repository, what_it_would_load
+
     root = repository(project.cwd)
     found = what_it_would_load(project.cwd)
     files = [os.path.relpath(one.path, root) for one in found if one.kind in ("skills", "commands", "agents")]

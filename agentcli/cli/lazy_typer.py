@@ -1,14 +1,37 @@
-"""Conversion of the command line's values, without pydantic where there is nothing to convert.
+"""Typer's commands without what a command line does not need of them.
 
-Typer has pydantic convert the value of every option, given or not, and loading that takes longer than all else in a command line.
+Typer reads the parameters of every command off its annotations, and has pydantic convert the value of every option, given or not:
+both take longer than all else in a command line.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from enum import Enum
+from inspect import getdoc
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_name
+
+
+def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
+    """The group with the commands that the arguments name; the others only stand in its list, without parameters."""
+    made = copy(group)
+    made.registered_commands = []
+    for command in group.registered_commands:
+        assert command.callback is not None
+        name = command.name or get_command_name(command.callback.__name__)
+        if name not in arguments:
+            command = copy(command)
+            command.name, command.help, command.callback = name, getdoc(command.callback), listed
+        made.registered_commands.append(command)
+    return made
+
+
+def listed() -> None:
+    """Stands in the list of commands for one that is not asked for."""
 
 
 def convert_lazily(command: TyperGroup | TyperCommand, help_option_names: list[str]) -> None:

@@ -1,0 +1,71 @@
+"""Plain arguments: read without the parser, to the same options."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentcli.cli.arguments import plain_options
+from agentcli.cli.parser import invoke
+from agentcli.core.errors import UsageError
+
+TEXTS = st.sampled_from(["hi", "two words", "a=b", "@file", "é", "-", "", "--model", "7", "resume", " x ", "a\\nb"])
+NUMBERS = st.sampled_from(["0", "7", "007", "1.5", "0.25", "-1", "1e3", "x", " 5", "٣", "1_000", "999999999", "1."])
+VALUED = ("-p", "--prompt", "-m", "--model", "-C", "--cwd", "--mode", "--agent", "--session-id", "--system-prompt")
+LISTS = ("--append-system-prompt", "--allow", "--deny", "--add-dir", "--mcp-config", "--set")
+ARGUMENTS = st.one_of(
+    st.tuples(st.sampled_from(VALUED + LISTS), TEXTS),
+    st.tuples(st.sampled_from(["-o", "--output-format"]), st.sampled_from(["text", "json", "stream-json", "xml"])),
+    st.tuples(st.sampled_from(["--max-turns", "--max-tokens", "--max-cost", "--max-time"]), NUMBERS),
+    st.sampled_from(["--no-session", "--trust", "--plain", "-c", "--continue", "--print", "--fork"]).map(
+        lambda one: (one,)
+    ),
+    TEXTS.map(lambda one: (one,)),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(ARGUMENTS, max_size=4).map(lambda found: [word for words in found for word in words]))
+def test_whatever_is_read_without_the_parser_is_read_by_it_to_the_same_options(arguments: list[str]) -> None:
+    read = plain_options(arguments)
+    if read is not None:
+        assert read == invoke(arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["-c"],
+        ["-p", "hi"],
+        ["-p", "hi", "-m", "opus", "-o", "json", "--allow", "bash(ls)", "--allow", "edit", "--set", "a=1"],
+        ["--prompt", "hi", "--max-turns", "3", "--max-cost", "0.5", "--no-session", "--trust"],
+    ],
+)
+def test_the_usual_command_lines_need_no_parser(arguments: list[str]) -> None:
+    assert plain_options(arguments) is not None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["hi"],
+        ["-p"],
+        ["-p", "-m"],
+        ["resume"],
+        ["--help"],
+        ["-p", "a", "-p", "b"],
+        ["--model=opus"],
+        ["-o", "xml"],
+        ["--"],
+    ],
+)
+def test_all_others_are_left_to_the_parser(arguments: list[str]) -> None:
+    assert plain_options(arguments) is None
+
+
+def test_a_wrong_number_is_refused_by_the_parser() -> None:
+    assert plain_options(["-p", "a", "--max-turns", "-1"]) is None
+    with pytest.raises(UsageError, match="max-turns"):
+        invoke(["-p", "a", "--max-turns", "-1"])
