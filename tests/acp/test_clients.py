@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from agentcli.sessions.store import Store
 from tests.acp.editor import Json, script
 from tests.integrations.mcp import fake_server
 
@@ -22,6 +26,7 @@ DENIED = 5
 READ: Json = {"text": "Let me look.", "calls": [{"name": "read", "input": {"file_path": "a.py"}}]}
 EDIT: Json = {"calls": [{"name": "edit", "input": {"file_path": "a.py", "old_string": "hi", "new_string": "ho"}}]}
 RUN: Json = {"calls": [{"name": "bash", "input": {"command": "echo done > out.txt; cat out.txt"}}]}
+SLEEP: Json = {"calls": [{"name": "bash", "input": {"command": "echo began; sleep 600"}}]}
 WORK = (READ, EDIT, RUN, {"text": "All done."})
 
 
@@ -53,10 +58,26 @@ class Acpx:
 
     def run(self, *arguments: str) -> str:
         """Run acpx to its end; its output."""
-        command = ["acpx", "--agent", self.agent, "--cwd", str(self.work), *arguments]
-        done = subprocess.run(command, env=self.env, cwd=self.work, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            self.command(*arguments), env=self.env, cwd=self.work, capture_output=True, text=True, timeout=120
+        )
         assert done.returncode in (0, DENIED), done.stdout + done.stderr
         return done.stdout
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line of a run."""
+        return ["acpx", "--agent", self.agent, "--cwd", str(self.work), *arguments]
+
+    @contextmanager
+    def working(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """A run in a process group of its own, as soon as its command is at work."""
+        command = self.command("--approve-all", "--format", "json", *arguments)
+        with subprocess.Popen(
+            command, env=self.env, cwd=self.work, stdout=subprocess.PIPE, text=True, start_new_session=True
+        ) as process:
+            assert process.stdout is not None
+            assert any("tool_call_update" in line and "began" in line for line in process.stdout)
+            yield process
 
     def messages(self, *arguments: str) -> list[Json]:
         """The JSON-RPC messages of a run."""
@@ -78,6 +99,7 @@ def test_acpx_approves_all_and_the_turn_ends(node: Path, tmp_path: Path) -> None
     acpx = Acpx(node, tmp_path, *WORK)
     messages = acpx.messages("--approve-all", "exec", "go")
     assert messages[-1]["result"]["stopReason"] == "end_turn"
+    assert any(each.get("method") == "fs/read_text_file" for each in messages)
     assert acpx.text == "print('ho')\n"
     assert (acpx.work / "out.txt").read_text() == "done\n"
 
@@ -98,6 +120,35 @@ def test_acpx_leads_a_named_session(node: Path, tmp_path: Path) -> None:
     assert "plan" in acpx.run("set-mode", "-s", "t", "plan")
     acpx.run("cancel", "-s", "t")
     acpx.run("sessions", "close", "t")
+    assert acpx.text == "print('ho')\n"
+
+
+def test_acpx_cancels_a_turn_that_runs(node: Path, tmp_path: Path) -> None:
+    acpx = Acpx(node, tmp_path, SLEEP, {"text": "Here again."})
+    acpx.run("sessions", "new", "--name", "t")
+    with acpx.working("prompt", "-s", "t", "go") as process:
+        acpx.run("cancel", "-s", "t")
+        output, _ = process.communicate(timeout=120)
+    assert json.loads(output.splitlines()[-1])["result"]["stopReason"] == "cancelled"
+    assert "Here again." in acpx.run("prompt", "-s", "t", "go on")
+    acpx.run("sessions", "close", "t")
+
+
+def test_ctrl_c_in_acpx_ends_the_agent_and_leaves_a_session_that_can_be_resumed(node: Path, tmp_path: Path) -> None:
+    acpx = Acpx(node, tmp_path, SLEEP)
+    with acpx.working("exec", "go") as process:
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=120)
+    store = Store(tmp_path / "DATA" / "agentcli" / "sessions")
+    [info] = store.list()
+    with closing(store.open(info.project_id, info.id)) as session:  # no other process has it open
+        assert session.history.turn == 1
+
+
+def test_acpx_without_its_files_leaves_them_to_the_agent(node: Path, tmp_path: Path) -> None:
+    acpx = Acpx(node, tmp_path, *WORK)
+    messages = acpx.messages("--no-fs", "--approve-all", "exec", "go")
+    assert not any("fs/" in str(each.get("method")) for each in messages)
     assert acpx.text == "print('ho')\n"
 
 

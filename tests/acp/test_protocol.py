@@ -9,12 +9,14 @@ from collections import defaultdict
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from acp import RequestError
 from acp.schema import AudioContentBlock, TextContentBlock
 
+from agentcli.acp.options import modes
 from agentcli.acp.progress import EVERY, TAIL_CHARACTERS, OutputTails
 from agentcli.acp.serve import take_descriptors
 from agentcli.acp.stdio import LINE_BYTES
@@ -48,8 +50,7 @@ async def test_the_first_answer_states_version_and_capabilities(tmp_path: Path) 
         assert capabilities["mcpCapabilities"] == {"http": True, "sse": True}
         offered = {"list", "resume", "close", "fork", "additionalDirectories"}
         assert set(capabilities["sessionCapabilities"]) == offered
-        code, _ = await code_of(editor.connection.authenticate(method_id="key"))
-        assert code == -32601
+        assert (await code_of(editor.connection.authenticate(method_id="key")))[0] == -32601
 
 
 @in_loop
@@ -116,7 +117,15 @@ async def test_pieces_of_one_message_have_one_id_and_a_turn_has_its_usage(tmp_pa
         assert [*texts.values()] == ["so so", "Let me look at it.", "It is empty, quite."]
         assert answer.usage is not None
         assert answer.usage.total_tokens >= answer.usage.output_tokens > 0
-        assert len(editor.person.of("usage_update")) == len(replies)
+        assert [update["cost"]["currency"] for update in editor.person.of("usage_update")] == ["USD"] * len(replies)
+        assert editor.person.of("tool_call")[0]["rawInput"] == READ["input"]
+
+
+@pytest.mark.parametrize("sandboxed", [True, False])
+def test_the_mode_auto_is_offered_where_commands_can_be_sandboxed(sandboxed: bool) -> None:
+    session: Any = SimpleNamespace(mode="ask")
+    offered = [mode.id for mode in modes(session, sandboxed).available_modes]
+    assert sorted(offered) == sorted(["ask", "auto-edit", "plan", "yolo", *["auto"] * sandboxed])
 
 
 def test_each_tool_has_the_kind_by_which_editors_know_it() -> None:

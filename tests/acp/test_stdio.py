@@ -161,6 +161,7 @@ ENDINGS = {
 def test_the_command_answers_and_ends_with_its_input(tmp_path: Path) -> None:
     with started(tmp_path, {"text": "ok"}) as agent:
         assert agent.answer(agent.ask("initialize", protocolVersion=1))["result"]["protocolVersion"] == 1
+        assert agent.answer(agent.ask("session/delete", sessionId="x"))["error"]["code"] == -32601
         close(agent)
         assert agent.process.wait(60) == 0
 
