@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from acp import RequestError
 from acp.interfaces import Client
-from pydantic import ValidationError
 
+from agentcli.acp.errors import UNANSWERED
 from agentcli.core.dataclass import dataclass
 
 ANSWER_SECONDS = 3.0
 """Seconds that the client gets to answer; one that lets them pass is not asked again before the next prompt."""
-_UNANSWERED = (RequestError, ValidationError, ConnectionError)
-"""The failures of a request: the client answers with an error, with nonsense, or has gone."""
 
 _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
-Buffer = tuple[Path | None, str]
-NO_BUFFER: Buffer = (None, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +37,6 @@ class ClientBuffers:
 
     def __init__(self, client: Client, saves: bool, roots: Sequence[Path], seconds: float = ANSWER_SECONDS) -> None:
         self.session_id = ""
-        self.saved: Callable[[Path, str], object] = lambda *_: None
-        """Called with the text of a file that the client has saved."""
-        self.newest = NO_BUFFER
-        """The text that the client gave last, and its file."""
         self._client, self._saves, self._seconds = client, saves, seconds
         self._roots = [(root, root.resolve()) for root in roots]
         self._silent = False
@@ -65,18 +56,12 @@ class ClientBuffers:
             return None
         request = self._client.read_text_file
         _, answer = await self._answer(request(session_id=self.session_id, path=self._named(path)))
-        if answer is None:
-            self.newest = NO_BUFFER
-            return None
-        self.newest = path, answer.content
-        return answer.content
+        return None if answer is None else answer.content
 
     async def save(self, path: Path, text: str) -> bool:
         """Put a text into a buffer, or a file that is not open, and on disk; false where the client refuses, or does not answer."""
         request = self._client.write_text_file
         done, _ = await self._answer(request(session_id=self.session_id, path=self._named(path), content=text))
-        if done:
-            self.saved(path, text)
         return done
 
     def _named(self, path: Path) -> str:
@@ -92,6 +77,6 @@ class ClientBuffers:
         except TimeoutError:
             self._silent = True
             _log.warning("the editor did not answer a request for a file within %g s", self._seconds)
-        except _UNANSWERED as error:
+        except UNANSWERED as error:
             _log.info("the editor has no such file: %s", error)
         return False, None

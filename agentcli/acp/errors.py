@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from acp import RequestError
+from pydantic import ValidationError
 
 from agentcli.core.errors import AgentError, CredentialsError, InputError, ModelError, SessionBusy, UsageError
 
 AUTH_REQUIRED, NOT_FOUND = -32000, -32002
 """Codes of the protocol for a missing key, and for a session that does not exist."""
 INVALID_REQUEST, INVALID_PARAMS, INTERNAL = -32600, -32602, -32603
+
+UNANSWERED = (RequestError, ValidationError, ConnectionError)
+"""The failures of a request to a client: it answers with an error, with nonsense, or has gone."""
 
 
 def request_error(error: Exception) -> RequestError:

@@ -39,7 +39,10 @@ def typed_text(blocks: Sequence[Block]) -> str:
 
 
 async def prompt_of(blocks: Sequence[Block], cwd: Path, buffers: UnsavedBuffers) -> Prompt:
-    """The prompt, its mentioned files as they stand in the editor, with pictures and embedded resources before the text. Raises InputError for what cannot be sent."""
+    """The prompt, with pictures and embedded resources before the text; mentioned files are as they stand in the editor.
+
+    Raises InputError for what cannot be sent.
+    """
     attached = tuple(part for block in blocks for part in _parts(block))
     text = typed_text(blocks)
     if not attached and not text.strip():

@@ -26,12 +26,11 @@ from acp.schema import (
     ToolCallUpdate,
     Usage,
 )
-from pydantic import ValidationError
 
 from agentcli.acp import options
 from agentcli.acp.buffers import ClientBuffers, Offers
 from agentcli.acp.commands import available, command_in
-from agentcli.acp.errors import INVALID_REQUEST, answered, request_error
+from agentcli.acp.errors import INVALID_REQUEST, UNANSWERED, answered, request_error
 from agentcli.acp.host import Project
 from agentcli.acp.progress import OutputTails
 from agentcli.acp.prompts import Block, prompt_of, typed_text
@@ -50,11 +49,8 @@ from agentcli.core.tool import Question
 BUSY = "A turn is running; cancel it first."
 _GRACE = 1.0
 """Seconds that an interrupted turn gets to withdraw its question."""
-_UNANSWERED = (RequestError, ValidationError, ConnectionError)
-"""The failures of a question: the client answers with an error, with nonsense, or has gone."""
 
 _log = logging.getLogger(__name__)
-
 
 Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[Project, AgentSession]]
 """Opens the session, given its person and, where the client lets its buffers be read, its editor."""
@@ -69,8 +65,7 @@ class EditorSession:
         self.project, self.session = opened(self._approve, self._ask, self._buffers if offers.reads else None)
         self.id = self._buffers.session_id = self.session.journal.id
         self._models = self.project.models()
-        self._updates = Updates(self.session, lambda: self._buffers.newest)
-        self._buffers.saved = self._updates.saved
+        self._updates = Updates(self.session)
         self._tails = OutputTails(self._send_tail)
         self._interrupt: asyncio.Event | None = None
         self._idle = asyncio.Event()
@@ -220,7 +215,7 @@ class EditorSession:
         """The id of the choice that the person takes; None where there is no answer. A cancelled question interrupts the turn."""
         try:
             response = await self._client.request_permission(self.id, shown, choices)
-        except _UNANSWERED as error:
+        except UNANSWERED as error:
             _log.warning("the editor did not answer a permission request: %s", error)
             return None
         if isinstance(response.outcome, AllowedOutcome):
@@ -249,7 +244,7 @@ class EditorSession:
         mode = ElicitationFormSessionMode(session_id=self.id, requested_schema=form_of(questions))
         try:
             response = await self._client.create_elicitation(message, mode)
-        except _UNANSWERED as error:
+        except UNANSWERED as error:
             _log.warning("the editor did not answer a form: %s", error)
             return None
         return answers_in(response.content or {}, questions) if isinstance(response, AcceptElicitationResponse) else ()

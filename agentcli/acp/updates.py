@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from uuid import uuid4
@@ -26,7 +26,6 @@ from acp.schema import (
     UserMessageChunk,
 )
 
-from agentcli.acp.buffers import NO_BUFFER, Buffer
 from agentcli.acp.diffs import FileText, text_of, usable
 from agentcli.acp.tool_calls import (
     Content,
@@ -78,16 +77,13 @@ Update = (
 
 
 class Updates:
-    """The updates of one session. It knows which calls without a result the editor has been told of, and what of a reply was streamed.
+    """The updates of one session. It knows which calls without a result the editor has been told of, and what of a reply was streamed."""
 
-    `buffer` gives the text of the editor's that was read last, and its file.
-    """
-
-    def __init__(self, session: AgentSession, buffer: Callable[[], Buffer] = lambda: NO_BUFFER) -> None:
-        self._session, self._buffer = session, buffer
+    def __init__(self, session: AgentSession) -> None:
+        self._session = session
         self._calls: dict[str, ToolCall] = {}
         self._started: set[str] = set()
-        self._before: dict[str, tuple[Path, FileText]] = {}
+        self._before: dict[str, FileText] = {}
         self._others = count(1)
         self._todo: Sequence[TodoItem] = ()
         self._new_reply()
@@ -150,9 +146,12 @@ class Updates:
         traits = traits_of(call, self._session.tools)
         status: ToolCallStatus = "failed" if result.failed else "completed"
         content = result_content(result, kind_of(traits))
-        if (before := self._before.pop(result.call_id, None)) is not None and not result.failed:
-            diff = diff_content(*before, text_of(before[0]))
+        before, path = self._before.pop(result.call_id, None), path_of(call, traits, self._session.cwd)
+        if before is not None and path is not None and not result.failed:
+            diff = diff_content(path, self._unsaved(path) or before, text_of(path))
             content = [diff] if diff else content
+        if path is not None:
+            self._session.buffers.edited.pop(path.resolve(), None)
         end = ToolCallProgress(
             session_update="tool_call_update",
             tool_call_id=result.call_id,
@@ -175,12 +174,6 @@ class Updates:
             PlanEntry(content=replace_surrogates(item.content), priority="medium", status=item.status) for item in todo
         ]
         return [AgentPlanUpdate(session_update="plan", entries=entries)]
-
-    def saved(self, path: Path, text: str) -> None:
-        """Note that the editor has saved a file before a call that runs changes it."""
-        for call_id, (edited, _) in self._before.items():
-            if edited.resolve() == path:
-                self._before[call_id] = edited, usable(text)
 
     def know(self, message: Message) -> None:
         """Note the calls of a reply."""
@@ -212,7 +205,7 @@ class Updates:
         traits = traits_of(call, self._session.tools)
         path = path_of(call, traits, self._session.cwd)
         if traits.edits_files and path is not None:
-            self._before[call.call_id] = path, text_of(path)
+            self._before[call.call_id] = text_of(path)
         if call.call_id not in self._started:
             return self._start(call, title, "in_progress")
         return ToolCallProgress(
@@ -243,17 +236,17 @@ class Updates:
                 return [text_content(request.preview), *why]
             case "diff":
                 path = path_of(call, traits_of(call, self._session.tools), self._session.cwd)
-                shown = proposed_content(path, self._before_edit(path), request.preview) if path else None
+                shown = proposed_content(path, self._unsaved(path) or text_of(path), request.preview) if path else None
                 return [shown or text_content(fenced(request.preview, "diff")), *why]
             case "command":
                 return [text_content(fenced(request.preview, "sh")), *why]
             case _:
                 return [*([text_content(fenced(request.preview))] if request.preview else []), *why]
 
-    def _before_edit(self, path: Path) -> FileText:
-        """The text that an edit is proposed for: that of the buffer, where it has just been asked for."""
-        opened, text = self._buffer()
-        return usable(text) if opened is not None and path.resolve() == opened else text_of(path)
+    def _unsaved(self, path: Path) -> FileText | None:
+        """The text that an edit is made in, where the editor had not saved it."""
+        content = self._session.buffers.edited.get(path.resolve())
+        return None if content is None else usable(content.decode())
 
 
 def unstreamed(message: Message, *, thoughts: bool = True, text: bool = True) -> list[Update]:

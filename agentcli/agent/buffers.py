@@ -69,6 +69,8 @@ class UnsavedBuffers:
         self, files: EditorFiles | None, ctx: SessionToolContext, checkpointer: Checkpointer | None = None
     ) -> None:
         self._files, self._ctx, self._checkpointer = files, ctx, checkpointer
+        self.edited: dict[Path, bytes] = {}
+        """The unsaved content of files in which an edit is asked for or made, until its end is shown."""
 
     async def contents(self, paths: Sequence[Path]) -> Mapping[Path, bytes]:
         """The content of those of the files, by resolved path, that have unsaved changes."""
@@ -77,7 +79,7 @@ class UnsavedBuffers:
 
     async def for_edit(self, path: Path | None) -> Mapping[Path, bytes]:
         """The content of a file that is to be edited. Raises ToolError where it has unsaved changes that cannot be saved first."""
-        buffer = await self._buffer(path)
+        buffer = await self._to_edit(path)
         if path is None or buffer is None:
             return {}
         self._require_saving(path, buffer)
@@ -90,7 +92,7 @@ class UnsavedBuffers:
         """
         if self._files is None or path is None:
             return
-        buffer = await self._buffer(path)
+        buffer = await self._to_edit(path)
         if buffer is not None:
             checkpointer = self._require_saving(path, buffer)
             ctx = self._ctx.for_call(path)
@@ -100,6 +102,15 @@ class UnsavedBuffers:
             if not saved or await self._buffer(path) is not None:
                 raise self._refusal(path, _UNSAVED)
         self._files.changed([path])
+
+    async def _to_edit(self, path: Path | None) -> _Buffer | None:
+        """The buffer of a file that is to be edited."""
+        buffer = await self._buffer(path)
+        if path is not None and buffer is not None:
+            self.edited[path] = buffer.content
+        elif path is not None:
+            self.edited.pop(path, None)
+        return buffer
 
     async def _buffer(self, path: Path | None) -> _Buffer | None:
         """The buffer of a file; None where it has no unsaved changes, or cannot be compared."""

@@ -99,13 +99,16 @@ class ToolRunner:
             servers=setup.servers,
         )
         self.ctx.seen.update(seen_files(journal.history.entries))
-        makes, changed = setup.changes(journal), setup.editor.changed if setup.editor else None
-        self.checkpointer = (
-            Checkpointer(makes, self.record, self.ctx.printed.put_nowait, self.ctx.cwd, changed)
-            if makes
-            else setup.checkpointer
-        )
+        self.checkpointer = self._checkpointer()
         self.buffers = UnsavedBuffers(setup.editor, self.ctx, self.checkpointer)
+
+    def _checkpointer(self) -> Checkpointer | None:
+        """The checkpointer of the session, or its parent's."""
+        setup = self._setup
+        makes, changed = setup.changes(self._journal), setup.editor.changed if setup.editor else None
+        if makes is None:
+            return setup.checkpointer
+        return Checkpointer(makes, self.record, self.ctx.printed.put_nowait, self.ctx.cwd, changed)
 
     def _gate(self, mode: Mode) -> ApprovalGate:
         setup = self._setup
