@@ -15,23 +15,43 @@ TOTAL_BYTES = 100_000
 """Bytes of all imports of one file together."""
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
 _SPAN = re.compile(r"(`+).+?\1")
-_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?[^\s@`]+)")
+_COMMENT = re.compile(r"<!--.*?(?:-->|$)")
+_LIST = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_IMPORT = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?(?:\\ |[^\s@`])+)")
 
 
 def imported_names(text: str) -> list[str]:
-    """The paths that a text imports, in their order, each once."""
+    """The paths that a text imports, in their order, each once. `\\ ` in one is a blank, `#` begins the name of a section."""
     found: dict[str, None] = {}
-    fence = ""
+    for line in _prose(text):
+        for name in _IMPORT.findall(line.replace("*", " ")):
+            path = name.partition("#")[0].rstrip(".,;:!?)\"'")
+            found[path.replace("\\ ", " ")] = None
+    return [name for name in found if name]
+
+
+def _prose(text: str) -> Iterator[str]:
+    """The lines without comments and code, fenced, indented or in spans."""
+    fence, in_comment, after_blank, in_list = "", False, True, False
     for line in text.splitlines():
         mark = _FENCE.match(line)
-        if mark and not fence:
+        indented = line.startswith(("    ", "\t"))
+        if in_comment:
+            _, closed, line = line.partition("-->")
+            in_comment = not closed
+        elif mark and not fence:
             fence = mark[1][:3]
-        elif mark and fence and mark[1].startswith(fence):
-            fence = ""
-        elif not fence:
-            for name in _IMPORT.findall(_SPAN.sub(" ", line)):
-                found[name.rstrip(".,;:!?)\"'")] = None
-    return [name for name in found if name]
+            continue
+        elif fence:
+            fence = "" if mark and mark[1].startswith(fence) else fence
+            continue
+        elif indented and after_blank and not in_list:
+            continue
+        line = _SPAN.sub(" ", line)
+        in_comment = in_comment or line.rfind("<!--") > line.rfind("-->")
+        yield _COMMENT.sub(" ", line)
+        after_blank = not line.strip()
+        in_list = in_list if after_blank or indented else bool(_LIST.match(line))
 
 
 class Imports:

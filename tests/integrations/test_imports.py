@@ -36,6 +36,10 @@ def names(found: InstructionSet) -> list[str]:
         ("```\n@a.md\n```\n~~~\n@b.md\n~~~\n@c.md", ["c.md"]),
         ("@a.md @a.md", ["a.md"]),
         ("@", []),
+        ("@a\\ b.md **@c.md** @d.md#part", ["a b.md", "c.md", "d.md"]),
+        ("Code:\n\n    @a.md\n\n- one\n\n    @b.md\ntext\n    @c.md", ["b.md", "c.md"]),
+        ("<!-- @a.md --> @b.md <!-- x\n@c.md\n--> @d.md `<!--` @e.md", ["b.md", "d.md", "e.md"]),
+        ("```\n<!--\n```\n@a.md", ["a.md"]),
     ],
 )
 def test_imports_stand_outside_of_code(text: str, found: list[str]) -> None:
