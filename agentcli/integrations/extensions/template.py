@@ -86,9 +86,18 @@ def arguments(text: str, variables: Mapping[str, str] | None = None) -> Argument
     text = text.strip()
     try:
         words = shlex.split(text)
-    except ValueError:  # an apostrophe is no quote
-        words = text.split()
+    except ValueError:  # a quote that nothing closes is a letter, and all behind it belongs to its word
+        words = [_unquoted(word) for word in re.findall(_WORD, text)]
     return Arguments(text, tuple(words), variables or {})
+
+
+_QUOTED = r""""(?:\\.|[^"\\])*"|'[^']*'"""
+_WORD = rf"""(?s)(?:{_QUOTED}|\\.|[^\s"'\\]|["'\\].*)+"""
+
+
+def _unquoted(word: str) -> str:
+    """A word without the quotes that are closed."""
+    return re.sub(rf"(?s)({_QUOTED})|\\(.)", lambda found: found[1][1:-1] if found[1] else found[2], word)
 
 
 def parse(body: str, syntax: Syntax, zero_based: bool = False, names: Sequence[str] = ()) -> tuple[Part, ...]:
@@ -115,7 +124,7 @@ _FENCE = r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$"
 _SPAN = r"(?<!`)`[^`\n]+`(?!`)"
 _ESCAPED = r"(?<!\\)\\(?P<escaped>\$(?:ARGUMENTS(?:\[\d{1,3}\])?|\d{1,2}(?!\d)))"
 """A placeholder behind a backslash, which stands for itself in files of Claude Code and of our own."""
-_DOLLAR = r"\$ARGUMENTS\[(?P<at>\d{1,3})\]|\$ARGUMENTS\b|\$(?P<nth>\d{1,2})(?!\d)"
+_DOLLAR = r"\$ARGUMENTS\[(?P<at>\d{1,3})\]|\$ARGUMENTS|\$(?P<nth>\d{1,2})(?!\d)"
 _VARIABLE = r"\$\{(?P<variable>CLAUDE_[A-Z_]+|AGENTCLI_[A-Z_]+|extensionPath)\}"
 _MARK = (
     r"^```!(?P<block>[^\n]*\n.*?)^```[ \t]*$|(?:(?<=\s)|^)!`(?P<line>[^`\n]+)`"
