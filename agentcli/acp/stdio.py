@@ -138,7 +138,18 @@ def parsed(line: bytes | None) -> Json | Unreadable:
         return Unreadable(-32600, "This line is not a JSON-RPC message.")
     if not isinstance(message.get("method", ""), str):
         return Unreadable(-32600, "The method of a JSON-RPC message is a string.")
+    if not isinstance(message.get("id"), str | int | float | None):
+        return Unreadable(-32600, "The id of a JSON-RPC message is a string or a number.")
+    if "error" in message and "method" not in message:
+        message["error"] = _error(message["error"])
     return message
+
+
+def _error(given: Any) -> Json:
+    """An error as JSON-RPC has it: the SDK ends the connection over one of another form."""
+    if isinstance(given, dict) and isinstance(given.get("code"), int) and isinstance(given.get("message"), str):
+        return given
+    return {"code": -32603, "message": "The client answered with an error of no known form."}
 
 
 def _chunk(source: int) -> bytes:

@@ -41,6 +41,8 @@ def test_a_line_that_is_too_long_is_dropped_and_the_next_one_read() -> None:
         (b"[1]", -32600),
         (b'{"x": 1}', -32600),
         (b'{"method": 1}', -32600),
+        (b'{"id": [1], "result": {}}', -32600),
+        (b'{"id": {}, "method": "initialize"}', -32600),
         (b"\xff", -32700),
         (None, -32600),
     ],
@@ -49,6 +51,14 @@ def test_what_is_no_message_has_an_error_of_its_own(line: bytes | None, code: in
     message = parsed(line)
     assert isinstance(message, Unreadable)
     assert message.code == code
+
+
+@pytest.mark.parametrize("error", ["no", None, [1], {"code": "x"}, {"code": 1, "message": 2}])
+def test_an_error_of_another_form_is_an_error_all_the_same(error: Any) -> None:
+    message = parsed(json.dumps({"id": 1, "error": error}).encode())
+    assert isinstance(message, dict)
+    assert isinstance(message["error"]["code"], int)
+    assert isinstance(message["error"]["message"], str)
 
 
 @in_loop
