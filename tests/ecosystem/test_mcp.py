@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-import venv
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.ecosystem.software import npm_packages, python_package
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(600)]
 SERVERS = ("everything", "filesystem", "memory")
@@ -25,26 +25,13 @@ SERVERS = ("everything", "filesystem", "memory")
 @pytest.fixture(scope="module")
 def python_servers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs with mcp-server-git and mcp-server-time."""
-    folder = tmp_path_factory.mktemp("venv")
-    venv.create(folder, with_pip=True)
-    command = [folder / "bin/python", "-m", "pip", "install", "-q", "mcp-server-git", "mcp-server-time"]
-    installed = subprocess.run(command, capture_output=True, text=True)
-    if installed.returncode:
-        pytest.skip(f"PyPI has no servers for us: {installed.stderr[-300:]}")
-    return folder / "bin"
+    return python_package("mcp-server-git", "mcp-server-time", folder=tmp_path_factory.mktemp("python"))
 
 
 @pytest.fixture(scope="module")
 def node_servers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs with the reference servers of npm."""
-    folder, npm = tmp_path_factory.mktemp("node"), shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed")
-    names = [f"@modelcontextprotocol/server-{name}" for name in SERVERS]
-    installed = subprocess.run([npm, "install", "--silent", *names], cwd=folder, capture_output=True, text=True)
-    if installed.returncode:
-        pytest.skip(f"npm has no servers for us: {installed.stderr[-300:]}")
-    return folder / "node_modules/.bin"
+    return npm_packages(tmp_path_factory.mktemp("node"), *(f"@modelcontextprotocol/server-{name}" for name in SERVERS))
 
 
 @pytest.fixture
@@ -89,6 +76,13 @@ def ran(project: Path, servers: Mapping[str, Any], *replies: Any, path: Path, **
 
 def outputs(found: list[dict[str, Any]]) -> dict[str, str]:
     return {event["name"]: event["output"] for event in found if event["type"] == "tool_result"}
+
+
+def pictures(project: Path) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """The pictures of each result in the stored session, by the server's own name of the tool."""
+    for record in sorted((project.parent / "DATA/agentcli/sessions").glob("*/*/records/*-tool_result.json")):
+        stored = json.loads(record.read_text())
+        yield stored["metadata"].get("tool", "").rpartition("__")[2], stored.get("images", [])
 
 
 @contextmanager
@@ -156,6 +150,8 @@ def test_the_reference_servers_of_npm_work_over_every_transport(project: Path, n
     said = outputs(found)
     assert project.as_uri() in said["mcp__every__get-roots-list"]
     assert "declined" in said["mcp__every__trigger-elicitation-request"]
+    (images,) = [images for name, images in pictures(project) if name == "get-tiny-image"]
+    assert [image["mime"] for image in images] == ["image/png"]
     assert said["mcp__sse__echo"] == said["mcp__guessed__echo"] == "Echo: hello"
     assert ".mcp.json" in said["mcp__fs__list_directory"]
 
