@@ -4,8 +4,11 @@ import base64
 
 import pytest
 
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Chars4
 from agentcli.core.servers import Content
 from agentcli.tools.mcp import DATA_BYTES, kept_data
+from agentcli.tools.registry import tools
 
 KEPT: dict[str, bytes] = {}
 
@@ -37,3 +40,9 @@ def test_a_file_that_is_too_large_or_damaged_is_left_out_and_says_so() -> None:
     assert "no valid base64" in kept_data(keep, "bad", Content("audio", data="A\x1b[2J", mime="audio/\x1b[2Jwav"))
     assert "\x1b" not in kept_data(keep, "bad", Content("audio", data="A", mime="audio/\x1b[2Jwav"))
     assert not {"large.wav", "bad.bin"} & KEPT.keys()
+
+
+def test_the_two_tools_of_the_gate_are_small() -> None:
+    gate = [tool.schema for tool in tools() if tool.traits.gate]
+    assert [tool.name for tool in gate] == ["mcp_search", "mcp_call"]
+    assert TokenCounter(Chars4()).overhead((), gate) <= 160

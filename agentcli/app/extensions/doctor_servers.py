@@ -38,7 +38,7 @@ def _obstacle(program: Program, server: ServerDefinition) -> str:
     try:
         command = expanded(server, program.servers.environment).command
     except MissingVariable as error:
-        return f"it needs {error}, which is not set"
+        return f"it {error}"
     if command and shutil.which(command, path=server.env.get("PATH", program.servers.environment.get("PATH"))) is None:
         return f"{command} was not found"
     return ""

@@ -124,7 +124,7 @@ def _expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinit
     try:
         return expanded(server, env)
     except MissingVariable as error:
-        raise InputError(f"Server {server.name} needs {error}, which is not set.") from error
+        raise InputError(f"Server {server.name} {error}.") from error
 
 
 def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:

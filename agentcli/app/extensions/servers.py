@@ -149,8 +149,8 @@ class RunServers:
 
     async def _elicit(self, asked: Elicitation) -> Mapping[str, Any] | None:
         """Put a server's form to the person; a URL is opened only after a yes."""
-        if asked.url.startswith(("http://", "https://")):
-            return await self._open(asked)
+        if asked.url:
+            return await self._open(asked) if asked.url.startswith(("http://", "https://")) else None
         questions = [_question(asked, field) for field in asked.fields] or [
             Question(f"{asked.server}: {asked.message}", choices=(Choice("Yes"), Choice("No")))
         ]

@@ -185,7 +185,7 @@ class ServerLife:
         try:
             server = expanded(self.server, self._host.variables)
         except MissingVariable as error:
-            self._set("failed", f"it needs {error}, which is not set")
+            self._set("failed", f"it {error}")
             return
         connection, why = await self._attempt(server, sse=False)
         if why and connection.refused in (404, 405) and server.kind == "http":
@@ -193,7 +193,7 @@ class ServerLife:
         if why and connection.needs_login:
             self._needs_login()
         elif why:
-            self._set("failed", f"{why}{self._last_words()}", quiet=quiet)
+            self._set("connecting" if quiet else "failed", f"{why}{self._last_words()}", quiet=quiet)
         else:
             self._connection = connection
             self._offer(connection.listing)
@@ -280,7 +280,7 @@ class ServerLife:
         before = self.state.status
         tools = len(self.tools) if status == "connected" else 0
         self.state = replace(self.state, status=status, detail=detail, tools=tools)
-        if status == "connecting":
+        if status == "connecting" and not quiet:
             self.settled.clear()
         else:
             self.settled.set()

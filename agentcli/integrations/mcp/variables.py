@@ -28,11 +28,14 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 class MissingVariable(Exception):
-    """A variable of a definition that is not set."""
+    """A variable of a definition that is not set; the text says so of the server: `needs $TOKEN, which is not set`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"needs ${name}, which is not set")
 
 
 def expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinition:
-    """The definition with `${VAR}` and `${VAR:-default}` replaced. Raises MissingVariable, which names it, for one that is not set."""
+    """The definition with `${VAR}` and `${VAR:-default}` replaced. Raises MissingVariable for one that is not set."""
 
     def of(text: str) -> str:
         return _VARIABLE.sub(lambda match: _value(match, env), text)
@@ -64,7 +67,7 @@ def variables(server: ServerDefinition) -> Sequence[str]:
 def _value(match: re.Match[str], env: Mapping[str, str]) -> str:
     value = env.get(match[1], match[2])  # one that is set and empty is a value, as for Claude Code
     if value is None:
-        raise MissingVariable(f"${match[1]}")
+        raise MissingVariable(match[1])
     return value
 
 

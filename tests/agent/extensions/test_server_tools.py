@@ -209,6 +209,38 @@ def test_small_servers_stand_up_front_and_what_comes_later_changes_nothing_that_
     assert resumed.conversation.builder.system == session.conversation.builder.system
 
 
+def test_a_server_that_is_always_to_stand_up_front_comes_before_smaller_ones(tmp_path: Path) -> None:
+    small = replace(STATUS, description="Show the state of it. " * 40)
+    large = replace(STATUS, name="mcp__zoo__feed", server="zoo", description="Feed the animals there. " * 60)
+    for always, chosen in ((True, "mcp__zoo__feed"), (False, "mcp__git__status")):
+        servers = Played(small, replace(large, always=always))
+        session = open_session(tmp_path, [say("ok")], servers=servers, mcp=McpSettings(upfront_tokens=700))
+        say_to(session, "go")
+        assert [tool.name for tool in session.conversation.builder.tools if "__" in tool.name] == [chosen]
+
+
+def test_a_search_that_finds_nothing_names_the_nearest_tools_and_the_servers_that_failed(tmp_path: Path) -> None:
+    other = replace(STATUS, name="mcp__db__query", server="db", tool="query")
+    servers = Played(STATUS, other)
+    servers.failed["db"] = "it needs $TOKEN, which is not set"
+    session = open_session(tmp_path, [calls("mcp_search", query="statis"), say("ok")], servers=servers)
+    say_to(session, "go")
+    assert results(session)[0].output.splitlines() == [
+        "No tool fits 'statis'.",
+        "Nearest: mcp__git__status.",
+        "Server db needs $TOKEN, which is not set.",
+    ]
+
+
+def test_a_search_shows_five_tools_unless_asked_for_more(tmp_path: Path) -> None:
+    many = [replace(STATUS, name=f"mcp__git__s{n}", tool=f"s{n}", description="y" * 3_000) for n in range(9)]
+    replies = [calls("mcp_search", query="git"), calls("mcp_search", query="git", limit=7), say("ok")]
+    session = open_session(tmp_path, replies, servers=Played(*many))
+    say_to(session, "go")
+    assert [result.metadata["matches"] for result in results(session)] == [5, 7]
+    assert results(session)[0].output.splitlines()[0] == f"mcp__git__s0: {'y' * 2_048}…"
+
+
 def test_the_servers_are_told_with_the_first_prompt_and_after_a_compaction(tmp_path: Path) -> None:
     session = open_session(tmp_path, lambda _: say("ok"), servers=Played(STATUS, LARGE))
 

@@ -84,6 +84,23 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
             send({"id": "q1", "method": "elicitation/create", "params": {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}})  # fmt: skip
             answer = json.loads(sys.stdin.buffer.readline())
             given = {"text": json.dumps(answer.get("result"))}
+        case "form" | "page":
+            asked: dict[str, Any] = {"message": "Who are you?"}
+            properties = {
+                "name": {"type": "string", "title": "Your name"},
+                "age": {"type": "integer"},
+                "size": {"type": "number"},
+                "sure": {"type": "boolean"},
+                "colour": {"type": "string", "enum": ["red", "blue"]},
+                "left": {"type": "string", "default": "as it was"},
+                "empty": {"type": "string"},
+            }
+            form = {"requestedSchema": {"type": "object", "properties": properties, "required": ["name"]}}
+            page = {"mode": "url", "url": given.get("url", ""), "elicitationId": "e1"}
+            send(
+                {"id": "q1", "method": "elicitation/create", "params": {**asked, **(form if name == "form" else page)}}
+            )
+            given = {"text": json.dumps(json.loads(sys.stdin.buffer.readline()).get("result"))}
         case "roots":
             send({"id": "r1", "method": "roots/list"})
             given = {"text": json.dumps(json.loads(sys.stdin.buffer.readline()).get("result"))}
@@ -107,7 +124,7 @@ def answered(message: dict[str, Any], faults: set[str], lists: list[int]) -> Non
             if faults & {"resources", "refuses-prompts"}:
                 offered |= {"resources": {}, "prompts": {}}
             info = {"name": "fake", "version": "1"}
-            head = {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": info}
+            head = {"protocolVersion": "2025-11-25", "capabilities": offered, "serverInfo": info}
             send({"id": number, "result": {**head, "instructions": "Use echo to say things."}})
         case "tools/list":
             lists.append(number)

@@ -227,6 +227,8 @@ def test_a_server_over_http_that_goes_away_fails_the_call_alone_and_is_reached_a
             assert (state.status, text(call(made, "mcp__web__echo", text="moved"))) == ("connected", "moved")
         with pytest.raises(ToolError, match="Server web"):
             call(made, "mcp__web__echo", text="gone")
+        asyncio.run(until(lambda: made.states()[0].status == "failed"))
+        assert made.changes()[-1].startswith("Server web failed: ")
         with serving(port):
             assert wait(made.restart("web")).status == "connected"
             assert text(call(made, "mcp__web__echo", text="back")) == "back"

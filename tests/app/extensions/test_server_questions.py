@@ -1,0 +1,81 @@
+"""Questions that servers put to the person: forms, and pages that are opened only after a yes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.core.tool import Question
+from tests.app.extensions.server_runs import define, options, program
+from tests.integrations.mcp.running import call, fake, settled, text
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("form", "page")]
+    (folder / "tools.json").write_text(json.dumps(tools))
+    define(folder, one=fake())
+    return folder
+
+
+class Person:
+    """Somebody who answers each question as laid down; `asked` are the questions."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers, self.asked = answers, list[str]()
+
+    async def __call__(self, questions: Sequence[Question]) -> Sequence[str]:
+        self.asked += [question.question for question in questions]
+        return self.answers
+
+
+def answered(project: Path, person: Any, tool: str, given: dict[str, str] | None = None, **env: str) -> dict[str, Any]:
+    """The server's view of the answer to its question."""
+    with program(options(project), **env) as run:
+        if person is not None:
+            run.ask = person
+        servers = run.servers.connected()
+        assert servers is not None
+        settled(servers)
+        found: dict[str, Any] = json.loads(text(call(servers, f"mcp__one__{tool}", **(given or {}))))
+        return found
+
+
+def test_a_form_is_filled_in_each_answer_in_its_type(project: Path) -> None:
+    person = Person("Ada", "36", "1.5", "yes", "blue", "", "")
+    answer = answered(project, person, "form")
+    content = {"name": "Ada", "age": 36, "size": 1.5, "sure": True, "colour": "blue", "left": "as it was"}
+    assert answer == {"action": "accept", "content": content}
+    assert person.asked[0] == "one: Who are you? Your name"
+    assert person.asked[1] == "one: Who are you? age — optional"
+
+
+def test_without_a_person_or_an_answer_a_form_is_declined(project: Path) -> None:
+    for person in (None, Person()):
+        assert answered(project, person, "form")["action"] == "decline"
+
+
+@pytest.mark.parametrize(("said", "action", "opened"), [("Open it", "accept", True), ("No", "decline", False)])
+def test_a_page_is_shown_first_and_opened_only_after_a_yes(project: Path, said: str, action: str, opened: bool) -> None:
+    browser, trace = project.parent / "browser", project.parent / "opened"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {trace}\n')
+    browser.chmod(0o755)
+    url = "https://example.org/pay?for=it"
+    person = Person(said)
+    assert answered(project, person, "page", {"url": url}, BROWSER=str(browser))["action"] == action
+    assert person.asked == [f"one wants to open {url} in your browser. Who are you?"]
+    assert trace.exists() is opened
+    if opened:
+        assert trace.read_text().strip() == url
+
+
+def test_an_address_that_is_no_page_of_the_web_is_declined_unasked(project: Path) -> None:
+    person = Person("Open it")
+    assert answered(project, person, "page", {"url": "file:///etc/passwd"})["action"] == "decline"
+    assert person.asked == []
