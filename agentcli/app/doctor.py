@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli import __version__
+from agentcli.agent.delegation.kinds import unknown_tools
 from agentcli.app.extensions.doctor_servers import server_rows
 from agentcli.app.extensions.doctor_worktrees import worktree_rows
 from agentcli.app.options import Options
@@ -22,6 +23,7 @@ from agentcli.context.clearing import NATIVE, fallen_back
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
+from agentcli.core.sanitise import safe_line
 from agentcli.integrations.extensions.places import display_path
 from agentcli.providers import reach
 from agentcli.providers.capabilities import gaps
@@ -186,6 +188,8 @@ def _helpers(program: Program) -> Iterator[Finding]:
 
 def _extensions(program: Program) -> Iterator[Finding]:
     """The skills, commands and agents, each with its file, and what is wrong with the others."""
+    from agentcli.tools.registry import tools
+
     found = program.extensions
     for plugin in program.plugins[0]:
         yield Finding(f"plugin {plugin.name}", True, display_path(plugin.folder))
@@ -194,7 +198,9 @@ def _extensions(program: Program) -> Iterator[Finding]:
     for command in found.commands.values():
         yield Finding(f"command /{command.name}", True, display_path(command.file))
     for kind in found.agents.values():
-        yield Finding(f"agent {kind.name}", True, display_path(kind.file) if kind.file else "")
+        missing = safe_line(", ".join(unknown_tools(kind, tools())))
+        wrong = f", lists tools that do not exist here: {missing}" if missing else ""
+        yield Finding(f"agent {kind.name}", not wrong, f"{display_path(kind.file) if kind.file else ''}{wrong}")
     for hidden in found.shadowed:
         yield Finding(
             f"shadowed {hidden.name}", True, f"{display_path(hidden.file)} has no effect" if hidden.file else ""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentcli.agent.buffers import EditorFiles
 from agentcli.agent.checkpointing import Makes
-from agentcli.agent.delegation.kinds import kind_named, settings_for, tools_for
+from agentcli.agent.delegation.kinds import kind_named, servers_for, settings_for, tools_for
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import SessionSetup, StandingInstructions
@@ -166,7 +166,8 @@ class Program(ProjectContext):
 
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
-        files, hooks, servers = self.instruction_files().files, loaded(self), self.servers.connected()
+        files, hooks, connected = self.instruction_files().files, loaded(self), self.servers.connected()
+        servers = servers_for(self.agent, connected) if self.agent else connected
         return SessionSetup(
             connect=self.models.connect,
             summariser=self.models.summariser,

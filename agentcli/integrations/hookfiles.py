@@ -104,10 +104,15 @@ class Hook:
     @property
     def name(self) -> str:
         """The file name of its script, or else of its program."""
-        words = _words(self.command) + list(self.args or ())
+        words = self.words
         scripts = [word for word in words if re.search(r"\.\w{1,5}$", word) and not word.startswith("-")]
         chosen = (scripts or words or [self.command])[0]
         return safe_line(chosen.rstrip("/").rpartition("/")[2])[:60] or "hook"
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words of the command line, as far as they can be told without a shell."""
+        return [*(_words(self.command) if self.args is None else [self.command]), *(self.args or ())]
 
     @property
     def line(self) -> str:

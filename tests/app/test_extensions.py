@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -131,3 +132,26 @@ def test_a_run_works_as_an_agent_of_a_file(work: Path) -> None:
     session.close()
     with pytest.raises(UsageError, match="There is no kind of agent 'revv'"):
         Program(Options(model="script:echo", cwd=str(work), trust=True, agent="revv")).sessions.new()
+
+
+def test_doctor_names_programs_of_hooks_that_are_missing_and_tools_of_agents_that_do_not_exist(work: Path) -> None:
+    agents = work / ".claude/agents"
+    agents.mkdir()
+    head = "---\nname: {}\ndescription: d\ntools: {}\n---\nYou review."
+    (agents / "rev.md").write_text(head.format("rev", "Read, LSP, mcp__git__log"))
+    (agents / "fine.md").write_text(head.format("fine", "Read, Bash(git *)"))
+    (work / "guard.sh").write_text("exit 0")
+    commands = {
+        "none-such-program --x": "none-such-program was not found",
+        'python3 "$CLAUDE_PROJECT_DIR/none.py"': f"{work}/none.py was not found",
+        "sh ${CLAUDE_PROJECT_DIR}/guard.sh": "active",
+        "cd . && true": "active",
+        "X=1 none-such-program": "active",
+    }
+    groups = [{"hooks": [{"type": "command", "command": line}]} for line in commands]
+    (work / ".claude/settings.json").write_text(json.dumps({"hooks": {"Stop": groups}}))
+    lines = [finding.line for finding in diagnose(Options(cwd=str(work), trust=True))]
+    assert f"warn  agent rev: {agents}/rev.md, lists tools that do not exist here: LSP" in lines
+    assert f"ok    agent fine: {agents}/fine.md" in lines
+    states = [line.rpartition(" (")[2].rstrip(")") for line in lines if " hook " in line]
+    assert states == [*commands.values()]

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from agentcli.agent.delegation.server_subset import ServerSubset
 from agentcli.agent.extensions.turn import keeps_model
 from agentcli.agent.settings import AgentSettings
 from agentcli.core.aliases import AGENTS, known_as, like_tool
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.model import Model
+from agentcli.core.servers import PREFIX, Servers, ServerTool
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import Tool
 from agentcli.integrations.extensions.agents import BUILT_IN, STEPS, AgentKind
@@ -45,7 +47,7 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
     if kind.tools is None:
         chosen = [tool for tool in offered if not tool.traits.delegates]
     else:
-        servers = reaches_servers(kind)
+        servers = _reaches_servers(kind)
         chosen = [tool for tool in offered if _listed(tool.name, kind.tools) or (tool.traits.gate and servers)]
         if not chosen:
             raise ToolError(f"Agent {kind.name} lists no tool that exists here: {', '.join(kind.tools)}.")
@@ -55,14 +57,31 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
     return [tool for tool in chosen if _only_looks(tool)] if kind.only_looks or planning else chosen
 
 
-def reaches_servers(kind: AgentKind) -> bool:
-    """True if a subagent of this kind may use tools of servers."""
-    return kind.tools is None or any(name.startswith("mcp__") for name in kind.tools)
+def servers_for(kind: AgentKind, servers: Servers | None, *, planning: bool = False) -> Servers | None:
+    """The servers of a run with the tools that an agent of this kind may use; None where it lists none of them.
+
+    One that can only look has those that change nothing, as far as the user trusts what their servers say of them.
+    """
+    looks = kind.only_looks or planning
+
+    def allows(tool: ServerTool) -> bool:
+        listed = kind.tools is None or _listed(tool.name, kind.tools)
+        return listed and not _listed(tool.name, kind.denied) and (tool.reads or not looks)
+
+    if servers is None or not _reaches_servers(kind):
+        return None
+    return ServerSubset(servers, allows) if kind.tools is not None or kind.denied or looks else servers
+
+
+def _reaches_servers(kind: AgentKind) -> bool:
+    """True if an agent of this kind may use tools of servers."""
+    return kind.tools is None or any(name.startswith(PREFIX) for name in kind.tools)
 
 
 def unknown_tools(kind: AgentKind, tools: Sequence[Tool]) -> list[str]:
-    """The tools that a definition lists and that do not exist here."""
-    return [name for name in kind.tools or () if not any(_listed(tool.name, [name]) for tool in tools)]
+    """The tools that a definition lists and that do not exist here; those of servers come and go."""
+    listed = [name for name in kind.tools or () if not name.startswith(PREFIX)]
+    return [name for name in listed if not any(_listed(tool.name, [name]) for tool in tools)]
 
 
 def model_for(kind: AgentKind, default: str, own: Model, connect: Callable[[str], Model]) -> tuple[Model, str]:
@@ -86,7 +105,7 @@ def _listed(tool: str, names: Sequence[str]) -> bool:
     """True if names as files write them are about a tool of ours; `mcp__server` stands for all tools of a server."""
     for text in names:
         name = text.partition("(")[0].strip()
-        server = name.startswith("mcp__") and (tool.startswith(f"{name}__") or fnmatchcase(tool, name))
+        server = name.startswith(PREFIX) and (tool.startswith(f"{name}__") or fnmatchcase(tool, name))
         if tool == name or server or known_as(name) == tool:
             return True
     return False

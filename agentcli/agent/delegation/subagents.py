@@ -15,7 +15,7 @@ from agentcli.agent.delegation.errand import Errand, Former, ends_or_is_sent_awa
 from agentcli.agent.delegation.kinds import (
     kind_named,
     model_for,
-    reaches_servers,
+    servers_for,
     settings_for,
     tools_for,
     unknown_tools,
@@ -209,7 +209,7 @@ class Subagents:
             system=lambda model, mode: (*self._system(kind, tools, model, mode), prompt("subagent.md")),
             agent=replace(settings_for(kind, setup.agent), titles=False),
             depth=setup.depth + 1,
-            servers=setup.servers if reaches_servers(kind) else None,
+            servers=servers_for(kind, setup.servers, planning=planning),
             rules=approval.rules + approval.turn_rules,
             approve=self._approve(kind.name, description, setup.approve),
             run_limits=self._run_limits,

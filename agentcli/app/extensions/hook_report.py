@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 
 from agentcli.agent.hooks.configured import configured
 from agentcli.agent.hooks.outcome import Ran
@@ -12,6 +15,7 @@ from agentcli.app.program import Program
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.hookfiles import Hook
+from agentcli.integrations.instructions import folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,63 @@ def rows(program: Program) -> Iterator[tuple[str, bool, str]]:
         yield "hooks", False, note
     for one in hooks:
         about = f"{_on(one.hook)} of {one.hook.source}: {safe_line(one.hook.line)}"
-        yield f"hook {one.hook.name}", one.state == "active", f"{about} ({one.state})"
+        missing = _missing(one.hook, program)
+        state = f"{missing} was not found" if missing and one.state == "active" else one.state
+        yield f"hook {one.hook.name}", state == "active", f"{about} ({state})"
+
+
+def _missing(hook: Hook, program: Program) -> str:
+    """The program or the script, named by its whole path, that a hook would start and that is not there; empty where all seems well."""
+    root = str(hook.folder or next(iter(folders(program.cwd))))
+    known = {**program.given_env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}
+    first, *others = [_filled(word, known) for word in hook.words] or [""]
+    path = known.get("PATH")
+    if hook.args is not None or _PLAIN.fullmatch(first):
+        builtin = hook.args is None and first in _BUILT_IN
+        if not builtin and shutil.which(str(program.cwd / first) if "/" in first else first, path=path) is None:
+            return safe_line(first)
+    scripts = (word for word in others if word.startswith("/") and _SCRIPT.search(word) and not os.path.exists(word))
+    return safe_line(next(scripts, ""))
+
+
+def _filled(word: str, known: Mapping[str, str]) -> str:
+    """A word of a command line with the variables in it, as far as they are known."""
+    return re.sub(r"\$\{?(\w+)\}?", lambda found: known.get(found[1], found[0]), word)
+
+
+_PLAIN = re.compile(r"[\w./+-]+")
+_SCRIPT = re.compile(r"\.(?:py|sh|bash|zsh|js|mjs|ts|rb|pl)$")
+_BUILT_IN = frozenset(
+    [
+        ".",
+        ":",
+        "[",
+        "cd",
+        "command",
+        "echo",
+        "eval",
+        "exec",
+        "exit",
+        "export",
+        "false",
+        "if",
+        "for",
+        "case",
+        "while",
+        "until",
+        "printf",
+        "read",
+        "set",
+        "source",
+        "test",
+        "true",
+        "type",
+        "ulimit",
+        "umask",
+        "unset",
+    ]
+)
+"""Words that the shell itself knows."""
 
 
 def _on(hook: Hook) -> str:

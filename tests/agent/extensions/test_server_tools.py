@@ -13,8 +13,9 @@ import pytest
 from agentcli.agent.ports import ApprovalResponse
 from agentcli.agent.settings import McpSettings
 from agentcli.core.errors import ToolError
-from agentcli.core.event import PermissionDecided, Warned
+from agentcli.core.event import Noticed, PermissionDecided, Warned
 from agentcli.core.message import Message, Text
+from agentcli.core.model import Request
 from agentcli.core.record import Compaction
 from agentcli.core.servers import (
     Content,
@@ -26,6 +27,7 @@ from agentcli.core.servers import (
     ServerState,
     ServerTool,
 )
+from agentcli.integrations.extensions.discover import discover
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
@@ -352,6 +354,48 @@ def test_a_subagent_that_explores_has_no_gate(tmp_path: Path) -> None:
     )
     say_to(session, "go")
     assert isinstance(messages(session)[-1], Message)
+
+
+@pytest.mark.parametrize(
+    ("head", "allowed"),
+    [
+        ("", {"mcp__git__status", "mcp__big__do"}),
+        ("tools: Read, mcp__git__status", {"mcp__git__status"}),
+        ("tools: Read, mcp__git", {"mcp__git__status"}),
+        ("disallowedTools: mcp__big__*", {"mcp__git__status"}),
+        ("disallowedTools: mcp__git", {"mcp__big__do"}),
+        ("tools: Read", set()),
+    ],
+)
+def test_an_agent_calls_only_the_tools_of_servers_that_its_definition_leaves_it(
+    head: str, allowed: set[str], tmp_path: Path
+) -> None:
+    agent = tmp_path / "home/.claude/agents/rev.md"
+    agent.parent.mkdir(parents=True)
+    agent.write_text(f"---\nname: rev\ndescription: d\n{head}\n---\nYou review.")
+    tried = [calls("mcp_search", query="mcp__"), through_gate("mcp__git__status"), calls("mcp__big__do")]
+    asked: list[Request] = []
+
+    def script(request: Request) -> Reply:
+        if not any("You are a subagent" in block for block in request.system):
+            return say("", call("task", description="d", prompt="p", agent="rev")) if not asked else say("ok")
+        asked.append(request)
+        return tried[len(asked) - 1] if len(asked) <= len(tried) else say("done")
+
+    servers = Played(STATUS, LARGE)
+    session = open_session(
+        tmp_path,
+        script,
+        mode="yolo",
+        servers=servers,
+        extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
+    )
+    events = say_to(session, "go")
+    assert {name for name, _ in servers.called} == allowed
+    assert {tool.name for tool in asked[0].tools if "__" in tool.name} <= allowed
+    shown = str([message.parts for message in asked[1].messages][-1])
+    assert ("mcp__big__do: " in shown) == ("mcp__big__do" in allowed)
+    assert not [event for event in events if isinstance(event, Noticed) and "do not exist here" in event.message]
 
 
 def prompted(session: Any) -> list[Any]:
