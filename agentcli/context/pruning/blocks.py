@@ -66,6 +66,11 @@ class ViewBlocks:
         """Tokens of all thoughts."""
         return round(self._tokens(self._thought_units, len(self.thoughts)))
 
+    @property
+    def clearable_tokens(self) -> int:
+        """Tokens of all outputs and inputs that may be cleared and are not."""
+        return round(self._tokens(self._clearable_units, len(self.standing) + len(self.inputs)))
+
     def turns_behind(self, number: int) -> int:
         """Number of the user's messages behind a block of the model or of a tool."""
         return len(self._opening) - bisect_left(self._opening, number)
@@ -89,7 +94,7 @@ class ViewBlocks:
         self.succeeded, self.replies, self.prompts, self.seqs, self.pinned, self.answered = set(), [], [], [], [], 0
         self._kind = kind
         self._messages = ()
-        self._units, self._output_units, self._thought_units = [0.0], [0.0], 0.0
+        self._units, self._output_units, self._thought_units, self._clearable_units = [0.0], [0.0], 0.0, 0.0
         self._opening: list[int] = []
 
     def _add(self, block: Block, rules: PruneSettings, traits: Mapping[str, Traits]) -> None:
@@ -99,8 +104,10 @@ class ViewBlocks:
             self._output_units.append(self._output_units[-1] + units)
             if not block.cleared:
                 self.standing.append(number)
+                self._clearable_units += units
         elif isinstance(part, ToolCall) and _clearable_input(block, part, rules, traits):
             self.inputs.append(number)
+            self._clearable_units += units
         elif isinstance(part, Thinking):
             self.thoughts.append(number)
             self._thought_units += units

@@ -79,6 +79,9 @@ def moment(stamp: str) -> datetime | None:
 
 def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate], str]:
     """The part of the queue to clear now, with the reason."""
+    most, least = layout.index.clearable_tokens, layout.window.settings.prune.worthwhile(layout.window.usable)
+    if pressure == NONE and most <= least:
+        return (), f"Waiting: at most {most:,} tokens could go, on a warm cache at least {least:,} should."
     queue = candidates(layout)
     ready = [victim for victim in queue if victim.rank <= 1]
     if pressure.need > 0:

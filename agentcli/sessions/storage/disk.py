@@ -60,6 +60,13 @@ def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> 
     Not `durable` leaves out both fsyncs: whoever reads sees old or new, but a power cut may bring back the old.
     Raises OSError; a temporary file that cannot be trusted is then removed, and whatever stood there before stands still.
     """
+    put_file(disk, path, data, durable=durable)
+    if durable:
+        sync_folder(disk, path.parent)
+
+
+def put_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
+    """The same without the fsync of the folder: after a power cut the file is whole, or not there until the folder was synced. Raises OSError."""
     temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     try:
         _fill(disk, temporary, data, durable)
@@ -68,8 +75,6 @@ def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> 
         with contextlib.suppress(OSError):
             disk.unlink(temporary)
         raise
-    if durable:
-        sync_folder(disk, path.parent)
 
 
 def write_new(disk: Disk, path: Path, data: bytes) -> None:

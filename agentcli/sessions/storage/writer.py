@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentcli.core.errors import SessionBusy
 from agentcli.core.record import Record
-from agentcli.sessions.storage.disk import Disk, make_folder, reason, write_file
+from agentcli.sessions.storage.disk import Disk, make_folder, put_file, reason, sync_folder, write_file
 from agentcli.sessions.storage.lock import Lock
 from agentcli.sessions.storage.outputs import Outputs
 from agentcli.sessions.storage.records import RecordFolder, file_name
@@ -94,16 +94,19 @@ class Writer:
         if self._lock is None:
             self._lock = self._late_lock()
         self.outputs.save()  # before the results that name them
-        while self._waiting:
-            record, data = self._waiting[0]
-            write_file(self._disk, self._folder / "records" / file_name(record.seq, record.kind), data)
-            self._waiting.popleft()
+        if not self._waiting:
+            return
+        records = self._folder / "records"
+        for record, data in self._waiting:
+            put_file(self._disk, records / file_name(record.seq, record.kind), data)
+        sync_folder(self._disk, records)  # once for all that wait
+        self._waiting.clear()
 
     def _make(self) -> None:
         make_folder(self._disk, self._folder)
         if self._lock is None:
             self._lock = Lock(self._folder / "lock")
-        make_folder(self._disk, self._folder / "records")
+        make_folder(self._disk, self._folder / "records", durable=False)  # synced with the next file in the same folder
         write_file(self._disk, self._folder / "origin.json", self._origin)
         self._exists = True
         if self._on_created is not None:
