@@ -1,4 +1,4 @@
-"""Clients that were not written here: acpx, and the example client of the protocol's SDK for Python."""
+"""Clients that were not written here: acpx, and the example clients of the protocol's SDKs for Python and TypeScript."""
 
 from __future__ import annotations
 
@@ -182,6 +182,28 @@ def test_the_sdks_example_client_refuses_every_permission_and_gets_an_answer(tmp
     assert "| Agent: Let me look." in done.stdout
     assert "| Agent: All done." in done.stdout
     assert (tmp_path / "a.py").read_text() == "print('hi')\n"
+
+
+def test_a_client_whose_files_are_made_up_gets_an_answer_and_the_files_stay(node: Path, tmp_path: Path) -> None:
+    """The example client of the SDK for TypeScript gives the same text for every file, and saves none."""
+    change: Json = {"name": "edit", "input": {"file_path": "a.py", "old_string": "Mock", "new_string": "Real"}}
+    acpx = Acpx(node, tmp_path, READ, {"calls": [change]}, {"text": "All done."})
+    npx = tmp_path / "bin" / "npx"  # by which it starts its agent
+    npx.parent.mkdir()
+    npx.write_text(f"#!/bin/sh\nexec {acpx.agent}\n")
+    npx.chmod(0o755)
+    done = subprocess.run(
+        ["node", str(node / "@agentclientprotocol" / "sdk" / "dist" / "examples" / "client.js")],
+        env=acpx.env | {"PATH": f"{npx.parent}:{acpx.env['PATH']}"},
+        cwd=acpx.work,
+        input="1\n" * 5,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "Agent completed with: end_turn" in done.stdout
+    assert "All done." in done.stdout
+    assert acpx.text == "print('hi')\n"
 
 
 def example(folder: Path) -> Path:
