@@ -83,7 +83,6 @@ def _columns(rows: Sequence[Row], rounds: int) -> tuple[list[list[str]], list[st
         for (peer, wire), ran in zip(rows, turns, strict=True)
         if ran.fault
     ]
-    reads = [measure.play(peer, wire, EARLY) for peer, wire in rows]
     columns = [
         keys,
         [_milliseconds([_good(ran, ran.wall) for ran in each]) for each in shots],
@@ -93,7 +92,7 @@ def _columns(rows: Sequence[Row], rounds: int) -> tuple[list[list[str]], list[st
         [f"{ran.peak / 1e6:.0f} MB" if not ran.fault else NOT for ran in turns],
         helps,
         versions,
-        [f"{units(ran.requests):,}" if not ran.fault else NOT for ran in reads],
+        [f"{units(ran.requests[: EARLY + 1]):,}" if not ran.fault else NOT for ran in turns],
     ]
     return columns, faults
 

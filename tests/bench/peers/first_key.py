@@ -15,7 +15,7 @@ from tests.terminal import Terminal
 
 KEY = "ж"
 """A letter that no program paints by itself."""
-SECONDS = 30.0
+SECONDS = 60.0
 EVERY = 0.03
 """Seconds after which the key is typed again."""
 ANSWERS = (
