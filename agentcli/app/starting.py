@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from agentcli.app.extensions import hooks
 from agentcli.app.extensions.approvals import not_started
-from agentcli.app.extensions.servers import project_servers
+from agentcli.app.extensions.servers import project_servers, unread
 from agentcli.app.project import ProjectContext
-from agentcli.app.trust import not_read
 
 if TYPE_CHECKING:
     from agentcli.integrations.definition import Definition
@@ -28,5 +27,5 @@ def unstarted(project: ProjectContext, *, attended: bool) -> list[str]:
     if attended:
         return []
     if not project.trusted:
-        return [*filter(None, [not_read(project.cwd, [server.name for server in project_servers(project)])])]
+        return [*filter(None, [unread(project)])]
     return [*filter(None, [not_started(project.approvals.refused(definitions(project)))])]

@@ -111,7 +111,7 @@ def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
     lines: list[str] = []
     images: list[Image] = []
     for number, content in enumerate(answer.contents, 1):
-        if (image := _image(content)) is not None:
+        if (image := image_of(content)) is not None:
             images.append(image)
         elif content.kind == "link":
             lines.append(f"[resource {content.name}: {content.uri}]")
@@ -161,8 +161,8 @@ def _cut(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image], *, 
     )
 
 
-def _image(content: Content) -> Image | None:
-    """The picture, where it is one that models take; what its first bytes say counts, not its name."""
+def image_of(content: Content) -> Image | None:
+    """The picture of a piece of an answer, where it is one that models take; what its first bytes say counts, not its name."""
     if content.kind not in ("image", "blob") or len(content.data) * 3 // 4 > IMAGE_BYTES:
         return None
     try:
@@ -193,4 +193,14 @@ def _ending(mime: str) -> str:
     return ending if re.fullmatch(r"\.[a-z0-9]{1,8}", ending) and ending != ".txt" else ".bin"
 
 
-__all__ = ["CALL", "SEARCH", "call_title", "kept_data", "mcp_call", "mcp_search", "search_title", "server_tool"]
+__all__ = [
+    "CALL",
+    "SEARCH",
+    "call_title",
+    "image_of",
+    "kept_data",
+    "mcp_call",
+    "mcp_search",
+    "search_title",
+    "server_tool",
+]

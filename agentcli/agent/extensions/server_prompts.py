@@ -9,14 +9,13 @@ from dataclasses import replace
 
 from agentcli.agent.ports import Prompt
 from agentcli.core.errors import InputError, ToolError
-from agentcli.core.message import TYPED, File, Image, Part, Text
+from agentcli.core.message import TYPED, File, Part, Text
 from agentcli.core.sanitise import safe_line
 from agentcli.core.servers import PREFIX, Content, ServerPrompt, Servers
-from agentcli.tools.mcp import KeepFile, kept_data
+from agentcli.tools.mcp import KeepFile, image_of, kept_data
 
 MENTION = re.compile(r"""(?:^|(?<=[\s("']))@([A-Za-z0-9_-]{1,40}):([^\s"')]+)""")
 """The mention of a resource of a server: `@server:uri`."""
-_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
@@ -82,8 +81,8 @@ def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
 
 def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) -> Part:
     """A piece of a server's answer as a part of a prompt; data that no model takes is kept as a file that the text names."""
-    if content.mime in _IMAGES and content.data:
-        return Image(content.mime, content.data)
+    if (image := image_of(content)) is not None:
+        return image
     if content.kind == "text":
         return File("text/plain", name, content.text) if file or content.uri else Text(content.text)
     if content.kind == "link":

@@ -5,9 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
-from agentcli.app.extensions.servers import project_servers
+from agentcli.app.extensions.servers import unread
 from agentcli.app.program import Program
-from agentcli.app.trust import not_read
 from agentcli.core.errors import ConfigError
 from agentcli.integrations.mcp.config import ServerDefinition
 from agentcli.integrations.mcp.variables import MissingVariable, expanded
@@ -25,7 +24,7 @@ def server_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
         yield f"server {server.name}", not why, f"{server.source}: {why or server.target}"
     for problem in found.problems:
         yield "servers", False, problem
-    if not program.trusted and (left := not_read(program.cwd, [one.name for one in project_servers(program)])):
+    if left := unread(program):
         yield "servers and hooks", False, left
 
 

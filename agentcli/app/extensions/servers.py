@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.app.extensions.server_login import authentication
+from agentcli.app.trust import not_read
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.programs import search_path
 from agentcli.core.servers import Elicitation, ElicitedField, ServerState
@@ -178,6 +179,11 @@ def approvable(server: ServerDefinition) -> Definition:
 def project_servers(project: ProjectContext) -> Iterable[Definition]:
     """The servers that the files of the project would start."""
     return [approvable(server) for server in project_definitions(project.cwd).servers.values() if not server.disabled]
+
+
+def unread(project: ProjectContext) -> str:
+    """The warning about the hooks and servers of a folder that is not trusted; empty where it is, or has none."""
+    return "" if project.trusted else not_read(project.cwd, [server.name for server in project_servers(project)])
 
 
 def _question(asked: Elicitation, field: ElicitedField) -> Question:

@@ -51,6 +51,8 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
 
     `agentcli mcp test NAME` connects one.
     """
+    from agentcli.app.extensions.servers import unread
+
     program = _program(cwd, trust)
     rows = [_row(program, name) for name in sorted(program.servers.configured().servers)]
     if json:
@@ -67,7 +69,7 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
             columns,
             [[safe_line(str(row[key])) for key in ("name", "type", "starts", "source", "state")] for row in rows],
         )
-    else:
+    elif not unread(program):
         say("No servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one.")
 
 
@@ -228,7 +230,8 @@ async def _pasted() -> str:
 
 
 def _program(cwd: str, trust: bool) -> Program:
-    """The program in a folder; what is wrong with its servers' files goes to stderr, what the SDK logs to our log."""
+    """The program in a folder; what is wrong with its servers' files, or not read, goes to stderr, what the SDK logs to our log."""
+    from agentcli.app.extensions.servers import unread
     from agentcli.app.program import Program
     from agentcli.logs import log_library_to
 
@@ -236,6 +239,8 @@ def _program(cwd: str, trust: bool) -> Program:
     log_library_to(program.dirs, program.env, "mcp")
     for problem in program.servers.problems:
         print(f"agentcli: {safe(problem)}", file=sys.stderr)
+    if left := unread(program):
+        print(f"agentcli: {safe(left)}", file=sys.stderr)
     return program
 
 

@@ -14,7 +14,7 @@ from agentcli.agent.ports import ApprovalResponse
 from agentcli.agent.settings import McpSettings
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Noticed, PermissionDecided, Warned
-from agentcli.core.message import Message, Text
+from agentcli.core.message import Image, Message, Text
 from agentcli.core.model import Request
 from agentcli.core.record import Compaction
 from agentcli.core.servers import (
@@ -40,6 +40,9 @@ STATUS = ServerTool(
     {"type": "object", "properties": {"path": {"type": "string"}}},
 )
 LARGE = ServerTool("mcp__big__do", "big", "do", "Do it.", {"type": "object", "description": "x" * 9_000})
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 class Played(Servers):
@@ -84,6 +87,9 @@ class Played(Servers):
     async def read(self, server: str, uri: str) -> ServerAnswer:
         if "gone" in uri:
             raise ToolError("no such resource")
+        if "picture" in uri:
+            data = PIXEL if "true" in uri else "bm8gcGljdHVyZQ=="
+            return ServerAnswer((Content("blob", data=data, mime="image/png", uri=uri),))
         if "song" in uri:
             return ServerAnswer((Content("blob", data="AAAA", mime="audio/mpeg", uri=uri),))
         return ServerAnswer((Content("text", "buy milk", uri=uri),))
@@ -285,11 +291,10 @@ def test_a_gate_call_that_names_no_tool_says_how_to_find_one(tmp_path: Path) -> 
 
 
 def test_text_images_and_other_data_of_an_answer(tmp_path: Path) -> None:
-    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     answer = ServerAnswer(
         (
             Content("text", "Two things: note://1"),
-            Content("image", data=pixel, mime="image/png"),
+            Content("image", data=PIXEL, mime="image/png"),
             Content("audio", data="AAAA", mime="audio/wav"),
             Content("link", uri="note://1", name="note"),
         ),
@@ -429,4 +434,8 @@ def test_a_mentioned_resource_is_attached(tmp_path: Path) -> None:
     assert [part.text for part in newest if getattr(part, "path", "")] == [
         "[blob audio/mpeg song://1: 3 bytes, not kept: this session is not stored]"
     ]
+    say_to(session, "and @git:picture://true and @git:picture://false")
+    true, false, _ = (part for part in messages(session)[-2].parts if not getattr(part, "synthetic", False))
+    assert isinstance(true, Image)
+    assert false.text == "[blob image/png picture://false: 10 bytes, not kept: this session is not stored]"
     assert "cannot be read: no such resource" in str(ended(say_to(session, "and @git:gone")).error)

@@ -61,6 +61,22 @@ def test_a_server_is_added_listed_and_removed(
         invoke(["mcp", "remove", "git"])
 
 
+def test_servers_of_a_folder_that_is_not_trusted_are_named_and_not_denied(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["mcp", "list"]) == 0
+    assert "No servers are configured here" in capsys.readouterr().out
+    assert invoke(["mcp", "add", "--scope", "project", "ours", "--", "run-it"]) == 0
+    capsys.readouterr()
+    assert invoke(["mcp", "list"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "this folder is not trusted: .mcp.json (servers: ours)" in err
+    with pytest.raises(InputError, match="There is no server 'ours'"):
+        invoke(["mcp", "test", "ours"])
+    assert "servers: ours" in capsys.readouterr().err
+
+
 def test_what_makes_no_sense_is_not_added(project: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match='needs "command" or "url"'):
         invoke(["mcp", "add-json", "x", "{}"])
