@@ -63,15 +63,16 @@ def print_table(
 def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
     """The rows under a head as aligned lines; nothing is cut."""
     lines = [[column.head for column in columns], *rows]
-    wide = [max(width(line[n]) for line in lines) for n in range(len(columns))]
-    return [
-        (" " * GAP).join(_padded(*each) for each in zip(line, wide, columns, strict=True)).rstrip() for line in lines
-    ]
+    padded = [_padded([line[n] for line in lines], column) for n, column in enumerate(columns)]
+    return [(" " * GAP).join(texts).rstrip() for texts in zip(*padded, strict=True)]
 
 
-def _padded(text: str, cells: int, column: Column) -> str:
-    blank = " " * (cells - width(text))
-    return blank + text if column.numeric else text + blank
+def _padded(texts: Sequence[str], column: Column) -> list[str]:
+    """The texts of a column, all as wide as the widest."""
+    cells = [width(text) for text in texts]
+    widest = max(cells)
+    blanks = [" " * (widest - taken) for taken in cells]
+    return [blank + text if column.numeric else text + blank for text, blank in zip(texts, blanks, strict=True)]
 
 
 def _print_drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]], out: TextIO, cells: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -43,9 +44,11 @@ class Progress:
     def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
         """Yield the same things, counted as they pass; `total`: their number where it is known."""
         for number, thing in enumerate(things, 1):
-            if self._clock() >= self._next and on_terminal(self._stream):
-                self._next = self._clock() + self.EVERY
-                self._show(number, total)
+            if self._clock() >= self._next:
+                shown = on_terminal(self._stream)
+                self._next = self._clock() + self.EVERY if shown else math.inf
+                if shown:
+                    self._show(number, total)
             yield thing
 
     def of(self, total: int) -> Callable[[Iterable[T]], Iterator[T]]:

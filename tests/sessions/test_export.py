@@ -37,6 +37,8 @@ from agentcli.core.record import (
 )
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.exporting import ExportFormat, collect, export
+from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, _parser, rendered
+from agentcli.sessions.exporting.html import _plain
 from agentcli.sessions.importing import Imported, plant, read
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.memory import MemorySession
@@ -546,3 +548,16 @@ def test_how_much_code_is_coloured_can_be_set() -> None:
     source = collect(journal(user("show me"), agent("```python\nx = 1\n```")))
     assert '<span class="mi">1</span>' in export(source, "html")
     assert '<span class="mi">1</span>' not in export(source, "html", settings=SessionSettings(highlight=3))
+
+
+@given(st.text(st.sampled_from("ab1 .,;:?()/'-*_`[]<>&#!|~+=\\\"\n\t"), max_size=24))
+def test_text_without_markup_is_rendered_as_the_parser_would(text: str) -> None:
+    for markdown in (text, f"Read {text}"):
+        assert rendered(markdown) == _parser(HIGHLIGHT_LIMIT).render(markdown)
+
+
+@given(st.text(st.sampled_from("ab \n\t\x00\x1b[1m\x7f\xa0\u200b\ud800é"), max_size=24))
+def test_a_page_has_no_character_that_cannot_be_displayed(text: str) -> None:
+    found = _plain(text)
+    assert all(letter in "\n\t" or letter.isprintable() for letter in found)
+    assert _plain(found) == found

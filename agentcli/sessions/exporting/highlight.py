@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from html import escape
@@ -11,6 +12,8 @@ from agentcli.sessions.settings import SessionSettings
 
 HIGHLIGHT_LIMIT = SessionSettings().highlight
 
+_PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9 ,.;:?()/'-]*[A-Za-z0-9,.;:?()/'-])?")
+"""A line that has nothing in it which Markdown or HTML could take for more than text."""
 _LANGUAGES = {"command": "bash", "sql": "sql"}
 
 
@@ -36,6 +39,8 @@ def language_of(field: str, given: Mapping[str, Any]) -> str:
 
 def rendered(markdown: str, limit: int = HIGHLIGHT_LIMIT) -> str:
     """Markdown as HTML. Tags in it are escaped; remote images stay links."""
+    if _PLAIN.fullmatch(markdown):
+        return f"<p>{markdown}</p>\n"  # most of what a model says between two calls, and to parse it takes long
     return str(_parser(limit).render(markdown))
 
 
