@@ -13,9 +13,9 @@ from agentcli.context.loss.price import faded, is_worth
 from agentcli.context.loss.settings import LossSettings
 from agentcli.context.snapshot.form import LEFT_OUT, Snapshot, cite, last_cited, render, uncited
 from agentcli.context.snapshot.reconcile import is_ledger_line, is_lookup, is_report, is_test_line, same_step
-from agentcli.context.snapshot.transcript import facts
+from agentcli.context.snapshot.transcript import every_word
 from agentcli.context.snapshot.verify import Evidence, Struck, claims, judged
-from agentcli.context.view import ViewMessage
+from agentcli.context.view import Block, ViewMessage
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolResult
 
@@ -90,7 +90,7 @@ class Sources:
     def __init__(self, gone: Iterable[ViewMessage], whole: Evidence) -> None:
         self.whole = whole
         self.users: frozenset[int] = frozenset()
-        self._texts: dict[int, list[str]] = {}
+        self._blocks: dict[int, list[Block]] = {}
         self._step: dict[int, int] = {}
         self._evidence: dict[int, Evidence] = {}
         for message in gone:
@@ -110,24 +110,24 @@ class Sources:
         named = list(claims(sentence))
         if not named:
             return None
-        candidates = (step for step in reversed(self._texts) if all(map(self._joined((step,)).supports, named)))
+        candidates = (step for step in reversed(self._blocks) if all(map(self._joined((step,)).supports, named)))
         return next(candidates, None)
 
     def _joined(self, steps: tuple[int, ...]) -> Evidence:
-        if len(steps) != 1:
-            return Evidence(
-                [text for step in steps for text in self._texts[step]], self.whole.longest, self.whole.user_texts
-            )
-        if steps[0] not in self._evidence:
-            self._evidence[steps[0]] = Evidence(self._texts[steps[0]], self.whole.longest, self.whole.user_texts)
-        return self._evidence[steps[0]]
+        known = self._evidence.get(steps[0]) if len(steps) == 1 else None
+        if known is None:
+            texts = [text for step in steps for block in self._blocks[step] for text in every_word(block)]
+            known = Evidence(texts, self.whole.longest, self.whole.user_texts)
+        if len(steps) == 1:
+            self._evidence[steps[0]] = known
+        return known
 
     def _add(self, message: ViewMessage) -> None:
         for block in message.blocks:
-            answers = isinstance(block.part, ToolResult) and self._texts
-            step = next(reversed(self._texts)) if answers else block.seq
+            answers = isinstance(block.part, ToolResult) and self._blocks
+            step = next(reversed(self._blocks)) if answers else block.seq
             self._step[block.seq] = step
-            self._texts.setdefault(step, []).extend(facts([replace(message, blocks=(block,))]))
+            self._blocks.setdefault(step, []).append(block)
             if block.source == "user":
                 self.users |= {block.seq}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from agentcli.context.inject import escape
 from agentcli.context.settings import SnapshotSettings
@@ -38,9 +39,11 @@ def material(
         texts = _fitting((recite(message, clip, _WHOLE) for message in messages), counter, room)
         if texts is not None:
             return Material(("\n\n".join(texts),), _clipped(messages, clip))
-    for clip in (*form.clips[-1:], *form.hard_clips) or (_WHOLE,):
-        texts = [recite(message, clip, 5 * clip if clip in form.hard_clips else _WHOLE) for message in messages]
-        chunks = _divided(texts, counter, room)
+    tries = (*form.clips[-1:], *form.hard_clips) or (_WHOLE,)
+    for number, clip in enumerate(tries, 1):
+        longest = 5 * clip if clip in form.hard_clips else _WHOLE
+        divided = _divided((recite(message, clip, longest) for message in messages), counter, room)
+        chunks = list(divided if number == len(tries) else islice(divided, calls + 1))
         if len(chunks) <= calls:
             return Material(tuple(chunks), _clipped(messages, clip))
     return Material(tuple(chunks[-calls:]), _clipped(messages, clip), len(chunks) - calls)
@@ -58,7 +61,7 @@ def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:
     """The whole text of these messages, thoughts included: evidence for a summary of them."""
     for message in messages:
         for block in message.blocks:
-            yield from _every_word(block)
+            yield from every_word(block)
 
 
 def dialogue(messages: Iterable[ViewMessage]) -> Iterator[str]:
@@ -91,7 +94,8 @@ def _block_text(block: Block, clip: int, longest: int) -> str:
             return f"[{mime} image {path}]"
 
 
-def _every_word(block: Block) -> Iterator[str]:
+def every_word(block: Block) -> Iterator[str]:
+    """The whole text of a part, word for word."""
     match block.part:
         case Text(text) | Thinking(text):
             yield text
@@ -139,18 +143,19 @@ def _fitting(texts: Iterable[str], counter: TokenCounter, room: int) -> list[str
     return fitting
 
 
-def _divided(texts: Sequence[str], counter: TokenCounter, room: int) -> list[str]:
+def _divided(texts: Iterable[str], counter: TokenCounter, room: int) -> Iterator[str]:
     """Neighbouring messages together as long as they fit; one too long for a call is cut to its two ends."""
-    chunks: list[list[str]] = [[]]
+    chunk: list[str] = []
     left = room
     for text in texts:
         size = counter.text(text)
         if size > room:
             text = truncate_middle(text, max(200, int(len(text) * room / size * 0.9)))
             size = counter.text(text)
-        if size > left and chunks[-1]:
-            chunks.append([])
-            left = room
-        chunks[-1].append(text)
+        if size > left and chunk:
+            yield "\n\n".join(chunk)
+            chunk, left = [], room
+        chunk.append(text)
         left -= size
-    return ["\n\n".join(chunk) for chunk in chunks if chunk]
+    if chunk:
+        yield "\n\n".join(chunk)
