@@ -43,7 +43,7 @@ async def grep(
     ctx: ToolContext,
     call_id: str,
     pattern: str,
-    path: Annotated[str, "File or folder"] = ".",
+    path: str = ".",
     glob: Annotated[str, "e.g. *.{ts,tsx}"] = "",
     output_mode: Mode = "content",
     ignore_case: Annotated[bool, "", "-i"] = False,

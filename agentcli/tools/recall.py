@@ -30,11 +30,11 @@ _SHORT = 200
 async def recall(
     ctx: ToolContext,
     call_id: str,
-    id: Annotated[str, "Id of a call, or number of a record"] = "",
+    id: Annotated[str, "Of a call, or number of a record"] = "",
     pattern: str = "",
     role: Literal["user", "assistant", "input", "output", "summary"] | None = None,
-    since: Annotated[int, "First record", "from"] = _FIRST,
-    until: Annotated[int, "Last record", "to"] = 0,
+    since: Annotated[int, "", "from"] = _FIRST,
+    until: Annotated[int, "", "to"] = 0,
     offset: int = 1,
     limit: int = 0,
 ) -> ToolOutput:
