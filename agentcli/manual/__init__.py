@@ -26,7 +26,7 @@ TOPICS = (
         "benchmarks",
         "models",
     ),
-    *("mcp", "skills", "hooks"),
+    *("instructions", "mcp", "skills", "hooks", "import-config"),
     "troubleshooting",
 )
 """Pages in the order in which a newcomer may read them."""

@@ -20,14 +20,23 @@ LINES = 10_000
 _PAUSE = 0.005
 
 
-def update(path: Path, change: Callable[[str], str], *, disk: Disk = DISK, patience: float = PATIENCE) -> str:
+def update(
+    path: Path,
+    change: Callable[[str], str],
+    *,
+    disk: Disk = DISK,
+    patience: float = PATIENCE,
+    lock: Path | None = None,
+) -> str:
     """Replace a text file by what `change` makes of its present text (empty when there is none); the new text.
 
-    A link stays a link and keeps its target's mode. Raises StoreError when the file cannot be read as text (it is then left
+    A link stays a link and keeps its target's mode. `lock` is the file of the lock, which stays; without one it lies beside `path`.
+
+    Raises StoreError when the file cannot be read as text (it is then left
     alone), cannot be written, or stays locked.
     """
     path = Path(os.path.realpath(path))
-    with _holding(path, disk, patience):
+    with _holding(path, disk, patience, lock):
         try:
             before = _text(path)
             after = change(before)
@@ -72,11 +81,12 @@ def lines(path: Path) -> list[str]:
 
 
 @contextmanager
-def _holding(path: Path, disk: Disk, patience: float) -> Iterator[None]:
+def _holding(path: Path, disk: Disk, patience: float, lock: Path | None = None) -> Iterator[None]:
     # The lock is a file of its own: the shared file itself is replaced, and a lock on what was replaced locks nothing.
-    lock = path.with_name(f".{path.name}.lock")
+    lock = lock or path.with_name(f".{path.name}.lock")
     try:
         make_folder(disk, path.parent)
+        make_folder(disk, lock.parent)
         file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
         raise StoreError(f"{path} cannot be locked: {reason(error)}.") from error

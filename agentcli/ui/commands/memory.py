@@ -9,6 +9,9 @@ from pathlib import Path
 
 from agentcli.core.errors import InputError, StoreError, UsageError
 from agentcli.core.sanitise import safe_line
+from agentcli.integrations.instructions import NAMES
+from agentcli.sessions.project import project_root
+from agentcli.sessions.repository import read_repository
 from agentcli.sessions.storage.locked_file import update
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
@@ -74,7 +77,7 @@ def _reload(context: CommandContext) -> None:
 async def _add(context: CommandContext, text: str) -> None:
     """Add a line to the file that the person chooses, once the change was shown."""
     cwd = context.session.cwd
-    places = (cwd / "AGENTS.md", cwd / LOCAL, context.host.own_instructions())
+    places = (in_force(cwd), cwd / LOCAL, context.host.own_instructions())
     about = ("this project, for everybody who works on it", "this project, for you alone", "all your projects")
     choices = [Choice(str(path), why) for path, why in zip(places, about, strict=True)]
     chosen = await context.pick("Where does the line go?", choices)
@@ -85,14 +88,20 @@ async def _add(context: CommandContext, text: str) -> None:
     diff = difflib.unified_diff(before.splitlines(), with_line(before, text).splitlines(), lineterm="", n=2)
     if not await context.confirm(f"Change {file}?", [safe_line(line) for line in list(diff)[2:]]):
         return
+    lock = places[2].with_name(".instructions.lock")  # none is left in the project
     try:
-        await asyncio.to_thread(update, file, lambda present: with_line(present, text))
+        await asyncio.to_thread(update, file, lambda present: with_line(present, text), lock=lock)
         if file.name == LOCAL:
-            await asyncio.to_thread(_exclude, cwd)
+            await asyncio.to_thread(_exclude, cwd, lock)
     except StoreError as error:
         raise InputError(f"{error} Write the line there yourself.") from error
     context.session.reread_instructions()
     context.say(f"Added to {file}. The model learns it with your next prompt.")
+
+
+def in_force(folder: Path) -> Path:
+    """The instruction file of a folder that counts there, else the one that would."""
+    return next((folder / name for name in NAMES if (folder / name).is_file()), folder / "AGENTS.md")
 
 
 def with_line(text: str, line: str) -> str:
@@ -114,14 +123,16 @@ def _text(file: Path) -> str:
         raise InputError(f"{file} cannot be read: {error}. Add the line yourself.") from error
 
 
-def _exclude(cwd: Path) -> None:
+def _exclude(cwd: Path, lock: Path) -> None:
     """Have git ignore the local file, by the repository's own list that no commit carries."""
-    git = next((folder / ".git" for folder in (cwd, *cwd.parents) if (folder / ".git").is_dir()), None)
-    if git is None:
+    repository = read_repository(project_root(cwd))
+    if repository is None:
         return
 
     def with_name(present: str) -> str:
         gap = "" if not present or present.endswith("\n") else "\n"
         return present if LOCAL in present.split("\n") else f"{present}{gap}{LOCAL}\n"
 
-    update(git / "info" / "exclude", with_name)
+    file = Path(repository.common, "info", "exclude")
+    file.parent.mkdir(exist_ok=True)
+    update(file, with_name, lock=lock)

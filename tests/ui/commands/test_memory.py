@@ -71,6 +71,36 @@ def test_a_line_is_added_where_the_person_says_and_told_with_the_next_prompt(
     assert ("AGENTS.local.md" in excluded) is (choice == 1)
 
 
+def test_a_line_goes_to_the_file_that_counts_in_the_folder(context: ScriptedContext, tmp_path: Path) -> None:
+    (tmp_path / "work/AGENTS.md").rename(tmp_path / "work/CLAUDE.md")
+    context.answers = [0, 1]
+    type_(context, "/memory add Run make check")
+    assert not (tmp_path / "work/AGENTS.md").exists()
+    assert (tmp_path / "work/CLAUDE.md").read_text().startswith("Be brief.")
+    assert (tmp_path / "work/CLAUDE.md").read_text().endswith("- Run make check\n")
+
+
+def test_in_a_worktree_the_local_file_is_kept_out_of_git_as_well(tmp_path: Path) -> None:
+    who = ["-c", "user.name=n", "-c", "user.email=e"]
+    for command in (
+        ["init", "-q"],
+        [*who, "commit", "-q", "--allow-empty", "-m", "First"],
+        ["worktree", "add", "../tree"],
+    ):
+        (tmp_path / "repo").mkdir(exist_ok=True)
+        subprocess.run(["git", *command], cwd=tmp_path / "repo", check=True, capture_output=True)
+    env = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    options = Options(cwd=str(tmp_path / "tree"), no_session=True, model="script:echo", trust=True)
+    program = Program(options, {**env, "HOME": str(tmp_path)})
+    context = ScriptedContext(session=program.sessions.new())
+    context.host = TerminalHost(program)
+    context.answers = [1, 1]
+    type_(context, "/memory add Mine")
+    assert (tmp_path / "tree/AGENTS.local.md").exists()
+    status = subprocess.run(["git", "status", "--porcelain"], cwd=tmp_path / "tree", capture_output=True, text=True)
+    assert status.stdout == ""
+
+
 def test_nothing_is_written_without_a_yes(context: ScriptedContext, tmp_path: Path) -> None:
     before = (tmp_path / "work/AGENTS.md").read_text()
     for context.answers in ([], [0], [0, 0]):
