@@ -152,6 +152,8 @@ async def test_output_is_sent_by_its_tail_and_not_for_each_piece() -> None:
         tails.add("c1", "x" * TAIL_CHARACTERS)
     await arrived.wait()
     tails.add("c1", "more")
+    for _ in range(10):
+        await asyncio.sleep(0)
     await tails.end("c1")
     assert sent == ["x" * TAIL_CHARACTERS]
 
@@ -191,6 +193,8 @@ def standard_streams() -> Iterator[tuple[int, int, int]]:
     """Pipes in place of stdin, stdout and stderr: the ends to write to, and to read from."""
     kept = [os.dup(number) for number in range(3)]
     (source, writing), (out, sink), (err, errors) = os.pipe(), os.pipe(), os.pipe()
+    for descriptor in (out, err):
+        os.set_blocking(descriptor, False)
     try:
         for number, end in enumerate((source, sink, errors)):
             os.dup2(end, number)
