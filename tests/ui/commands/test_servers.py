@@ -12,7 +12,7 @@ from agentcli.core.errors import UsageError
 from agentcli.core.servers import ServerTool
 from agentcli.providers.scripted.model import say
 from agentcli.ui import commands
-from tests.agent.extensions.test_server_tools import STATUS, Played
+from tests.agent.extensions.played_servers import STATUS, Played
 from tests.agent.open_session import open_session
 from tests.ui.contexts import ScriptedContext
 
