@@ -18,14 +18,17 @@ _PER_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
 
 
 def upfront(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema to send with every request; None where it cannot be mended, or is too large for that."""
+    """The schema to send with every request; None where it cannot be mended, or is too large for that.
+
+    Its keys are sorted: a server may send them in another order each time, and a cache compares bytes.
+    """
     try:
-        found = _object(_Resolver(parameters).resolved(parameters))
-        size = len(json.dumps(found))
+        text = json.dumps(_object(_Resolver(parameters).resolved(parameters)), sort_keys=True)
+        found: dict[str, Any] = json.loads(text)
     except (TypeError, ValueError, RecursionError, AttributeError):
         return None
     names = found.get("properties", {})
-    if size > BYTES or not all(isinstance(name, str) and _PROPERTY.fullmatch(name) for name in names):
+    if len(text) > BYTES or not all(isinstance(name, str) and _PROPERTY.fullmatch(name) for name in names):
         return None
     return found
 

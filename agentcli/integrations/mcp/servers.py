@@ -210,11 +210,12 @@ class McpServers(Servers):
                 for name, server in self._definitions.items()
                 if name not in self._lives or self._lives[name].defined != server
             }
-            gone = [life for name, life in self._lives.items() if name in fresh or name not in self._definitions]
-            self._lives = {name: life for name, life in self._lives.items() if life not in gone} | fresh
+            former = self._lives
+            self._lives = {name: fresh.get(name) or former[name] for name in self._definitions}
             if not self._begun.done():
                 self._begun.set_result(None)
-            await asyncio.gather(*(life.start() for life in fresh.values()), *(life.close() for life in gone))
+            gone = [life.close() for name, life in former.items() if name not in self._definitions]
+            await asyncio.gather(*gone, *(_in_place_of(former.get(name), life) for name, life in fresh.items()))
         except BaseException as error:  # also a cancellation: whoever waits for the start must hear of its end
             if not self._begun.done():
                 self._begun.set_exception(error)
@@ -245,3 +246,10 @@ class McpServers(Servers):
 
     def _note(self, line: str) -> None:
         self._changes.append(line)
+
+
+async def _in_place_of(former: ServerLife | None, life: ServerLife) -> None:
+    """Start a server, after the end of the one that its name stood for: both may want the same port or file."""
+    if former is not None:
+        await former.close()
+    await life.start()

@@ -214,6 +214,13 @@ def test_a_schema_that_refers_to_itself_many_times_over_costs_nothing() -> None:
     assert schema.upfront({"properties": {"all": {"$ref": "#/$defs/d0"}}, "$defs": chain}) is None
 
 
+def test_the_order_in_which_a_server_sends_a_schema_changes_no_byte() -> None:
+    properties = {"b": {"type": "string", "description": "x"}, "a": {"description": "y", "type": "integer"}}
+    one = {"type": "object", "properties": properties, "required": ["b"]}
+    other = {"required": ["b"], "properties": dict(reversed(properties.items())), "type": "object"}
+    assert json.dumps(schema.upfront(one)) == json.dumps(schema.upfront(other))
+
+
 def test_no_combination_is_left_at_the_root_however_it_is_nested() -> None:
     inner = {"oneOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]}
     found = schema.upfront({"allOf": [{"allOf": [{"properties": {"c": {}}}]}, inner], "anyOf": [{"anyOf": [inner]}]})
