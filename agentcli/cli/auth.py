@@ -12,14 +12,15 @@ from agentcli.app.options import Options
 from agentcli.cli.output import say
 from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import UsageError
-from agentcli.providers.registry import SERVERS
-from agentcli.providers.settings import BUILT_IN, ProviderSettings, key_variables
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program
+    from agentcli.providers.settings import ProviderSettings
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help=f"{', '.join(SERVERS)}, or a configured provider")]
+Provider = Annotated[
+    str, typer.Argument(metavar="PROVIDER", help="anthropic, google, openai, or a configured provider")
+]
 
 
 @app.command("set")
@@ -33,6 +34,7 @@ def set_key(
     """
     from agentcli.app.keys import KeyStore, checked, try_key
     from agentcli.app.program import Program
+    from agentcli.providers.settings import key_variables
 
     program = Program(Options())
     settings = _settings(program, provider)
@@ -54,6 +56,7 @@ def list_keys() -> None:
     """List providers and where their keys come from."""
     from agentcli.app.keys import KeyStore
     from agentcli.app.program import Program
+    from agentcli.providers.settings import key_variables
 
     program = Program(Options())
     places = KeyStore(program.dirs.config).places()
@@ -85,4 +88,7 @@ def _settings(program: Program, provider: str) -> ProviderSettings:
 
 
 def _providers(program: Program) -> dict[str, ProviderSettings]:
+    from agentcli.providers.registry import SERVERS
+    from agentcli.providers.settings import BUILT_IN
+
     return {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}

@@ -17,7 +17,6 @@ from agentcli.cli.flags import InProject, Json, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
 from agentcli.cli.progress import Progress
-from agentcli.context.settings import POLICIES
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 HORIZONS = "0,5,80"
 """Horizons with a point of their own where all policies are compared."""
 HORIZONS_HELP = f"also play auto with each of these compact_horizons; default with all policies: {HORIZONS}"
-ALL_POLICIES = ",".join(POLICIES)
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -47,7 +45,9 @@ Model = Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="use 
 Policy = Annotated[
     str, typer.Option("-p", "--policy", metavar="POLICY", help="auto, gemini, opencode, regions, sliding or native")
 ]
-Policies = Annotated[str, typer.Option("--policies", metavar="NAMES", help="policies, separated by commas")]
+Policies = Annotated[
+    str, typer.Option("--policies", metavar="NAMES", help="policies, separated by commas (default: all)")
+]
 
 
 @app.command()
@@ -109,7 +109,7 @@ def plan(
 @app.command()
 def compare(
     sessions: Sessions,
-    policies: Policies = ALL_POLICIES,
+    policies: Policies = "",
     json: Json = False,
     svg: Annotated[
         str, typer.Option("--svg", metavar="FILE", help="write a plot of the first session to this file")
@@ -176,9 +176,11 @@ def _marks(setup: Setup) -> dict[str, int]:
 
 def _named(policies: str, horizons: str) -> list[str]:
     """The policies to play; after `auto` the same with each horizon, the usual ones where nothing was chosen."""
-    horizons = horizons or (HORIZONS if policies == ALL_POLICIES else "")
+    from agentcli.context.settings import POLICIES
+
+    horizons = horizons or ("" if policies else HORIZONS)
     named: list[str] = []
-    for policy in map(str.strip, policies.split(",")):
+    for policy in map(str.strip, policies.split(",") if policies else POLICIES):
         more = filter(None, map(str.strip, horizons.split(","))) if policy == "auto" else ()
         named += [policy, *(f"auto@{horizon}" for horizon in more)]
     return list(dict.fromkeys(named))
@@ -188,7 +190,7 @@ def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list
     """The policies to play: those that the models of all sessions allow. Raises InputError for another that was asked for by name."""
     from agentcli.context.clearing import NATIVE, fallen_back
 
-    every = policies == ALL_POLICIES
+    every = not policies
     named = _named(policies, horizons)
     without = [setup.model.name for setup in setups.values() if not setup.model.context_editing]
     if NATIVE in named and without and not every:

@@ -17,12 +17,17 @@ from typer.main import get_command_name
 
 
 def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
-    """The group with the commands that the arguments name; the others only stand in its list, without parameters."""
+    """The group with the one command that stands first in its arguments; else with a list of all, with parameters of those that are named."""
     made = copy(group)
-    made.registered_commands = []
+    commands = {}
     for command in group.registered_commands:
         assert command.callback is not None
-        name = command.name or get_command_name(command.callback.__name__)
+        commands[command.name or get_command_name(command.callback.__name__)] = command
+    if arguments and arguments[0] in commands:
+        made.registered_commands = [commands[arguments[0]]]
+        return made
+    made.registered_commands = []
+    for name, command in commands.items():
         if name not in arguments:
             command = copy(command)
             command.name, command.help, command.callback = name, getdoc(command.callback), listed

@@ -278,7 +278,7 @@ _OWN: Mapping[str, Callable[..., Any]] = {"run": run, "resume": resume, "complet
 
 
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
-    """The command line, as far as these arguments need it: of a command that they do not name there is but its line in a list."""
+    """The command line, as far as these arguments need it: the command that they name, or the list of all where they ask for help."""
     app = typer.Typer(
         cls=_Agentcli,
         name="agentcli",
@@ -291,21 +291,23 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
         context_settings={"help_option_names": _HELP_NAMES, "max_content_width": 100},
     )
     app.callback(invoke_without_command=True)(_main)
-    first = arguments[:1]
+    first = arguments[0] if arguments else ""
     for name, own in _OWN.items():
-        is_wanted = whole or name in first or (name == "run" and not {*first}.isdisjoint(_HELP))
-        app.command(name, hidden=name == "run", help=getdoc(own))(own if is_wanted else listed)
+        if whole or name == first or (name == "run" and first in _HELP):
+            app.command(name, hidden=name == "run")(own)
+        elif first in _HELP:
+            app.command(name, help=getdoc(own))(listed)
     for name, (place, line) in _PLACES.items():
-        if whole or name in first:
+        if whole or name == first:
             module, _, attribute = place.partition(":")
             command = getattr(import_module(module), attribute)
             if name == "help":
                 command = command(lambda words: invoke([*words, "--help"]), whole_group)
             if isinstance(command, typer.Typer):
-                app.add_typer(command if whole else reduced(command, arguments), name=name, help=line)
+                app.add_typer(command if whole else reduced(command, arguments[1:]), name=name, help=line)
             else:
                 app.command(name)(command)
-        else:
+        elif first in _HELP:
             app.command(name, help=line)(listed)
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)

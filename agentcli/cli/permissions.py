@@ -12,7 +12,6 @@ from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import UsageError
-from agentcli.core.message import ToolCall
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -57,6 +56,7 @@ def explain(
     Nothing is run.
     """
     from agentcli.app.program import Program
+    from agentcli.core.message import ToolCall
     from agentcli.permissions.decide import decide
     from agentcli.permissions.explain import explain_lines
     from agentcli.tools.registry import TRAITS

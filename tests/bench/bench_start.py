@@ -14,16 +14,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentcli.cli.parser import whole_group
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Loopback
 from tests.terminal import Terminal
 
 RUNS = 7
+HELP_RUNS = 3
 TURNS = 40
 
 
@@ -33,7 +35,6 @@ def main() -> None:
         base = Path(name)
         nothing = median(lambda: wall([sys.executable, "-c", "pass"]))
         editor = median(lambda: wall([sys.executable, "-c", "import prompt_toolkit"]))
-        sdk = median(lambda: wall([sys.executable, "-c", "import anthropic"]))
         say_line("python -c pass", f"{nothing * 1000:.0f} ms")
         version = median(lambda: wall([sys.executable, "-m", "agentcli", "--version"]))
         say_line("--version", ratio(version, nothing, "python -c pass"))
@@ -44,17 +45,49 @@ def main() -> None:
         say_line("first key echoed", ratio(echoed, nothing, "python -c pass"))
         say_line("full editor", ratio(usable, editor, "import prompt_toolkit"))
         say_line("session loaded", f"{ready * 1000:.0f} ms")
-        one_shot(base, sdk)
+        one_shots(base)
+        helps(base)
         tool_turns(base)
         sizes()
 
 
-def one_shot(base: Path, sdk: float) -> None:
-    """`-p` against an endpoint of no latency."""
+def one_shots(base: Path) -> None:
+    """`-p` against an endpoint of no latency, on each wire, beside the bare import of the vendor's SDK."""
     with Loopback(lambda _: say("hello")) as server:
         program = Program(base, server.env)
-        took = median(lambda: wall([*PROGRAM, "-p", "hi", "-m", CLAUDE], program))
-    say_line("one-shot", ratio(took, sdk, "import anthropic"))
+        commands: dict[str, Sequence[str]] = {}
+        for sdk, model in ONE_SHOTS.items():
+            commands[sdk] = (sys.executable, "-c", f"import {sdk}")
+            commands[model] = (*PROGRAM, "-p", "hi", "-m", model)
+        took = together(commands, program, RUNS)
+    for sdk, model in ONE_SHOTS.items():
+        name, (cpu, seconds), (its_cpu, its_seconds) = f"import {sdk}", took[model], took[sdk]
+        say_line(f"one-shot, {model}", ratio(cpu, its_cpu, name) + " of processor time")
+        say_line("", ratio(seconds, its_seconds, name) + " in all")
+
+
+def helps(base: Path) -> None:
+    """The help of every command, and a usage error of each, beside a Python that does nothing."""
+    program = Program(base)
+    paths = [path for path in command_paths(whole_group()) if path[:1] != ("run",)]
+    commands: dict[str, Sequence[str]] = {"": (sys.executable, "-c", "pass")}
+    for path in paths:
+        for option in ("--help", "--no-such-option"):
+            commands[" ".join((*path, option))] = (*PROGRAM, *path, option)
+    took = {line: cpu for line, (cpu, _) in together(commands, program, HELP_RUNS).items()}
+    nothing = took.pop("")
+    slowest = sorted(took, key=took.__getitem__, reverse=True)[:3]
+    middle = statistics.median(took.values())
+    say_line(f"{len(took)} helps and usage errors", ratio(middle, nothing, "python -c pass") + ", the median")
+    for line in slowest:
+        say_line("  among the slowest", f"{took[line] / nothing:.1f} x: agentcli {line}")
+
+
+def command_paths(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The words of every command and of every group of them."""
+    yield path
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from command_paths(inner, (*path, name))
 
 
 def tool_turns(base: Path) -> None:
@@ -91,6 +124,8 @@ def sizes() -> None:
 
 
 CLAUDE = "anthropic/claude-sonnet-5"
+ONE_SHOTS = {"anthropic": CLAUDE, "google.genai": "google/gemini-3.8-flash", "openai": "openai/gpt-6.2-sol"}
+"""A model of each wire by the module of its vendor's SDK."""
 PROGRAM = (sys.executable, "-m", "agentcli")
 
 
@@ -122,6 +157,23 @@ def run(program: Program, *arguments: str) -> dict[str, Any]:
     _, _, used = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
     return {"result": json.loads(out), "seconds": seconds, "peak": used.ru_maxrss * 1024}
+
+
+def together(commands: Mapping[str, Sequence[str]], program: Program, runs: int) -> dict[str, tuple[float, float]]:
+    """Medians of the processor time and of the time of commands in seconds, run in turns so that all meet the same load."""
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    for number in range(runs + 1):
+        for name, command in commands.items():
+            began = time.perf_counter()
+            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            process = subprocess.Popen(command, env=program.env, cwd=program.work, **quiet)
+            _, _, used = os.wait4(process.pid, 0)
+            if number:  # the first run warms up
+                taken[name].append((used.ru_utime + used.ru_stime, time.perf_counter() - began))
+    return {
+        name: (statistics.median(cpu for cpu, _ in pairs), statistics.median(whole for _, whole in pairs))
+        for name, pairs in taken.items()
+    }
 
 
 def wall(command: Sequence[str], program: Program | None = None) -> float:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from agentcli.cli.auth import list_keys, remove_key, set_key
+from agentcli.cli.parser import invoke
 from agentcli.core.errors import InputError, UsageError
+from agentcli.providers.registry import SERVERS
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +57,9 @@ def test_a_key_of_the_environment_is_used_instead_and_that_is_said(
 def test_a_provider_that_does_not_exist_is_refused_with_those_that_do() -> None:
     with pytest.raises(UsageError, match=r"There is no provider 'acme'. Use one of: anthropic, google"):
         set_key("acme")
+
+
+def test_the_help_names_every_provider_with_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    invoke(["auth", "set", "--help"])
+    listed = " ".join(capsys.readouterr().out.split())
+    assert f"{', '.join(SERVERS)}, or a configured provider" in listed
