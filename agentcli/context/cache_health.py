@@ -119,9 +119,9 @@ def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, T
                 edited = edited or reply.model != model.id
                 counted = health.counting(model, usage, edited=edited, idle=_seconds_between(last, record.time))
                 missed = (former, record.seq) if counted.misses > health.misses else health.missed
-                health, former = replace(counted, missed=missed), record.seq
-                recalled = sum(tools.get(call.name, UNKNOWN).recalls for call in reply.calls)
-                health, edited, last = replace(health, recalls=health.recalls + recalled), False, record.time
+                recalls = health.recalls + sum(tools.get(call.name, UNKNOWN).recalls for call in reply.calls)
+                health = replace(counted, missed=missed, recalls=recalls)
+                former, edited, last = record.seq, False, record.time
             case Compaction(status="compressed"):
                 health, edited = replace(health, compactions=health.compactions + 1), True
             case Prune():

@@ -52,7 +52,7 @@ def material(
 def recite(message: ViewMessage, clip: int, longest: int) -> str:
     """One message with its speaker, seqs and content; outputs cut to `clip` characters, all else to `longest`."""
     speaker = "ASSISTANT" if message.role == "assistant" else "USER" if message.is_prompt else "TOOLS"
-    pieces = [piece for piece in (_block_text(block, clip, longest) for block in message.blocks) if piece]
+    pieces = [piece for block in message.blocks if (piece := _block_text(block, clip, longest))]
     number = "" if message.has_results else f" #{message.seq}"
     return escape(TAG, f"[turn {message.turn}] {speaker}{number}:\n" + "\n".join(pieces))
 

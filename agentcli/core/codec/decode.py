@@ -47,6 +47,7 @@ from agentcli.core.record import (
     VerbatimText,
 )
 
+_DECODER = json.JSONDecoder()
 _STATUSES = frozenset(get_args(Status))
 TodoStatus = Literal["pending", "in_progress", "completed"]
 UndoTarget = Literal["compaction", "prune", "rewind", "undo"]
@@ -59,12 +60,22 @@ class Damaged(ValueError):
 def decode(data: bytes) -> Record:
     """A record from the bytes of its file. Raises Damaged when they are not one."""
     try:
-        raw = json.loads(data)
+        raw = loads(data)
         return Record(
             whole(raw, "seq", None), text(raw, "id", None), _time(raw["time"]), text(raw, "prev", None), _body(raw)
         )
     except _UNREADABLE as error:
         raise Damaged(f"not a record: {type(error).__name__}: {error}") from error
+
+
+def loads(data: bytes) -> Any:
+    """The JSON in the bytes of a record file, as `json.loads` reads it; quicker where this program wrote it. Raises ValueError."""
+    if data[:1] == b"{" and data[-2:] == b"}\n":  # neither another encoding nor blanks: they need not be looked for
+        text = data.decode("utf-8", "surrogatepass")
+        value, end = _DECODER.raw_decode(text)
+        if end == len(text) - 1:
+            return value
+    return json.loads(data)
 
 
 def body_from_json(raw: Mapping[str, Any]) -> Body:

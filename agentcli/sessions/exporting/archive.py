@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 
-from agentcli.core.codec.encode import dumps
+from agentcli.core.codec.encode import dumps, loads
 from agentcli.sessions.exporting.source import Source
 from agentcli.sessions.exporting.transcript import Clean
 from agentcli.sessions.importing.recognise import EXPORT
@@ -42,7 +41,7 @@ def to_json(source: Source, clean: Clean | None = None, through: Through = iter)
 
 def _raw(data: bytes, clean: Clean | None) -> Any:
     """A record as JSON; as text if its file is not written in this program's form."""
-    raw = json.loads(data)
+    raw = loads(data)
     if clean:
         return _cleaned(raw, clean)
     return raw if (dumps(raw) + "\n").encode("utf-8") == data else data.decode("utf-8")

@@ -68,15 +68,19 @@ class RecordFolder:
     """
 
     folder: Path
+    _prefix: str = field(default="", init=False, repr=False)
     _listing: dict[int, str] | None = field(default=None, repr=False)
     _after_result: bool = field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._prefix = f"{self.folder}{os.sep}"
 
     def read(self, seq: int) -> bytes | None:
         """The bytes of a record's file, or None when there is none. Raises OSError when it cannot be read."""
         # Messages and results take turns: whoever reads one after the other looks for the right one first.
         for kind in _KINDS_AFTER_RESULT if self._after_result else _KINDS:
             try:
-                data = read_file(f"{self.folder}/{seq:06d}-{kind}.json")
+                data = read_file(f"{self._prefix}{seq:06d}-{kind}.json")
             except (FileNotFoundError, NotADirectoryError):
                 continue
             self._after_result = kind == "tool_result"
