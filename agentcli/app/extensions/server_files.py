@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.app.project import ProjectContext
 from agentcli.app.trust import repository
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.integrations.mcp.config import definition
 from agentcli.integrations.mcp.files import USER_FILE
+from agentcli.paths import folder
 from agentcli.sessions.storage.locked_file import update
 
 FileScope = Literal["user", "project"]
@@ -19,37 +22,52 @@ PROJECT_FILE = ".mcp.json"
 """The file of a project that servers are added to: other programs read it, too."""
 
 
-def server_file(project: ProjectContext, scope: FileScope) -> Path:
-    """The file that holds the servers of a scope."""
-    return project.dirs.config / USER_FILE if scope == "user" else repository(project.cwd) / PROJECT_FILE
+@dataclass(frozen=True, slots=True)
+class ServerFile:
+    """A file that servers are written to. None of the locks that guard it is left in a project."""
+
+    path: Path
+    lock: Path
+
+    def change(self, change: Callable[[dict[str, Any]], None]) -> None:
+        """Change the JSON of the file. Raises ConfigError for one that holds something else."""
+
+        def changed(text: str) -> str:
+            whole = _whole(text, self.path)
+            change(whole.setdefault("mcpServers", {}))
+            return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+        folder(self.lock.parent)
+        update(self.path, changed, lock=self.lock)
 
 
-def add_server(file: Path, name: str, given: Mapping[str, Any]) -> list[str]:
+def server_file(project: ProjectContext, scope: FileScope) -> ServerFile:
+    """The file that holds the servers of a scope. Raises InputError for a link that leads out of the repository."""
+    own = project.dirs.config / USER_FILE
+    lock = own.with_name(f".{USER_FILE}.lock")
+    if scope == "user":
+        return ServerFile(own, lock)
+    file = repository(project.cwd) / PROJECT_FILE
+    if not Path(os.path.realpath(file)).is_relative_to(file.parent):
+        raise InputError(f"{file} leads out of the repository, so it was left as it was.")
+    return ServerFile(file, lock)
+
+
+def add_server(file: ServerFile, name: str, given: Mapping[str, Any]) -> list[str]:
     """Write a server's definition, in place of one of that name. Returns what is odd about it. Raises InputError for one that makes no sense."""
-    found = definition(name, dict(given), file.name)
+    found = definition(name, dict(given), file.path.name)
     if not found.servers:
         raise InputError(" ".join(found.problems))
-
-    def changed(text: str) -> str:
-        whole = _whole(text, file)
-        whole.setdefault("mcpServers", {})[name] = given
-        return _written(whole)
-
-    update(file, changed)
+    file.change(lambda servers: servers.update({name: given}))
     return list(found.problems)
 
 
-def remove_server(file: Path, name: str) -> bool:
+def remove_server(file: ServerFile, name: str) -> bool:
     """Remove a server's definition. False where there is none."""
-    if not file.is_file() or name not in _whole(file.read_text(encoding="utf-8"), file).get("mcpServers", {}):
+    path = file.path
+    if not path.is_file() or name not in _whole(path.read_text(encoding="utf-8"), path).get("mcpServers", {}):
         return False
-
-    def changed(text: str) -> str:
-        whole = _whole(text, file)
-        whole.get("mcpServers", {}).pop(name, None)
-        return _written(whole)
-
-    update(file, changed)
+    file.change(lambda servers: servers.pop(name, None))
     return True
 
 
@@ -61,7 +79,3 @@ def _whole(text: str, file: Path) -> dict[str, Any]:
     if not isinstance(whole, dict) or not isinstance(whole.get("mcpServers", {}), dict):
         raise ConfigError(f'{file} has no object "mcpServers", so it was left as it was.')
     return whole
-
-
-def _written(whole: Mapping[str, Any]) -> str:
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

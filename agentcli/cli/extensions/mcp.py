@@ -149,7 +149,7 @@ def remove(
         server = _chosen(program, name)
         raise InputError(f"Server {name} is defined in {server.source}: remove it there.")
     for file in files:
-        say(f"Removed {name} from {file}.")
+        say(f"Removed {name} from {file.path}.")
 
 
 @app.command("test")
@@ -272,7 +272,7 @@ def _add(name: str, given: Any, scope: FileScope, cwd: str) -> None:
     file = server_file(program, scope)
     for problem in add_server(file, name, given):
         print(f"agentcli: {safe(problem)}", file=sys.stderr)
-    say(f"Added {name} to {file}. `agentcli mcp test {name}` tries it.")
+    say(f"Added {name} to {file.path}. `agentcli mcp test {name}` tries it.")
 
 
 def _pairs(given: Sequence[str], mark: str) -> dict[str, str]:

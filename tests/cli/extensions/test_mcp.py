@@ -89,6 +89,19 @@ def test_what_makes_no_sense_is_not_added(project: Path, tmp_path: Path) -> None
     assert not (tmp_path / "CONFIG/agentcli/mcp.json").exists()
 
 
+def test_a_project_gets_its_file_and_nothing_else_and_none_outside_of_it(project: Path, tmp_path: Path) -> None:
+    assert invoke(["mcp", "add", "--scope", "project", "x", "--", "y"]) == 0
+    assert sorted(path.name for path in project.iterdir()) == [".git", ".mcp.json"]
+    outside = tmp_path / "outside.json"
+    outside.write_text('{"mcpServers": {}}')
+    (project / ".mcp.json").unlink()
+    (project / ".mcp.json").symlink_to(outside)
+    for words in (["add", "--scope", "project", "x", "--", "y"], ["remove", "--scope", "project", "x"]):
+        with pytest.raises(InputError, match="leads out of the repository"):
+            invoke(["mcp", *words])
+    assert outside.read_text() == '{"mcpServers": {}}'
+
+
 def test_other_contents_of_a_file_stay_and_a_broken_one_is_left_alone(project: Path) -> None:
     (project / ".mcp.json").write_text('{"other": 1}')
     assert invoke(["mcp", "add", "--scope", "project", "x", "--", "y"]) == 0
