@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.event import Event, Noticed, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
-from agentcli.core.model import Prices, Request
+from agentcli.core.model import Model, Prices, Request, StreamEvent
 from agentcli.core.record import Compaction
 from agentcli.integrations.extensions.agents import BUILT_IN, STEPS
 from agentcli.integrations.extensions.discover import discover
@@ -343,6 +343,34 @@ def test_an_agent_stops_after_its_steps_and_begins_with_its_skills(tmp_path: Pat
     say_to(session, "go")
     assert "agent.max_steps" in results(session)[0].output
     assert any("Body of pdf." in part.text for part in asked[0].messages[0].parts if isinstance(part, Text))
+
+
+class Meeting:
+    """A model whose subagents wait for one another before they are answered."""
+
+    def __init__(self, model: Model, count: int) -> None:
+        self._model, self._barrier, self.spec = model, asyncio.Barrier(count), model.spec
+
+    async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
+        """The events of the model, once all are there."""
+        if is_child(request):
+            async with asyncio.timeout(60):
+                await self._barrier.wait()
+        async for event in self._model.stream(request):
+            yield event
+
+    async def count(self, request: Request) -> int | None:
+        """Nothing is counted."""
+        return None
+
+
+@pytest.mark.parametrize("count", [3, 8])
+def test_subagents_of_one_reply_work_at_the_same_time(count: int, tmp_path: Path) -> None:
+    agents = [call("task", f"t{n}", description="d", prompt=f"p{n}") for n in range(count)]
+    script = family([say("", *agents), say("Done.")], [say("Fine.")])
+    session = open_session(tmp_path, script, wrapped=lambda model: Meeting(model, count))
+    say_to(session, "go")
+    assert [report(result) for result in results(session)] == ["Fine."] * count
 
 
 def test_a_subagent_of_a_subagent_sends_none(tmp_path: Path) -> None:
