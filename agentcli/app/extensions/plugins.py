@@ -17,7 +17,7 @@ from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.hardened import hardened
 from agentcli.core.programs import find_program
 from agentcli.core.sanitise import safe_line
-from agentcli.integrations.extensions.plugins import Plugin, digest, read_plugin
+from agentcli.integrations.extensions.plugins import DATA, Plugin, digest, read_plugin
 from agentcli.integrations.regular_file import Unusable
 from agentcli.paths import AppDirs
 from agentcli.sessions.storage.locked_file import update
@@ -82,8 +82,12 @@ class Plugins:
         if not link:
             self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
             aside = Path(tempfile.mkdtemp(prefix=".new-", dir=self._root))
-            ignored = shutil.ignore_patterns(".git", "__pycache__", ".data")
+            ignored = shutil.ignore_patterns(".git", "__pycache__", DATA)
             shutil.copytree(plugin.folder, aside / plugin.name, symlinks=True, ignore=ignored)
+            kept = self._root / plugin.name / DATA
+            if kept.is_dir():  # what its hooks and servers have kept outlasts an update
+                os.replace(kept, aside / plugin.name / DATA)
+            (aside / plugin.name / DATA).mkdir(exist_ok=True, mode=0o700)
             shutil.rmtree(self._root / plugin.name, ignore_errors=True)
             os.replace(aside / plugin.name, self._root / plugin.name)
             aside.rmdir()

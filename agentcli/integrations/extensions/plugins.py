@@ -28,6 +28,8 @@ CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
 """The manifests of the two layouts; that of Claude Code may be missing."""
 FILES, BYTES = 5_000, 100_000_000
 """Files of a plugin, and their size together, at most."""
+DATA = ".data"
+"""The folder in a plugin's copy for what its hooks and servers keep."""
 _PARTS = ("skills", "commands", "agents", "hooks")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -106,7 +108,7 @@ class Plugin:
     def variables(self) -> dict[str, str]:
         """The variables that its hooks and servers may use."""
         root = str(self.folder)
-        return {"CLAUDE_PLUGIN_ROOT": root, "CLAUDE_PLUGIN_DATA": f"{root}/.data", "extensionPath": root}
+        return {"CLAUDE_PLUGIN_ROOT": root, "CLAUDE_PLUGIN_DATA": f"{root}/{DATA}", "extensionPath": root}
 
     @property
     def instructions(self) -> list[Path]:
@@ -201,7 +203,7 @@ def digest(folder: Path) -> str:
 
 def _files(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in (".git", ".data", "__pycache__"))
+        folders[:] = sorted(name for name in folders if name not in (".git", DATA, "__pycache__"))
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         yield from (Path(folder, name) for name in sorted(files))
         for name in links:

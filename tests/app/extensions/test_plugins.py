@@ -94,6 +94,19 @@ def test_an_added_plugin_is_in_force_under_its_name_and_gone_when_it_is_removed(
     assert not ProjectContext(Options()).extensions.skills
 
 
+def test_the_data_of_a_plugin_outlasts_an_update_and_goes_with_it(home: Path) -> None:
+    assert run(["plugins", "add", str(claude(home / "a")), "--yes"]) == 0
+    (hook,) = loaded(ProjectContext(Options())).hooks
+    data = Path(dict(hook.env)["CLAUDE_PLUGIN_DATA"])
+    (data / "state").write_text("kept")
+    (home / "a/commands/new.md").write_text("New.")
+    assert run(["plugins", "add", str(home / "a"), "--yes"]) == 0
+    assert "tools:new" in ProjectContext(Options()).extensions.commands
+    assert (data / "state").read_text() == "kept"
+    assert run(["plugins", "remove", "tools"]) == 0
+    assert not [*(home / "DATA/agentcli/plugins").iterdir()]
+
+
 def test_a_disabled_or_changed_plugin_is_not_loaded(home: Path) -> None:
     plugins = Plugins(ProjectContext(Options()).dirs)
     with plugins.candidate(str(claude(home / "a"))) as plugin:
