@@ -227,7 +227,7 @@ def _readings(text: str, workspace: Workspace, cwd: Path) -> list[str]:
         expanded = text.replace("${HOME}", home).replace("$HOME", home)
         at_home = expanded == "~" or expanded.startswith("~/")
         forms.add(home + expanded[1:] if at_home else os.path.expanduser(expanded))
-    return [spelled(cwd, text), *(os.path.join(cwd, form) for form in forms)]
+    return list(dict.fromkeys([spelled(cwd, text), *(os.path.join(cwd, form) for form in forms)]))
 
 
 def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:

@@ -78,8 +78,8 @@ class BodyWriter:
     ) -> bytes:
         """A body of these fields, and of messages under a name, with others in place of some. An object that was written must not have changed."""
         self._known = {field: (value, self._field(field, value)) for field, value in fields.items()}
-        texts = b",".join(messages.texts(replaced))
-        return b"{%b}" % b",".join([*(text for _, text in self._known.values()), b'"%b":[%b]' % (name.encode(), texts)])
+        head = b",".join([*(text for _, text in self._known.values()), b'"%b":[' % name.encode()])
+        return b"".join((b"{", head, b",".join(messages.texts(replaced)), b"]}"))
 
     def _field(self, field: str, value: Any) -> bytes:
         known = self._known.get(field)
