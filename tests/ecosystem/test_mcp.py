@@ -159,6 +159,8 @@ def test_the_reference_servers_of_npm_work_over_every_transport(project: Path, n
 def test_a_long_operation_is_cancelled_by_an_interrupt_and_no_process_is_left(
     project: Path, node_servers: Path
 ) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        pytest.skip("a shell has started this in the background, where interrupts are ignored")
     servers = {"every": {"command": str(node_servers / "mcp-server-everything"), "args": ["stdio"]}}
     line = command(project, servers, gate("mcp__every__trigger-long-running-operation", duration=100, steps=100))
     run = subprocess.Popen(line, env=environment(project), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -171,17 +171,7 @@ class Connection:
         """Read lists anew when they have changed, until the end."""
         listening = asyncio.create_task(self._listen(client))
         try:
-            while True:
-                waits = [asyncio.ensure_future(event.wait()) for event in (self._closing, self.closed, self._changed)]
-                try:
-                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    for wait in waits:
-                        wait.cancel()
-                if self._closing.is_set() or self.closed.is_set():
-                    return
-                await self._before_the_end(asyncio.sleep(CHANGE_SECONDS))
-                self._changed.clear()
+            while not (await self._before_the_end(self._changes())).cancelled():
                 relisting = await self._before_the_end(listed(client, self.server))
                 if relisting.cancelled():
                     return
@@ -193,6 +183,12 @@ class Connection:
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
+
+    async def _changes(self) -> None:
+        """Wait for notices of changes, all of a short while together."""
+        await self._changed.wait()
+        await asyncio.sleep(CHANGE_SECONDS)
+        self._changed.clear()
 
     async def _before_the_end(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """A task that does this; it is cancelled at the end of the connection."""
