@@ -43,6 +43,12 @@ def _marked_call(call_id: str, name: str, path: str, lines: int) -> ToolCall:
     return ToolCall(call_id, name, {**({"file_path": path} if path else {}), "cleared": marker})
 
 
+def forget_markers() -> None:
+    """Forget all markers, most of whose calls have left the view; those of calls that are still in one are made anew."""
+    cleared_result.cache_clear()
+    _marked_call.cache_clear()
+
+
 def _leaves(value: object) -> Iterator[str]:
     match value:
         case str():

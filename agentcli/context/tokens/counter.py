@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agentcli.context.cleared import forget_markers
 from agentcli.context.tokens.calibration import Calibration, Learned, calibrate, from_json, measured
 from agentcli.context.tokens.estimators import Calibrated, Estimator
 from agentcli.context.tokens.image_tokens import image_tokens
@@ -64,11 +65,12 @@ class TokenCounter:
     def learn(self, history: History) -> None:
         """Calibrate by the replies of this history; only `calibrated` learns."""
         if history.compaction is not self._compaction:
-            # What left the view must not be held in memory by its count.
+            # What left the view must not be held in memory by its count, or by the marker in its place.
             self._compaction = history.compaction
             self._sizes.clear()
             self._newest = ((), 0)
             self._forget_sums()
+            forget_markers()
         if isinstance(self.rule, Calibrated):
             self._learned = calibrate(history, self._added, self._learned)
             self.calibration = self._learned.calibration

@@ -123,10 +123,13 @@ def test_what_cannot_be_right_teaches_nothing() -> None:
     assert from_json({"m": [1, 2, 3], "n": "nonsense"}).rates == {"m": Rate(1, 2, 3)}
 
 
-def test_what_a_compaction_removed_is_not_held_in_memory_by_its_count() -> None:
-    class Watched(str):
-        __slots__ = ("__weakref__",)
+class Watched(str):
+    """A text whose end can be seen."""
 
+    __slots__ = ("__weakref__",)
+
+
+def test_what_a_compaction_removed_is_not_held_in_memory_by_its_count() -> None:
     def counted(counter: TokenCounter) -> tuple[weakref.ref[str], History]:
         text = Watched("gone")
         history = session(Message("user", (Text(text),)), Message("user", (Text("stays"),)))
@@ -140,6 +143,25 @@ def test_what_a_compaction_removed_is_not_held_in_memory_by_its_count() -> None:
     counter.learn(history)
     gc.collect()
     assert text() is None
+
+
+def test_calls_that_a_compaction_removed_are_not_held_in_memory_by_their_markers() -> None:
+    def pruned(counter: TokenCounter) -> tuple[weakref.ref[str], History]:
+        call = Watched("c1")
+        asked = Message("assistant", (ToolCall(call, "read", {"file_path": "a"}),))
+        answered = ToolResult(call, "read", "success", "text")
+        history = session(Message("user", (Text("go"),)), asked, answered, Prune((call,), 10, "why", inputs=(call,)))
+        counter.view(view(history))
+        compaction = Compaction("auto", "compressed", "auto", (1, 4), 5, "s")
+        return weakref.ref(call), evolve(history, Record(5, "r5", "", "", compaction))
+
+    counter = TokenCounter()
+    call, history = pruned(counter)
+    gc.collect()
+    assert call() is not None
+    counter.learn(history)
+    gc.collect()
+    assert call() is None
 
 
 def test_counts_of_parts_add_up_to_the_count_of_the_view() -> None:
