@@ -231,9 +231,11 @@ def source_of(raw: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _parent(raw: Mapping[str, Any]) -> Parent | None:
+    if not raw:
+        return None
     kinds: Mapping[Any, ParentKind] = {kind: kind for kind in get_args(ParentKind)}
     known = kinds.get(raw.get("kind"), "fork")
-    return Parent(text(raw, "session", None), whole(raw, "seq"), known) if raw else None
+    return Parent(text(raw, "session", None), whole(raw, "seq"), known)
 
 
 def _full_name(message: Message) -> str:

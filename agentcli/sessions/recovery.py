@@ -90,17 +90,20 @@ def repair_on_open(session: Session) -> None:
 def read_info(folder: str | Path) -> SessionInfo | None:
     """The content of `session.json`, or None when it is lost or damaged."""
     try:
-        return decode_info(read_file(os.path.join(folder, "session.json")))
+        return decode_info(read_file(f"{folder}{os.sep}session.json"))
     except (OSError, ValueError):
         return None
 
 
 def current_info(folder: str | Path) -> SessionInfo | None:
     """The same with the records that came behind it: it may be a second old, or its process was killed."""
-    info, records = read_info(folder), os.path.join(folder, "records")
-    with contextlib.suppress(OSError):
+    # Spelled out, and the paths made as text: thousands of sessions are listed at once.
+    info, records = read_info(folder), f"{folder}{os.sep}records"
+    try:
         if info is None or info.shelf == os.stat(records).st_mtime_ns:
             return info
+    except OSError:
+        pass  # what is there is looked for below
     shelf = RecordFolder(Path(records))
     mark = shelf.mark()
     newest = shelf.newest(info.records, info.shelf) if info else 0

@@ -106,7 +106,8 @@ def part_from_json(raw: Mapping[str, Any]) -> Part:
 
 def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
     """Usage from its JSON; what is missing is 0."""
-    raw = raw or {}
+    if not raw:
+        return _NO_USAGE
     # Spelled out: many sessions are listed at once, and each has one.
     return Usage(
         whole(raw, "input"),
@@ -117,6 +118,7 @@ def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
     )
 
 
+_NO_USAGE = Usage()
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 
 
