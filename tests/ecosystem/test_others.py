@@ -202,6 +202,19 @@ CLAUDE = {
     "fails": ("---\nallowed-tools: Bash(false)\n---\nx !`false` y", ""),
     "file": ("See @note.txt and @missing.txt end", ""),
     "git/sub": ("sub $ARGUMENTS", "1"),
+    "quotes": ("[$0] [$1] [$2]", "\"a b\" 'c d' it's on"),
+    "open": ("[$0] [$1]", "don't stop"),
+    "name": ("Look at @$0, $ARGUMENTSx", "note.txt"),
+    "dollars": (r"Cost $5 and \$5 and $$ and ${HOME} $0 [$10]", "a"),
+    "badyaml": ("---\ndescription: a: b: c\nargument-hint: [x\n---\nBody $0", "z"),
+    "crlf": ("---\r\ndescription: d\r\n---\r\nBody $ARGUMENTS\r\nend\r\n", "z"),
+    "lines": ("[$ARGUMENTS]", "a\nb"),
+}
+SKILLS = {
+    "plain": ("Nothing here.", ""),
+    "more": ("Nothing here.", "x y"),
+    "arguments": ("Do $ARGUMENTS then $0 and $1 in ${CLAUDE_SKILL_DIR}.", "a 'b c'"),
+    "Upper_Name": ("Code:\n\n    $0\n", "x"),
 }
 GEMINI = {
     "plain": ('prompt = "Do {{args}} now."', "a b"),
@@ -255,6 +268,26 @@ def test_commands_send_what_they_send_in_the_program_they_were_written_for(
             second.removeprefix("the note ") if theirs == "claude" else second
         )  # attached by both, ours before the text
         assert first == second, name
+
+
+def test_skills_have_the_body_that_they_have_in_claude_code(both: tuple[Other, Other]) -> None:
+    bodies = []
+    for program, tool, (name, given) in zip(
+        both, ("Skill", "skill"), (("skill", "args"), ("name", "arguments")), strict=True
+    ):
+        for skill, (body, _) in SKILLS.items():
+            file = program.work / ".claude/skills" / skill / "SKILL.md"
+            file.parent.mkdir(parents=True)
+            file.write_text(f"---\nname: {skill}\ndescription: d\n---\n{body}\n")
+        uses = [
+            call(tool, f"c{n}", **{name: skill, given: used}) for n, (skill, (_, used)) in enumerate(SKILLS.items())
+        ]
+        program.say("go", playing([say("", one) for one in uses]))
+        text = json.dumps(program.requests[-1]["messages"]).replace(str(program.work), "")
+        found = re.findall(r"Base directory for this skill: (.*?)(?:</skill>|\")", text.replace('\\"', "'"))
+        bodies.append([" ".join(one.replace("\\n", " ").split()) for one in found])
+    assert bodies[0] == bodies[1]
+    assert len(bodies[0]) == len(SKILLS)
 
 
 RULES = {
