@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 from agentcli.agent.delegation.apart import folder_of
 from agentcli.app.program import Program
+from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.extensions.places import display_path
 from agentcli.integrations.git import GitError, run_git
@@ -61,7 +63,9 @@ class _Subagents:
         """The folders that the subagents began to work in."""
         found = []
         for info in self._infos.values():
-            if info.parent is not None and info.parent.kind == "subagent":
+            if info.parent is None or info.parent.kind != "subagent":
+                continue
+            with suppress(AgentError):  # one that is damaged has a row of its own
                 folder = folder_of(self._store.open(info.project_id, info.id, read_only=True))
                 found += [(folder, info)] if folder is not None else []
         return found

@@ -85,36 +85,10 @@ def _filled(word: str, known: Mapping[str, str]) -> str:
 
 _PLAIN = re.compile(r"[\w./+-]+")
 _SCRIPT = re.compile(r"\.(?:py|sh|bash|zsh|js|mjs|ts|rb|pl)$")
-_BUILT_IN = frozenset(
-    [
-        ".",
-        ":",
-        "[",
-        "cd",
-        "command",
-        "echo",
-        "eval",
-        "exec",
-        "exit",
-        "export",
-        "false",
-        "if",
-        "for",
-        "case",
-        "while",
-        "until",
-        "printf",
-        "read",
-        "set",
-        "source",
-        "test",
-        "true",
-        "type",
-        "ulimit",
-        "umask",
-        "unset",
-    ]
-)
+_BUILT_IN = frozenset({
+    ".", ":", "[", "cd", "command", "echo", "eval", "exec", "exit", "export", "false", "if", "for", "case", "while",
+    "until", "printf", "read", "set", "source", "test", "true", "type", "ulimit", "umask", "unset",
+})  # fmt: skip
 """Words that the shell itself knows."""
 
 
