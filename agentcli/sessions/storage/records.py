@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -45,8 +46,12 @@ class Found:
 
 def file_name(seq: int, kind: str) -> str:
     """`000001-message.json`: sorts by number, says what is in it."""
-    safe = "".join(letter if letter.isalnum() or letter in "_" else "_" for letter in kind)[:40]
-    return f"{seq:06d}-{safe}.json"
+    return f"{seq:06d}-{_in_names(kind)}.json"
+
+
+@cache
+def _in_names(kind: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "_" else "_" for letter in kind)[:40]
 
 
 def number_in(name: str) -> int | None:
