@@ -9,6 +9,8 @@ import mcp_types as types
 
 from agentcli.core.servers import Content, ElicitedField, ServerAnswer
 
+REASON_CHARACTERS = 300
+"""Characters of the reason for a failure that are told."""
 TEXT_CHARACTERS = 10_000_000
 """Characters of one text of an answer that are kept."""
 
@@ -82,4 +84,4 @@ def reason(error: BaseException) -> str:
         case TimeoutError():
             return "it did not answer in time"
         case _:
-            return str(error) or type(error).__name__
+            return " ".join(str(error).split())[:REASON_CHARACTERS] or type(error).__name__

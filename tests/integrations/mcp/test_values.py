@@ -12,9 +12,11 @@ def test_a_text_of_more_than_ten_million_characters_is_cut_and_says_so() -> None
 
 
 def test_the_reason_of_a_failure_is_the_innermost_one() -> None:
-    from agentcli.integrations.mcp.values import reason
+    from agentcli.integrations.mcp.values import REASON_CHARACTERS, reason
 
     inner = ExceptionGroup("unhandled", [ExceptionGroup("unhandled", [FileNotFoundError(2, "No such file", "nope")])])
     assert reason(inner) == "nope was not found"
     assert reason(TimeoutError()) == "it did not answer in time"
     assert reason(ValueError()) == "ValueError"
+    assert reason(ValueError("two\n  lines")) == "two lines"
+    assert len(reason(ValueError("long " * 1_000))) == REASON_CHARACTERS
