@@ -136,13 +136,9 @@ class Script:
                 return self._edit(number % FILES)
 
     def _edit(self, file: int) -> ToolCall:
-        self._edits[file] += 1
-        was = (
-            "0 line 1 of".replace("0", str(file), 1)
-            if self._edits[file] == 1
-            else f"version {self._edits[file] - 1} of"
-        )
-        return call("edit", file_path=f"f{file}.txt", old_string=was, new_string=f"version {self._edits[file]} of")
+        version, self._edits[file] = self._edits[file], self._edits[file] + 1
+        was = f"version {version} of" if version else f"{file} line 1 of"
+        return call("edit", file_path=f"f{file}.txt", old_string=was, new_string=f"version {version + 1} of")
 
 
 class Life:
@@ -191,9 +187,8 @@ async def live(orders: Orders, report: Callable[[Count], None], env: Mapping[str
         due, before = orders.every, None
         while turns < orders.turns:
             prompts += 1
-            async for event in session.say(
-                f"Prompt {prompts}: go on with file {prompts % FILES}, and say what you did."
-            ):
+            text = f"Prompt {prompts}: go on with file {prompts % FILES}, and say what you did."
+            async for event in session.say(text):
                 if isinstance(event, agentcli.CompactionEvent):
                     life.compactions += event.status == "compressed"
                 if isinstance(event, agentcli.Result):
@@ -242,11 +237,8 @@ def _snapshot() -> tracemalloc.Snapshot:
 
 
 def _print_growth(before: tracemalloc.Snapshot) -> None:
-    for key in ("lineno", "traceback"):
-        for grown in _snapshot().compare_to(before, key)[:25]:
-            print(
-                f"{grown.size_diff / 1000:+10.1f} kB {grown.count_diff:+7}  {' < '.join(map(str, reversed(grown.traceback)))}"
-            )
+    for grown in _snapshot().compare_to(before, "lineno")[:SITES]:
+        print(f"{grown.size_diff / 1000:+10.1f} kB {grown.count_diff:+7}  {grown.traceback}")
 
 
 def main() -> None:
