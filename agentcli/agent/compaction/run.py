@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from agentcli.agent.compaction.prose import prose
 from agentcli.agent.compaction.regions import regions, replaced
@@ -163,10 +164,11 @@ class CompactionRun:
 
     def _wants_handover(self, shrunk: float) -> bool:
         """True where a fresh session is likely better than another summary: this one won little, or is one of many."""
-        rules = self._brief.window.settings.handoff
-        done = (record.body for record in self._journal.records_of("compaction"))
-        count = sum(isinstance(body, Compaction) and body.status == "compressed" for body in done)
-        return bool(rules.offered_after) and (shrunk < _LITTLE or count == rules.offered_after)
+        most = self._brief.window.settings.handoff.offered_after
+        bodies = (record.body for record in self._journal.records_of("compaction"))
+        done = (body for body in bodies if isinstance(body, Compaction) and body.status == "compressed")
+        # No more are read than that takes: each holds a ledger, and a long session has hundreds.
+        return bool(most) and (shrunk < _LITTLE or sum(1 for _ in islice(done, most + 1)) == most)
 
     def _charged(self, record: Compaction, result: SummaryResult) -> Compaction:
         """The record with what it cost, what was struck, and how tokens were counted."""

@@ -114,8 +114,7 @@ class RecordFolder:
 
     def numbers(self, kind: str = "") -> list[int]:
         """The numbers of all records, or of those of one kind, ascending. Lists the folder."""
-        self._listing = None
-        listed = self._listed()
+        listed = self._numbered()
         if not kind:
             return sorted(listed)
         ending = file_name(0, kind)[6:]  # to spell out each name would take longer than to list them

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -19,7 +20,8 @@ from agentcli.core.event import CompactionStarted, Recorded, UsageReported, Warn
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, Thinking
 from agentcli.core.model import Prices, Request
-from agentcli.core.record import Compaction, Pin, Title, Todo, TodoItem
+from agentcli.core.record import Compaction, Pin, Record, Title, Todo, TodoItem
+from agentcli.sessions.memory import MemorySession
 from agentcli.tools.registry import TRAITS
 from tests.agent.compaction.compacting import (
     CHEAP,
@@ -252,6 +254,27 @@ def test_a_hand_over_is_offered_after_some_compactions_and_where_one_wins_little
     never = replace(rules, min_shrink=0.0)
     won_little = ended(compress(small, Answers(GOOD), settings=never))
     assert (won_little.tokens_after > 0.9 * won_little.tokens_before) == ("/handoff" in won_little.why)
+
+
+def test_a_compaction_reads_no_more_of_the_earlier_ones_the_more_there_are() -> None:
+    read: list[int] = []
+
+    class Watched(MemorySession):
+        def records_of(self, kind: str) -> Iterator[Record]:
+            for record in super().records_of(kind):
+                read.append(record.seq)
+                yield record
+
+    story = long_story()
+    journal = Watched(session(story))
+    rules = ContextSettings(handoff=HandoffSettings(offered_after=2))
+    counts = []
+    for _ in range(6):
+        read.clear()
+        assert ended(compress(journal, Answers(GOOD), settings=rules)).status == "compressed"
+        counts.append(len(read))
+        goes_on(journal, story, steps=20)
+    assert counts == [1, 2, 3, 3, 3, 3]
 
 
 def test_what_is_pinned_and_named_while_a_summary_is_written_lasts() -> None:
