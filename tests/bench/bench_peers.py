@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> None:
         f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}; load {_load()} at the start",
         flush=True,
     )
-    nothing = statistics.median(_wall([sys.executable, "-c", "pass"]) for _ in range(asked.rounds))
+    nothing = statistics.median(measure.command([sys.executable, "-c", "pass"]) for _ in range(asked.rounds))
     columns, faults = _columns(rows, asked.rounds)
     print(f"load {_load()} at the end; `python -c pass` takes {nothing * 1000:.0f} ms\n")
     print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
@@ -75,8 +75,8 @@ def _columns(rows: Sequence[Row], rounds: int) -> tuple[list[list[str]], list[st
     """The cells below each heading, and why some are missing."""
     keys = _of_programs(rows, rounds, first_key)
     shots = _repeated(rows, rounds, measure.once)
-    helps = _of_programs(rows, rounds, lambda peer, _: _wall([*peer.program, "--help"]))
-    versions = _of_programs(rows, rounds, lambda peer, _: _wall([*peer.program, "--version"]))
+    helps = _of_programs(rows, rounds, lambda peer, _: measure.option(peer, "--help"))
+    versions = _of_programs(rows, rounds, lambda peer, _: measure.option(peer, "--version"))
     turns = [measure.play(peer, wire, LATE, (0, EARLY, LATE)) for peer, wire in rows]
     faults = [
         f"{peer.name}, {wire}: turns are {NOT}: {ran.fault}"
@@ -111,10 +111,6 @@ def _repeated(rows: Sequence[Row], rounds: int, measured: Callable[[Peer, str], 
         for number, (peer, wire) in enumerate(rows):
             found[number].append(measured(peer, wire))
     return [each[1:] for each in found]
-
-
-def _wall(command: Sequence[str]) -> float:
-    return measure.command_seconds(command).wall
 
 
 def _good(ran: Ran, value: float) -> float | None:

@@ -181,7 +181,7 @@ class Loopback:
                 ahead = await self._answer(asked, reader, writer)
 
     def beside(self, method: str, path: str) -> bytes | None:
-        """The JSON that answers a request which no model is meant by; None where there is nothing at this path."""
+        """The JSON that answers a request for something else than a reply; None where there is nothing at this path."""
         return None
 
     def _note(self, target: str, headers: dict[str, str], body: bytes) -> Asked | None:

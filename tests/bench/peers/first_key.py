@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 import termios
@@ -47,8 +48,6 @@ def first_key(peer: Peer, wire: str) -> float | None:
 
 def _env(peer: Peer, place: Place) -> dict[str, str]:
     """The environment of a terminal without whatever this process has besides."""
-    import os
-
     wanted = peer.env(place)
     return {**{name: "\0unset" for name in os.environ if name not in wanted}, **wanted}
 

@@ -20,6 +20,7 @@ from tests.loopback import Asked
 SECONDS = 300
 """Seconds after which a run is given up."""
 TICK = os.sysconf("SC_CLK_TCK")
+_SINKS = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 @dataclass
@@ -52,11 +53,9 @@ def play(peer: Peer, wire: str, turns: int, marks: Sequence[int] = ()) -> Ran:
         place = Place(Path(name), server)
         write_files(place)
         plan.play(peer, place.work)
-        command = [*peer.program, *peer.once(wire, MODELS[wire])]
-        env = peer.env(place)
-        sinks = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        words, env = [*peer.program, *peer.once(wire, MODELS[wire])], peer.env(place)
         began = time.perf_counter()
-        process = subprocess.Popen(command, cwd=place.work, env=env, start_new_session=True, **sinks)
+        process = subprocess.Popen(words, cwd=place.work, env=env, start_new_session=True, **_SINKS)
         ran.processor, done = _end(process)
         ran.wall = time.perf_counter() - began
         ran.clock, ran.requests = clock, plan.requests
@@ -69,13 +68,17 @@ def once(peer: Peer, wire: str) -> Ran:
     return play(peer, wire, 0)
 
 
-def command_seconds(command: Sequence[str], env: Mapping[str, str] | None = None) -> Ran:
-    """A command that is only waited for, such as `--help`."""
-    sinks = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+def option(peer: Peer, name: str) -> float:
+    """Seconds that a program takes for an option such as `--help`."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, Endpoint(Reads(0)) as server:
+        return command([*peer.program, name], peer.env(Place(Path(folder), server)))
+
+
+def command(words: Sequence[str], env: Mapping[str, str] | None = None) -> float:
+    """Seconds that a command takes."""
     began = time.perf_counter()
-    process = subprocess.Popen(command, env=env, start_new_session=True, **sinks)
-    processor, done = _end(process)
-    return Ran(time.perf_counter() - began, processor, fault="" if done else f"it did not end within {SECONDS} s")
+    _end(subprocess.Popen(words, env=env, start_new_session=True, **_SINKS))
+    return time.perf_counter() - began
 
 
 def _end(process: subprocess.Popen[bytes]) -> tuple[float, bool]:
