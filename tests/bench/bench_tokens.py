@@ -35,7 +35,7 @@ def main(names: Sequence[str]) -> None:
 
 
 def breakdown(requests: Sequence[Asked]) -> Iterator[str]:
-    """What the first request holds, what each turn adds, and how often a part of a prompt was paid for more than once."""
+    """Lines on the parts of the first request, the tokens that each turn adds, and those paid for as new over the whole run."""
     first = requests[0].json
     for name in ("tools", "system", "systemInstruction", "instructions", "messages", "contents", "input"):
         if first.get(name):
