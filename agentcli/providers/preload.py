@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+from types import ModuleType
 
 from agentcli.providers.registry import PROVIDERS
 
 _importing = threading.Lock()
+_parts: dict[str, ModuleType] = {}
+"""For each kind of provider the part of its SDK that was imported for this program alone."""
 
 
 def warm(kind: str, *, freeze: bool = True) -> None:
@@ -18,22 +21,32 @@ def warm(kind: str, *, freeze: bool = True) -> None:
     import gc
     import sys
 
-    from agentcli.providers.partial_import import import_partly
+    from agentcli.providers.partial_import import import_part, import_partly
 
+    provider = PROVIDERS[kind]
     with _importing:
-        missing = [module for module in PROVIDERS[kind].sdk if module not in sys.modules]
-        if not missing:
+        missing = [module for module in provider.sdk if module not in sys.modules]
+        if not missing and (provider.sdk_part is None or kind in _parts):
             return
         was_enabled = gc.isenabled()
         if freeze:
             gc.disable()
         try:
-            import_partly(missing, PROVIDERS[kind].sdk_unused)
+            import_partly(missing, provider.sdk_unused)
+            if provider.sdk_part:
+                _parts[kind] = import_part(provider.sdk_part)
         finally:
             if freeze:
                 gc.freeze()
             if was_enabled:
                 gc.enable()
+
+
+def own_sdk(kind: str) -> ModuleType:
+    """The part of the SDK of `kind` that is used."""
+    if kind not in _parts:
+        warm(kind)
+    return _parts[kind]
 
 
 async def warmed(kind: str) -> None:

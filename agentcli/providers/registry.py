@@ -20,6 +20,19 @@ from agentcli.providers.preset import Preset
 _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 
+@dataclass(frozen=True, slots=True)
+class SdkPart:
+    """The part of an SDK that is used: a module, and what the import of it may pass over."""
+
+    module: str
+    unused: tuple[str, ...]
+    """Packages whose names are not used."""
+    models: str
+    """A module of which only some classes are used."""
+    classes: tuple[str, ...]
+    """The beginnings of their names."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
     """A wire format and its vendor."""
@@ -34,6 +47,8 @@ class Provider:
     """Modules to import early: the SDK, and those it would import at its first request."""
     sdk_unused: tuple[str, ...] = ()
     """Packages of the SDK that are passed over then: nothing that is used needs them."""
+    sdk_part: SdkPart | None = None
+    """The part of the SDK that is imported then, for this program alone."""
     extra: str = ""
     """The extra of this package that installs the SDK, where it is not installed always."""
     url: str = ""
@@ -136,6 +151,12 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             url="https://generativelanguage.googleapis.com",
             models_path="/v1beta/models",
             sdk=("httpx2",),
+            sdk_part=SdkPart(
+                "google.genai._api_client",
+                unused=("google.genai.client", "websockets"),
+                models="google.genai.types",
+                classes=("Http", "ResourceScope"),
+            ),
             key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
             key_prefix="AIza",
             key_header="x-goog-api-key",

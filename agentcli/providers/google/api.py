@@ -1,32 +1,33 @@
-"""The Gemini API, asked as the vendor's SDK asks it, but without the SDK.
+"""The Gemini API, asked through the official SDK's own HTTP client: of the SDK only that is imported, and it is given the body as bytes.
 
-Its hundreds of models of requests and replies take longer to import than all else in a short run, and nothing here needs them. A test
-compares address, headers and body of a request with those of the SDK.
+The SDK's hundreds of models of requests and replies take longer to import than all else that a run does, and convert the whole
+history anew for each request.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
 from functools import cached_property
+from types import ModuleType
 from typing import Any
-from urllib.parse import urlsplit
 
-from agentcli import __version__
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
 from agentcli.core.sanitise import safe_line
-from agentcli.providers.body import written
 from agentcli.providers.google.errors import from_answer
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.request import Former, Json, countable, to_body
-from agentcli.providers.http import http_client
-from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.http import http_client, quiet_sdk, scrubbed, tls_context
+from agentcli.providers.preload import own_sdk
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.sse import event_data
 
-VERSION = "v1"
-"""The version of the API that is asked where the settings name none."""
+
+def fits(sdk: object) -> bool:
+    """True if an SDK has what is used of it here, some of which it calls private."""
+    client = getattr(sdk, "BaseApiClient", None)
+    return all(hasattr(client, name) for name in ("_build_request", "_async_request", "async_request"))
 
 
 class GeminiApi:
@@ -40,54 +41,67 @@ class GeminiApi:
 
     async def chunks(self, request: Request) -> AsyncGenerator[Json, None]:
         """The chunks of a reply, as they come. Raises ModelError for a refusal, also one in the middle of the stream."""
-        body = to_body(request, self._settings, self._former)
-        url = self._url(request.model.id, "streamGenerateContent", "alt=sse")
-        async with self._http.stream("POST", url, content=body, headers=self._headers) as response:
-            await self._refuse(response)
-            async for text in event_data(response.aiter_bytes(), bare=True):
-                chunk = json.loads(text)
-                if "error" in chunk:  # in the middle of a stream, with a status that was good
-                    raise from_answer(0, chunk, response.headers, self._key, self._settings)
-                yield chunk
+        asked = self._client._build_request("post", f"{_model(request)}:streamGenerateContent?alt=sse", {})
+        asked.data = to_body(request, self._settings, self._former)
+        with self._translated():
+            answer = await self._client._async_request(asked, stream=True)
+            try:
+                async for chunk in answer.async_segments():
+                    if "error" in chunk:  # in the middle of a stream, with a status that was good
+                        raise from_answer(0, chunk, answer.headers, self._key, self._settings)
+                    yield chunk
+            finally:
+                await answer.response_stream.aclose()
 
     async def count(self, request: Request) -> Any:
         """The number of tokens as the API counts them."""
-        body = written({"contents": countable(request)})
-        url = self._url(request.model.id, "countTokens")
-        response = await self._http.post(url, content=body, headers=self._headers)
-        await self._refuse(response)
-        return response.json()["totalTokens"]
+        contents = countable(request)
+        with self._translated():
+            answer = await self._client.async_request("post", f"{_model(request)}:countTokens", {"contents": contents})
+        return json.loads(answer.body)["totalTokens"]
 
     async def close(self) -> None:
         """Give the connections back."""
         if "_http" in self.__dict__:
             await self._http.aclose()
 
-    async def _refuse(self, response: Any) -> None:
-        """Raise ModelError for an answer that is no reply."""
-        if response.status_code == 200:
-            return
-        await response.aread()
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """The SDK's own errors become ModelErrors."""
         try:
-            answer = response.json()
-        except ValueError:
-            answer = {"message": response.text, "status": response.reason_phrase}
-        raise from_answer(response.status_code, answer, response.headers, self._key, self._settings)
-
-    def _url(self, model: str, method: str, query: str = "") -> str:
-        parts = urlsplit(self._base_url or PROVIDERS[KIND].url)
-        name = model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
-        if ".." in name or "?" in name or "&" in name:
-            raise ModelError(f"{safe_line(model)} is no name of a model.", "bad_request")
-        path = f"{parts.path.rstrip('/')}/{self._settings.version or VERSION}/{name}:{method}"
-        return parts._replace(path=path, query="&".join(filter(None, (query, parts.query)))).geturl()
+            yield
+        except self._sdk.errors.APIError as error:
+            headers = getattr(error.response, "headers", None)
+            raise from_answer(int(error.code or 0), error.details, headers, self._key, self._settings) from None
 
     @cached_property
-    def _headers(self) -> dict[str, str]:
-        own = {name.lower(): value for name, value in self._settings.headers.items()}
-        fixed = {"content-type": "application/json", PROVIDERS[KIND].key_header: self._key or "none"}
-        return {"user-agent": f"agentcli/{__version__}"} | own | fixed
+    def _sdk(self) -> ModuleType:
+        return own_sdk(KIND)
 
     @cached_property
     def _http(self) -> Any:
-        return http_client(self._settings)
+        return http_client(self._settings, without_comments=True)
+
+    @cached_property
+    def _client(self) -> Any:
+        quiet_sdk("google.genai", "google_genai")
+        # It would load the certificates again for clients that are never used.
+        tls = {"client_args": {"verify": tls_context()}, "async_client_args": {"ssl": tls_context()}}
+        options: dict[str, Any] = {"httpx_async_client": self._http, "headers": dict(self._settings.headers), **tls}
+        if self._base_url:
+            options["base_url"] = self._base_url
+        if self._settings.version:
+            options["api_version"] = self._settings.version
+        try:
+            return self._sdk.BaseApiClient(vertexai=False, api_key=self._key or "none", http_options=options)
+        except ValueError as error:
+            raise ModelError(f"The Gemini SDK cannot start: {scrubbed(str(error), self._key)}", "bad_request") from None
+
+
+def _model(request: Request) -> str:
+    """The model in a path, as the SDK writes it."""
+    model = request.model.id
+    name = model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
+    if ".." in name or "?" in name or "&" in name:
+        raise ModelError(f"{safe_line(model)} is no name of a model.", "bad_request")
+    return name

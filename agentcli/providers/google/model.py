@@ -13,14 +13,14 @@ from agentcli.core.model import ModelSpec, Request, StreamEvent
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.reply import Reply
 from agentcli.providers.http import connection_error
-from agentcli.providers.preload import warmed
+from agentcli.providers.preload import own_sdk, warmed
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import UsedIds
 
 if TYPE_CHECKING:
     from agentcli.providers.google.api import GeminiApi
-    from agentcli.providers.google.vertex import VertexApi
+    from agentcli.providers.google.sdk import SdkApi
 
 
 class GoogleModel:
@@ -90,11 +90,9 @@ class GoogleModel:
         return urlsplit(self._base_url or PROVIDERS[KIND].url).hostname or self._settings.name
 
     @cached_property
-    def _api(self) -> GeminiApi | VertexApi:
-        if self._settings.platform:
-            from agentcli.providers.google.vertex import VertexApi
+    def _api(self) -> GeminiApi | SdkApi:
+        from agentcli.providers.google.api import GeminiApi, fits
+        from agentcli.providers.google.sdk import SdkApi
 
-            return VertexApi(self._settings, self._key, self._base_url)
-        from agentcli.providers.google.api import GeminiApi
-
-        return GeminiApi(self._settings, self._key, self._base_url)
+        fitting = not self._settings.platform and fits(own_sdk(KIND))
+        return (GeminiApi if fitting else SdkApi)(self._settings, self._key, self._base_url)

@@ -1,4 +1,7 @@
-"""Gemini on Vertex AI through the official SDK, which finds credentials, project and location itself."""
+"""Gemini through the official SDK's public client, all of which is imported.
+
+For Vertex AI, whose credentials, project and location the SDK finds itself, and for an SDK that is built otherwise than `api.py` takes it to be.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed
 from agentcli.providers.settings import ProviderSettings
 
 
-class VertexApi:
-    """The SDK's client with the account of a platform."""
+class SdkApi:
+    """Connection to generateContent by the SDK's client, with the account of a platform or a key."""
 
     def __init__(self, settings: ProviderSettings, key: str | None, base_url: str) -> None:
         self._settings = settings
@@ -68,7 +71,7 @@ class VertexApi:
                 options["api_version"] = self._settings.version
             with self._translated():
                 try:
-                    self._client = sdk.Client(vertexai=True, http_options=options, **self._account())
+                    self._client = sdk.Client(http_options=options, **self._account())
                 except (ImportError, ValueError) as error:
                     text = scrubbed(str(error), self._key)
                     raise ModelError(f"The Gemini SDK cannot start: {text}", "bad_request") from None
@@ -88,13 +91,16 @@ class VertexApi:
         except GoogleAuthError as error:
             raise ModelError(f"Vertex AI cannot be asked: {scrubbed(str(error), self._key)}", "auth") from None
 
-    def _account(self) -> dict[str, str]:
-        """Project and location, which the SDK finds itself but drops, and the credentials with them, where a base URL is set.
+    def _account(self) -> dict[str, Any]:
+        """The key, or for Vertex AI project and location, which the SDK finds itself but drops, and the credentials with them, where a base URL is set.
 
         An address whose headers have an authorization of their own is a gateway, which is given neither.
         """
+        if not self._settings.platform:
+            return {"vertexai": False, "api_key": self._key or "none"}
         project = os.environ.get("GOOGLE_CLOUD_PROJECT", "")
         own = any(name.lower() == "authorization" for name in self._settings.headers)
         if not self._base_url or not project or own:
-            return {}
-        return {"project": project, "location": os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"}
+            return {"vertexai": True}
+        location = os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
+        return {"vertexai": True, "project": project, "location": location}
