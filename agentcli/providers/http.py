@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import AsyncIterator, Callable
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ModelError
@@ -73,20 +73,29 @@ def _tls_context(*_certificates: str | None) -> ssl.SSLContext:
 
 def uncommented(stream: Any) -> Any:
     """The same stream of server-sent events without the lines that are comments. A line is passed on when it is whole."""
+    return _uncommented_streams()(stream)
+
+
+@cache
+def _uncommented_streams() -> Callable[[Any], Any]:
+    """A class, made once: one for each stream would keep that stream, with the request, until garbage is collected."""
     import httpx2
 
     class Uncommented(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
         async def __aiter__(self) -> AsyncIterator[bytes]:
             rest = b""
-            async for piece in stream:
+            async for piece in self._stream:
                 *lines, rest = (rest + piece).split(b"\n")
                 yield b"".join(line + b"\n" for line in lines if not line.startswith(b":"))
             yield rest
 
         async def aclose(self) -> None:
-            await stream.aclose()
+            await self._stream.aclose()
 
-    return Uncommented()
+    return Uncommented
 
 
 def connection_error(error: Exception, settings: ProviderSettings, host: str) -> ModelError:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
+from agentcli.providers.http import uncommented
 from agentcli.providers.sse import event_data
 
 STREAM = b': comment\r\nevent: e\r\ndata: {"a": 1}\r\n\r\ndata: {"b":\ndata: 2}\n\n'
@@ -30,3 +34,23 @@ def test_the_data_of_events_is_the_same_in_pieces_of_any_size(size: int) -> None
 
 def test_an_event_that_is_cut_off_is_none() -> None:
     assert read(b'data: {"a": 1}\n\ndata: {"b"', 5) == ['{"a": 1}']
+
+
+def test_a_stream_without_its_comments_is_not_kept_once_it_was_read() -> None:
+    class Body:
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for piece in (b": alive\nda", b"ta: 1\n\n"):
+                yield piece
+
+    async def pieces(stream: Any) -> bytes:
+        return b"".join([piece async for piece in stream])
+
+    body = Body()
+    kept = weakref.ref(body)
+    gc.disable()  # a cycle would keep it, and the request with it, until garbage is collected
+    try:
+        assert asyncio.run(pieces(uncommented(body))) == b"data: 1\n\n"
+        del body
+        assert kept() is None
+    finally:
+        gc.enable()
