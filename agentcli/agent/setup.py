@@ -164,14 +164,12 @@ def changed_instructions(standing: str, recorded: Sequence[str]) -> str:
 def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = ()) -> Settings:
     """Settings that a session is born with, just before its first request: from then on system prompt and tools stay as they are.
 
-    `more` are tools of servers that stand up front. A small window gets fewer tools and a shorter prompt, a run without a person no tool that
-    asks one. A window that shrinks later, by another model or because the server tells only with its first reply how it has loaded the model,
-    leaves both as they are, and so does a person who resumes the session.
+    `more` are tools of servers that stand up front. A small window gets fewer tools and a shorter prompt. A window that shrinks later, by another
+    model or because the server tells only with its first reply how it has loaded the model, leaves both as they are.
     """
     small = setup.agent.is_small(model.window)
-    fitting = (tool for tool in setup.tools if not (small and tool.traits.dispensable))
-    offered = (tool.schema for tool in fitting if setup.attended or not tool.traits.needs_person)
-    raw = tuple(tool.raw for tool in (*offered, *more))
+    tools = (*(tool.schema for tool in setup.tools if not (small and tool.traits.dispensable)), *more)
+    raw = tuple(tool.raw for tool in tools)
     return Settings(model.name, mode, setup.context.policy, setup.system(model, mode), raw)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.context.settings import TiktokenSettings
@@ -102,31 +101,10 @@ def test_the_system_prompt_is_written_once_whatever_the_folder_becomes(tmp_path:
     assert resumed.conversation.builder.system == before
 
 
-async def somebody(_: ApprovalRequest) -> ApprovalResponse | None:
-    return None
-
-
-@pytest.mark.parametrize("attended", [False, True])
-def test_tools_that_ask_a_person_are_offered_where_a_session_begins_with_one(tmp_path: Path, attended: bool) -> None:
-    journal = MemorySession()
-
-    def run(given: Program) -> set[str]:
-        given.options = replace(given.options, model="demo/demo")
-        asyncio.run(given.sessions.session_for(journal).prepare(asyncio.Event()))
-        return {str(tool["name"]) for tool in journal.history.tools}
-
-    first, later = program(tmp_path), program(tmp_path)
-    (first if attended else later).approve = somebody
-    names = run(first)
-    assert names & {"ask_user", "exit_plan"} == ({"ask_user", "exit_plan"} if attended else set())
-    assert run(later) == names
-
-
 def test_a_session_in_a_small_window_begins_with_less(tmp_path: Path) -> None:
     def begun(*settings: str) -> tuple[int, set[str]]:
         given = program(tmp_path, "models.demo.window=8000", *settings)
         given.options = replace(given.options, model="demo/demo", no_session=True)
-        given.approve = somebody
         session = given.sessions.new()
         asyncio.run(session.prepare(asyncio.Event()))
         counter = TokenCounter(Calibrated())
