@@ -227,7 +227,7 @@ def threads() -> int:
 
 def kinds() -> Mapping[str, int]:
     """The number of live objects of each of the program's own classes."""
-    own = (type(each) for each in gc.get_objects() if type(each).__module__.startswith("agentcli"))
+    own = (type(each) for each in gc.get_objects() if str(type(each).__module__).startswith("agentcli"))
     return dict(Counter(f"{kind.__module__.rpartition('.')[2]}.{kind.__qualname__}" for kind in own))
 
 
