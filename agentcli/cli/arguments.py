@@ -42,7 +42,7 @@ _SWITCHES = {"--no-session": "no_session", "--trust": "trust", "--plain": "plain
 """Options by what follows them, each with its field of `Options`."""
 _TAKES_VALUE = {*_VALUES, *_LISTS, *_NUMBERS, "--system-prompt-file", "--append-system-prompt-file"}
 _FORMATS = ("text", "json", "stream-json")
-_WHOLE, _DECIMAL = re.compile(r"0|[1-9]\d{0,8}"), re.compile(r"(0|[1-9]\d{0,8})(\.\d{1,6})?")
+_WHOLE, _DECIMAL = re.compile(r"0|[1-9][0-9]{0,8}"), re.compile(r"(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
 
 
@@ -60,6 +60,8 @@ def plain_options(arguments: Sequence[str]) -> Options | None:
         if not field or (field in given and argument not in _LISTS):
             return None
         given[field] = (*given.get(field, ()), value) if argument in _LISTS else value
+    if given.keys() >= {"session", "session_id"}:
+        return None
     return Options(print="prompt" in given, **given)
 
 

@@ -58,6 +58,9 @@ def test_the_usual_command_lines_need_no_parser(arguments: list[str]) -> None:
         ["-p", "a", "-p", "b"],
         ["--model=opus"],
         ["-o", "xml"],
+        ["-c", "--session-id", "mine"],
+        ["--max-turns", "1٢"],
+        ["--max-cost", "1.٢"],
         ["--"],
     ],
 )
