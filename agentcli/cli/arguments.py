@@ -101,7 +101,8 @@ def _refuse_misspelt(arguments: list[str], commands: Set[str]) -> None:
 def _spelled_out(arguments: list[str]) -> list[str]:
     """`-p` without a text after it means: print, the prompt comes from elsewhere. Click has no optional values."""
     spelled: list[str] = []
-    for place, argument in enumerate(arguments):
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for place, argument in enumerate(options):
         following = arguments[place + 1] if place + 1 < len(arguments) else None
         if argument in ("-p", "--print") and (following is None or _OPTION.fullmatch(following)):
             spelled.append("--print")
@@ -109,7 +110,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
             spelled.append("-p")
         else:
             spelled.append(argument)
-    return spelled
+    return spelled + arguments[len(options) :]
 
 
 def _with_command(arguments: list[str], commands: Set[str]) -> list[str]:

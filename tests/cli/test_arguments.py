@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.cli.arguments import plain_options
+from agentcli.cli.arguments import plain_options, prepared
 from agentcli.cli.parser import invoke
 from agentcli.core.errors import UsageError
 
@@ -72,3 +72,8 @@ def test_a_wrong_number_is_refused_by_the_parser() -> None:
     assert plain_options(["-p", "a", "--max-turns", "-1"]) is None
     with pytest.raises(UsageError, match="max-turns"):
         invoke(["-p", "a", "--max-turns", "-1"])
+
+
+def test_words_after_two_dashes_are_a_prompt_as_they_stand() -> None:
+    assert prepared(["--", "-p"], {"run"}) == ["run", "--", "-p"]
+    assert prepared(["-c", "--", "--print"], {"run"}) == ["run", "-c", "--", "--print"]
