@@ -127,6 +127,7 @@ OTHER_COMMANDS = (
     "hooks",
     "skills",
     "agents",
+    "import-config",
     "plugins",
     "batch",
 )

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentcli.__main__ import OTHER_COMMANDS
 from agentcli.cli.arguments import plain_options, prepared
-from agentcli.cli.parser import invoke
+from agentcli.cli.parser import invoke, whole_group
 from agentcli.core.errors import UsageError
 
 TEXTS = st.sampled_from(["hi", "two words", "a=b", "@file", "é", "-", "", "--model", "7", "resume", " x ", "a\\nb"])
@@ -77,3 +78,7 @@ def test_a_wrong_number_is_refused_by_the_parser() -> None:
 def test_words_after_two_dashes_are_a_prompt_as_they_stand() -> None:
     assert prepared(["--", "-p"], {"run"}) == ["run", "--", "-p"]
     assert prepared(["-c", "--", "--print"], {"run"}) == ["run", "-c", "--", "--print"]
+
+
+def test_every_command_but_those_of_a_session_keeps_the_prompt_from_being_painted() -> None:
+    assert set(OTHER_COMMANDS) == whole_group().commands.keys() - {"run", "resume", "demo"}
