@@ -209,12 +209,15 @@ CLAUDE = {
     "badyaml": ("---\ndescription: a: b: c\nargument-hint: [x\n---\nBody $0", "z"),
     "crlf": ("---\r\ndescription: d\r\n---\r\nBody $ARGUMENTS\r\nend\r\n", "z"),
     "lines": ("[$ARGUMENTS]", "a\nb"),
+    "code": ("Run `awk '{print $1}' f`:\n\n```bash\nawk '{print $0}' $ARGUMENTS\n```\nend $2", ""),
+    "used-code": ("Run `awk '{print $1}' f`:\n\n```bash\nawk '{print $0}' $ARGUMENTS\n```\nend $2", "a b"),
 }
 SKILLS = {
     "plain": ("Nothing here.", ""),
     "more": ("Nothing here.", "x y"),
     "arguments": ("Do $ARGUMENTS then $0 and $1 in ${CLAUDE_SKILL_DIR}.", "a 'b c'"),
     "Upper_Name": ("Code:\n\n    $0\n", "x"),
+    "code": ("Run `awk '{print $1}' f`:\n\n```bash\nawk '{print $0}' $ARGUMENTS\n```\nend", ""),
 }
 GEMINI = {
     "plain": ('prompt = "Do {{args}} now."', "a b"),

@@ -17,7 +17,7 @@ COMMANDS = 1_000
 """Commands at most."""
 DEPTH = 4
 """Levels of folders that are looked at; those below the first are part of the name."""
-_SYNTAX: dict[str, Syntax] = {".gemini": "gemini", ".opencode": "opencode"}
+_SYNTAX: dict[str, Syntax] = {".claude": "claude", ".gemini": "gemini", ".opencode": "opencode"}
 _SUMMARY = 120
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
@@ -97,7 +97,7 @@ def body_of(command: Template) -> tuple[Part, ...]:
     """The parts of a command's text, read anew. Raises Unusable."""
     text, syntax = read_text(command.file, command.place.within), _syntax(command.place)
     body = _toml(text)[1] if syntax == "gemini" else frontmatter.read(text).body.strip()
-    return parse(body, syntax, zero_based=command.place.program == ".claude")
+    return parse(body, syntax)
 
 
 def ending(command: Template, arguments: str) -> str:
@@ -109,7 +109,7 @@ def ending(command: Template, arguments: str) -> str:
             return f"\n\n/{command.name} {arguments}"
         case "opencode":
             return f"\n\n{arguments}"
-        case "claude":
+        case "claude" | "own":
             return f"\n\nARGUMENTS: {arguments}"
 
 
@@ -118,7 +118,7 @@ def _suffix(place: Place) -> str:
 
 
 def _syntax(place: Place) -> Syntax:
-    return _SYNTAX.get(place.program, "claude")
+    return _SYNTAX.get(place.program, "own")
 
 
 def _toml(text: str) -> tuple[dict[str, object], str]:

@@ -113,7 +113,7 @@ def load(found: Found, notes: list[str]) -> Skill | None:
 def body_of(skill: Skill) -> tuple[Part, ...]:
     """The parts of a skill's body, read anew. Raises Unusable."""
     body = frontmatter.read(read_text(skill.file, skill.place.within)).body.strip()
-    return parse(body, "claude", zero_based=skill.place.program == ".claude", names=skill.names)
+    return parse(body, "claude" if skill.place.program == ".claude" else "own", skill.names)
 
 
 def files_of(skill: Skill) -> Sequence[str]:

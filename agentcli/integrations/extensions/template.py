@@ -8,7 +8,8 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 
-Syntax = Literal["claude", "gemini", "opencode"]
+Syntax = Literal["own", "claude", "gemini", "opencode"]
+"""The program that a text was written for; our own texts differ from Claude Code's in where they count from, and in code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Argument:
     """Placeholder of an argument: all of them where `number` is None, else one, counted from 0.
 
     `rest` stands for that one and all that follow; `literal` is the placeholder as it is written, `in_code` says that it
-    stands among code, where it is left as it is if there are no arguments at all.
+    stands among code that is left as it is if there are no arguments at all.
     """
 
     number: int | None = None
@@ -100,16 +101,16 @@ def _unquoted(word: str) -> str:
     return re.sub(rf"(?s)({_QUOTED})|\\(.)", lambda found: found[1][1:-1] if found[1] else found[2], word)
 
 
-def parse(body: str, syntax: Syntax, zero_based: bool = False, names: Sequence[str] = ()) -> tuple[Part, ...]:
-    """The parts of a body. `zero_based`: `$0` is the first argument, which it is as well in any body that holds `$0`.
+def parse(body: str, syntax: Syntax, names: Sequence[str] = ()) -> tuple[Part, ...]:
+    """The parts of a body. `$0` is the first argument in texts for Claude Code, and in any body that holds `$0`; else `$1` is.
 
-    `names` are those of arguments that may be written `$name`, in their order. A body that takes no arguments gets them at its end.
+    Claude Code fills in placeholders among code as anywhere; elsewhere code keeps them where there are no arguments. `names` are
+    those of arguments that may be written `$name`, in their order. A body that takes no arguments gets them at its end.
     """
     if syntax == "gemini":
         parts = [*_gemini(body)]
     else:
-        from_zero = zero_based or bool(re.search(r"\$0(?!\d)", body))
-        found = [*_dollars(body, from_zero, names, escapes=syntax == "claude")]
+        found = [*_dollars(body, syntax, names)]
         parts = _greedy(found) if syntax == "opencode" else found
     return tuple(part for part in parts if part != "")
 
@@ -132,12 +133,13 @@ _MARK = (
 )
 
 
-def _dollars(body: str, from_zero: bool, names: Sequence[str], *, escapes: bool) -> Iterator[Part]:
+def _dollars(body: str, syntax: Syntax, names: Sequence[str]) -> Iterator[Part]:
     """The parts of a body as Claude Code and opencode write them."""
+    from_zero = syntax == "claude" or bool(re.search(r"\$0(?!\d)", body))
     code = [found.span() for pattern in (_FENCE, _SPAN) for found in re.finditer(pattern, body)]
     known = "|".join(re.escape(name) for name in names if name)
     named = rf"|\$(?P<name>{known})\b" if known else ""
-    inner = re.compile(f"{_ESCAPED if escapes else '(?P<escaped>(?!))'}|{_DOLLAR}|{_VARIABLE}{named}")
+    inner = re.compile(f"{'(?P<escaped>(?!))' if syntax == 'opencode' else _ESCAPED}|{_DOLLAR}|{_VARIABLE}{named}")
     done = 0
     for found in re.finditer(f"{_MARK}|{inner.pattern}", body, re.MULTILINE | re.DOTALL):
         yield body[done : found.start()]
@@ -149,7 +151,7 @@ def _dollars(body: str, from_zero: bool, names: Sequence[str], *, escapes: bool)
         elif found["file"] is not None:
             yield "@" + found["file"] if in_code else FileName(tuple(_filled(found["file"], inner, from_zero, names)))
         else:
-            yield _placeholder(found, from_zero, names, in_code)
+            yield _placeholder(found, from_zero, names, in_code and syntax != "claude")
     yield body[done:]
 
 

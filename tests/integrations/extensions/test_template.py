@@ -7,11 +7,11 @@ import pytest
 from agentcli.integrations.extensions.template import FileName, Shell, arguments, parse
 
 
-def filled(body: str, given: str, syntax: str = "claude", zero_based: bool = False, names: tuple[str, ...] = ()) -> str:
+def filled(body: str, given: str, syntax: str = "own", names: tuple[str, ...] = ()) -> str:
     """The text with commands as `<…>` and files as `{…}`."""
     values = arguments(given, {"CLAUDE_SKILL_DIR": "/s"})
     result = ""
-    for part in parse(body, syntax, zero_based, names):  # type: ignore[arg-type]
+    for part in parse(body, syntax, names):  # type: ignore[arg-type]
         if isinstance(part, Shell):
             result += "<" + "".join(values.fill(one, part.quoted) for one in part.parts) + ">"
         elif isinstance(part, FileName):
@@ -42,7 +42,8 @@ def test_arguments_take_their_places(body: str, given: str, text: str) -> None:
 
 
 def test_claude_counts_from_zero_and_opencode_gives_the_rest_to_the_highest() -> None:
-    assert filled("$0 $1", "a b c", zero_based=True) == "a b"
+    assert filled("$0 $1", "a b c", "claude") == "a b"
+    assert filled("$1 $2", "a b c", "claude") == "b c"
     assert filled("$1: $2", "a b c", "opencode") == "a: b c"
 
 
@@ -54,6 +55,13 @@ def test_code_keeps_its_dollars_where_there_are_no_arguments() -> None:
     body = "Run:\n  ```bash\n  awk '{print $1}'\n  ```\nand `echo $2` $1"
     assert filled(body, "") == body[:-2]
     assert "awk '{print x}'" in filled(body, "x")
+
+
+def test_claude_fills_in_placeholders_among_code_as_anywhere() -> None:
+    body = "Run `awk '{print $0}'` as `$who`, \\$1:\n```bash\nawk '{print $1}' $ARGUMENTS\n```\nand `@x`"
+    assert filled(body, "", "claude", ("who",)) == (
+        "Run `awk '{print }'` as ``, $1:\n```bash\nawk '{print }' \n```\nand `@x`"
+    )
 
 
 def test_commands_stand_at_the_start_of_a_line_or_after_a_space() -> None:
