@@ -26,7 +26,8 @@ from agentcli.integrations.extensions.places import Place
 from agentcli.integrations.extensions.skills import check, find_skills
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.tools.registry import tools
-from tests.agent.open_session import messages, open_session, results, say_to
+from tests.agent.open_session import open_session, results, say_to
+from tests.app.extensions.commit_command import assert_shows_git, changed_repository, sent
 from tests.ecosystem.software import python_package, repository
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(900)]
@@ -151,13 +152,18 @@ def test_all_commands_and_agents_of_the_plugins_load(plugins: Path) -> None:
     assert all(kind.description and kind.prompt for kind in kinds.values())
 
 
+def at_home_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the program keep everything below a folder, and work there."""
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(folder / name))
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    monkeypatch.chdir(folder)
+
+
 def test_all_plugins_are_added_and_removed_without_a_trace(
     plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
+    at_home_in(tmp_path, monkeypatch)
     every = [plugin for plugin in sorted(plugins.iterdir()) if plugin.is_dir()]
     assert [run(["plugins", "add", str(plugin), "--yes"]) for plugin in every] == [0] * len(every)
     project = ProjectContext(Options())
@@ -170,26 +176,12 @@ def test_all_plugins_are_added_and_removed_without_a_trace(
     assert not [*(tmp_path / "DATA/agentcli/plugins").iterdir()]
 
 
-def test_commit_of_commit_commands_sends_what_git_says(plugins: Path, tmp_path: Path) -> None:
-    work = tmp_path / "work"
-    (work / ".claude").mkdir(parents=True)
-    shutil.copytree(plugins / "commit-commands/commands", work / ".claude/commands")
-    for command in (
-        ["init", "-q", "-b", "main"],
-        ["-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "--allow-empty", "-m", "First"],
-    ):
-        subprocess.run(["git", *command], cwd=work, check=True)
-    (work / "new.txt").write_text("text")
-    session = open_session(
-        work, [say("Done.")], extensions=lambda: discover(work, tmp_path / "home", tmp_path / "config")
-    )
-    say_to(session, "/commit")
-    text = "".join(part.text for part in messages(session)[0].parts if isinstance(part, Text))
-    assert '<shell-output command="git status">\nOn branch main' in text
-    assert "new.txt" in text
-    assert '<shell-output command="git log --oneline -10">' in text
-    assert " First\n" in text
-    assert '<shell-output command="git diff HEAD">' in text
+def test_commit_of_commit_commands_sends_what_git_says(
+    plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_home_in(tmp_path, monkeypatch)
+    assert run(["plugins", "add", str(plugins / "commit-commands"), "--yes"]) == 0
+    assert_shows_git(sent(changed_repository(tmp_path / "work"), "/commit-commands:commit"))
 
 
 def test_the_reviewer_of_feature_dev_has_its_tools_and_its_text(plugins: Path, tmp_path: Path) -> None:

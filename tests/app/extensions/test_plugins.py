@@ -17,6 +17,7 @@ from agentcli.app.project import ProjectContext
 from agentcli.cli import run
 from agentcli.core.errors import InputError
 from agentcli.integrations.extensions.plugins import contents, read_plugin
+from tests.app.extensions.commit_command import assert_shows_git, changed_repository, sent
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +93,21 @@ def test_an_added_plugin_is_in_force_under_its_name_and_gone_when_it_is_removed(
     assert run(["plugins", "remove", "tools"]) == 0
     assert not copy.exists()
     assert not ProjectContext(Options()).extensions.skills
+
+
+def test_a_command_of_a_plugin_sends_what_git_prints_in_the_repository(home: Path) -> None:
+    command = (
+        "---\nallowed-tools: Bash(git add:*), Bash(git status:*), Bash(git commit:*)\ndescription: Commits.\n---\n\n## Context\n\n"
+        "- Status: !`git status`\n- Diff (staged and unstaged changes): !`git diff HEAD`\n- Branch: !`git branch --show-current`\n"
+        "- Recent commits: !`git log --oneline -10`\n\n## Your task\n\nCreate a single commit.\n"
+    )
+    plugin = written(
+        home / "a", {".claude-plugin/plugin.json": '{"name": "committing"}', "commands/commit.md": command}
+    )
+    assert run(["plugins", "add", str(plugin), "--yes"]) == 0
+    text = sent(changed_repository(home / "work"), "/committing:commit")
+    assert_shows_git(text)
+    assert text.endswith("## Your task\n\nCreate a single commit.")
 
 
 def test_the_data_of_a_plugin_outlasts_an_update_and_goes_with_it(home: Path) -> None:
