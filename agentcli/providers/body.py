@@ -76,9 +76,15 @@ class BodyWriter:
     def write(
         self, fields: Mapping[str, Any], name: str, messages: WireMessages[Any], replaced: Mapping[int, Json]
     ) -> bytes:
-        """A body of these fields, and of messages under a name, with others in place of some. An object that was written must not have changed."""
+        """A body of these fields, and of messages under a name, with others in place of some. An object that was written must not have changed.
+
+        If the fields have that name, by a setting of the user, what they hold is sent instead of the messages.
+        """
         self._known = {field: (value, self._field(field, value)) for field, value in fields.items()}
-        head = b",".join([*(text for _, text in self._known.values()), b'"%b":[' % name.encode()])
+        texts = [text for _, text in self._known.values()]
+        if name in fields:
+            return b"{%b}" % b",".join(texts)
+        head = b",".join([*texts, b'"%b":[' % name.encode()])
         return b"".join((b"{", head, b",".join(messages.texts(replaced)), b"]}"))
 
     def _field(self, field: str, value: Any) -> bytes:
