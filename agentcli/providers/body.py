@@ -32,15 +32,16 @@ class WireMessages(Generic[Rules]):
 
     def of(self, source: Sequence[RequestMessage], rules: Rules) -> WireMessages[Rules]:
         """Itself, with the messages of this request."""
-        same = common(source, self._source) if rules == self._rules else 0
+        # No more than were formed: the last request may have failed at one of its messages.
+        same = min(common(source, self._source), len(self.places)) if rules == self._rules else 0
         while same < len(self.places) and self.places[same][1]:
             same -= 1  # what it was joined to is made anew with it
         if same < len(self.places):
             self._cut(self.places[same][0])
         del self.places[same:]
+        self._source, self._rules = source, rules
         for message in source[same:]:
             self._add(self._form(message, rules))
-        self._source, self._rules = source, rules
         return self
 
     def texts(self, replaced: Mapping[int, Json]) -> list[bytes]:
