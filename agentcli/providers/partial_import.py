@@ -53,8 +53,9 @@ def import_part(part: SdkPart) -> ModuleType:
 
 def _forget(package: str) -> None:
     """Have a package imported anew by whoever imports it next."""
-    for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
-        del sys.modules[name]
+    for name in list(sys.modules):  # copied, since other threads import meanwhile
+        if name == package or name.startswith(f"{package}."):
+            del sys.modules[name]
     parent, _, child = package.rpartition(".")
     if parent in sys.modules and child in vars(sys.modules[parent]):
         delattr(sys.modules[parent], child)
@@ -69,8 +70,10 @@ def _standing_in(packages: tuple[str, ...], part: SdkPart | None = None) -> Iter
         yield
     finally:
         sys.meta_path.remove(finder)
-        for name in [name for name, module in sys.modules.items() if isinstance(module, _StandIn)]:
-            stand_in = sys.modules.pop(name)
+        for name, stand_in in list(sys.modules.items()):  # copied, since other threads import meanwhile
+            if not isinstance(stand_in, _StandIn):
+                continue
+            del sys.modules[name]
             parent, _, child = name.rpartition(".")
             if vars(sys.modules.get(parent, stand_in)).get(child) is stand_in:
                 delattr(sys.modules[parent], child)

@@ -85,6 +85,26 @@ print(fragile.LIMIT, fragile.beta.LIMIT)
     assert run(program) == "3 3"
 
 
+def test_other_modules_may_be_imported_while_one_is_looked_for(tmp_path):
+    package = tmp_path / "fragile"
+    package.mkdir()
+    (package / "__init__.py").write_text("import fragile.unused\n")
+    (package / "unused.py").write_text("")
+    program = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+from agentcli.providers.partial_import import import_partly
+class Another:
+    @property
+    def __class__(self):  # as another thread does it
+        sys.modules["imported meanwhile"] = sys
+        return object
+sys.modules["another"] = Another()
+import_partly(["fragile"], ["fragile.unused"])
+print([name for name in sys.modules if name.startswith("fragile")])
+"""
+    assert run(program) == "['fragile']"
+
+
 GEMINI = """
 import asyncio, sys
 from agentcli.providers.preload import own_sdk
