@@ -20,6 +20,7 @@ from agentcli.core.servers import (
     ServerState,
     ServerTool,
     Status,
+    not_connected,
 )
 from agentcli.integrations.mcp.config import ServerDefinition
 from agentcli.integrations.mcp.names import tool_name
@@ -65,6 +66,7 @@ class ServerLife:
         self._living: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
+        self._ended = False
         self._restarts = 0
         self._log_start = 0
         self._reading = 0
@@ -76,10 +78,13 @@ class ServerLife:
             self._set("disabled")
             return
         async with self._lock:
-            await self._connect()
+            if not self._ended and self._open is None:
+                await self._connect()
 
     async def close(self) -> None:
-        """End the connection, and with it the program."""
+        """End the connection, and with it the program; a call that still waits for its turn starts none."""
+        self._ended = True
+        self.settled.set()
         if self._watching is not None:
             self._watching.cancel()
         connection, living = self._connection, self._living
@@ -96,7 +101,7 @@ class ServerLife:
     async def restart(self) -> None:
         """End the connection and connect anew, because the person asked for it."""
         await self.close()
-        self._restarts = 0
+        self._ended, self._restarts = False, 0
         self.server = replace(self.server, disabled=False)
         self._set("connecting")
         await self.start()
@@ -157,16 +162,23 @@ class ServerLife:
                 f"Server {name} {why or f'did not answer within {self.server.timeout:g} s'}. The call was cancelled."
             )
         if connection.closed.is_set():
-            return ToolError(
-                f"Server {name} ended during the call{self._last_words()}. It is started again at the next call."
-            )
+            again = "" if self._ended else " It is started again at the next call."
+            return ToolError(f"Server {name} ended during the call{self._last_words()}.{again}")
         return ToolError(f"Server {name}: {reason(error)}")
+
+    @property
+    def _open(self) -> Connection | None:
+        """The connection, where it is open."""
+        return None if self._connection is None or self._connection.closed.is_set() else self._connection
 
     async def _alive(self) -> Connection:
         """The open connection, after a restart where that is needed. Raises ToolError where there is none to be had."""
         async with self._lock:
-            if self._connection is not None and not self._connection.closed.is_set():
-                return self._connection
+            if (connection := self._open) is not None:
+                return connection
+            if self._ended:
+                was_open = self.state.status == "connected"
+                raise ToolError(not_connected(self.server.name, "it was ended") if was_open else self.state.obstacle)
             if self.state.status == "connected" and self.server.kind == "stdio":
                 if self._restarts >= RESTARTS:
                     self._connection = None
@@ -190,6 +202,8 @@ class ServerLife:
         connection, why = await self._attempt(server, sse=False)
         if why and connection.refused in (404, 405) and server.kind == "http":
             connection, why = await self._attempt(server, sse=True)
+        if self._living is None:
+            return  # it was closed meanwhile
         if why and connection.needs_login:
             self._needs_login()
         elif why:
@@ -211,6 +225,9 @@ class ServerLife:
         ready = asyncio.create_task(connection.ready.wait())
         try:
             await asyncio.wait({living, ready}, timeout=server.startup_timeout, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            living.cancel()  # by the call that wanted the connection: nobody else would end it
+            raise
         finally:
             ready.cancel()
         if connection.ready.is_set() and not living.done():
@@ -240,7 +257,7 @@ class ServerLife:
         for number, delay in enumerate(self._reconnects, 1):
             await asyncio.sleep(delay)
             async with self._lock:
-                if self._connection is not None and not self._connection.closed.is_set():
+                if self._open is not None:
                     return
                 await self._connect(quiet=number < len(self._reconnects))
                 if self.state.status in ("connected", "needs login"):
@@ -277,14 +294,13 @@ class ServerLife:
         return ServerTool(tool_name(server.name, name), server.name, name, text, parameters, reads=server.trust_hints)
 
     def _set(self, status: Status, detail: str = "", *, quiet: bool = False) -> None:
-        before = self.state.status
         tools = len(self.tools) if status == "connected" else 0
         self.state = replace(self.state, status=status, detail=detail, tools=tools)
         if status == "connecting" and not quiet:
             self.settled.clear()
         else:
             self.settled.set()
-        if not quiet and (status, before) != ("connecting", before):
+        if not quiet and status != "connecting":
             self._changed(self.state.sentence)
 
     def _last_words(self) -> str:

@@ -228,8 +228,9 @@ class McpServers(Servers):
     async def _settled(self, names: Sequence[str]) -> None:
         await asyncio.wrap_future(self._begun)
         for name in names:
-            if name in self._lives:
-                await self._lives[name].settled.wait()
+            # A life that another takes the place of is settled with its end.
+            while (life := self._lives.get(name)) is not None and not life.settled.is_set():
+                await life.settled.wait()
 
     async def _end(self) -> None:
         await asyncio.gather(*(life.close() for life in self._lives.values()), return_exceptions=True)
