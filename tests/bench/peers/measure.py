@@ -82,14 +82,19 @@ def command(words: Sequence[str], env: Mapping[str, str] | None = None) -> float
 
 
 def _end(process: subprocess.Popen[bytes]) -> tuple[float, bool]:
-    """Wait for a process; the processor time of it and of its children, and True if it ended by itself."""
+    """Wait for a process; the processor time of it and of its children, and True if it ended by itself.
+
+    No process of its group outlives this, also where the wait is interrupted.
+    """
     stop = threading.Timer(SECONDS, os.killpg, (process.pid, signal.SIGKILL))
     stop.start()
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    stop.cancel()
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    try:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    finally:
+        stop.cancel()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     return used.ru_utime + used.ru_stime, process.returncode != -signal.SIGKILL
 
 

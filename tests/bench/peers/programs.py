@@ -40,6 +40,13 @@ class Place:
         """The folder that the program works in."""
         return self.home / "work"
 
+    @property
+    def temporary(self) -> Path:
+        """Its folder of temporary files: some programs leave libraries of several megabytes behind there."""
+        folder = self.home / ".tmp"
+        folder.mkdir(exist_ok=True)
+        return folder
+
     def write(self, name: str, value: Any) -> None:
         """Write a file of settings, as JSON unless it is text."""
         path = self.home / name
@@ -80,7 +87,7 @@ class Peer:
         homes = {
             f"XDG_{kind.upper()}_HOME": str(place.home / f".{kind}") for kind in ("config", "data", "state", "cache")
         }
-        ours = {"PATH": _path(), "HOME": str(place.home), "TERM": "xterm-256color"}
+        ours = {"PATH": _path(), "HOME": str(place.home), "TMPDIR": str(place.temporary), "TERM": "xterm-256color"}
         return {**kept, **ours, **homes, **place.server.env, **self.settings(place)}
 
 
