@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -25,7 +25,6 @@ from agentcli.core.sanitise import safe
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
-    from agentcli.core.record import Record
     from agentcli.sessions.info import SessionInfo
     from agentcli.sessions.session import Session
 
@@ -61,6 +60,7 @@ def show(
     """Print a session, on a terminal through your pager."""
     from agentcli.core.codec.encode import body_to_json
     from agentcli.sessions.info import info_to_json
+    from agentcli.sessions.record_text import as_text
 
     session = _read(selector, cwd)
     records = islice(session.records(), max(offset, 0), max(offset, 0) + limit if limit > 0 else None)
@@ -68,7 +68,7 @@ def show(
         lines = [{"seq": r.seq, "id": r.id, "time": r.time, "kind": r.kind, **body_to_json(r.body)} for r in records]
         say_json({**info_to_json(session.info), "entries": lines})
         return
-    page(safe(text + "\n") for record in records if (text := _as_text(record)))
+    page(safe(text + "\n") for record in records if (text := as_text(record)))
 
 
 @app.command()
@@ -275,37 +275,3 @@ def _read(selector: str, cwd: str) -> Session:
     for note in session.notes:
         _aside(note)
     return session
-
-
-def _as_text(record: Record) -> str:
-    from agentcli.core.message import Message, ToolResult
-    from agentcli.core.record import Compaction
-
-    head = f"#{record.seq}"
-    match record.body:
-        case Message(role=role) as message:
-            lines = [_part(part) for part in message.parts]
-            return "\n".join([f"{head} {role}", *filter(None, lines)])
-        case ToolResult() as result:
-            return f"{head} {result.name} {result.status}\n{_indented(result.output)}"
-        case Compaction() as body:
-            return f"{head} compaction ({body.policy}, {body.status}): {body.tokens_before:,} → {body.tokens_after:,} tokens"
-        case _:
-            return ""
-
-
-def _part(part: Any) -> str:
-    from agentcli.core.message import Text, ToolCall
-
-    match part:
-        case Text(text, synthetic):
-            return f"  [{part.source or 'reminder'}] {text}" if synthetic else text
-        case ToolCall(call_id, name, given):
-            return f"  → {name} {dict(given)} ({call_id})"
-        case _:
-            return f"  [{type(part).__name__.lower()}]"
-
-
-def _indented(text: str) -> str:
-    lines = text.splitlines()
-    return "    " + "\n    ".join(lines) if lines else ""
