@@ -98,10 +98,17 @@ class UnsavedBuffers:
             ctx = self._ctx.for_call(path)
             ctx.buffers = {path: buffer.content}
             await asyncio.to_thread(tool.preview, ctx, given)
-            saved = await checkpointer.save(path, partial(self._files.editor.save, path, buffer.text))
-            if not saved or await self._buffer(path) is not None:
+            if not await checkpointer.save(path, partial(self._save, self._files.editor, path)):
                 raise self._refusal(path, _UNSAVED)
         self._files.changed([path])
+
+    async def _save(self, editor: TextEditor, path: Path) -> bool:
+        """Save the present text of a buffer: the person may have typed on while this change waited for others. False if changes stay unsaved."""
+        buffer = await self._to_edit(path)
+        if buffer is None:
+            return True
+        self._require_saving(path, buffer)
+        return await editor.save(path, buffer.text) and await self._buffer(path) is None
 
     async def _to_edit(self, path: Path | None) -> _Buffer | None:
         """The buffer of a file that is to be edited."""

@@ -88,6 +88,25 @@ async def test_an_edit_has_the_editor_save_first_and_is_made_in_the_text_that_wa
 
 
 @in_loop
+async def test_text_typed_while_an_edit_is_prepared_is_not_saved_over(tmp_path: Path) -> None:
+    file = file_in(tmp_path)
+    async with editing(tmp_path, READ, EDIT, DONE, files="rw", mode="auto-edit") as editor:
+        person = editor.person
+        person.buffers[str(file)] = TYPED
+        person.save = person.save_to_disk
+
+        def typing_on(path: str) -> ReadTextFileResponse:
+            text = person.buffers.get(path, file.read_text())
+            if len(person.files_asked) == 2:  # the first look of the edit
+                person.buffers[path] += "four = 4\n"
+            return ReadTextFileResponse(content=text)
+
+        person.answer_for = typing_on
+        await editor.say(await editor.new(), "go")
+        assert file.read_text() == TYPED.replace("'typed'", "3") + "four = 4\n"
+
+
+@in_loop
 async def test_an_edit_of_a_file_that_stays_unsaved_is_refused_and_nobody_is_asked(tmp_path: Path) -> None:
     file = file_in(tmp_path)
     for files, refuses in (("r", False), ("rw", True)):
