@@ -163,9 +163,14 @@ def _outcome(ctx: ToolContext, handle: FileHandle, page: _Page, size: int, seen:
         why = f", cut at {page.cut_by}" if page.cut_by else ""
         on = f"; go on with offset={page.last + 1}" if more else ""
         notices.append(f"[lines {page.first:,}-{page.last:,}{of}{why}{on}]")
+    if handle.path in ctx.buffers:
+        notices.append(_UNSAVED)
     if page.clipped:
         notices.append("[for the rest of a long line use bash: cut -c or grep -o]")
     return ToolOutput("\n".join((*page.rows, *notices)), truncated=more, metadata=metadata)
+
+
+_UNSAVED = "[with changes in the user's editor that are not saved: commands and searches see the file on disk]"
 
 
 def _binary(handle: FileHandle, size: int) -> ToolError:

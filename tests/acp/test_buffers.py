@@ -55,6 +55,7 @@ async def test_read_and_a_mention_show_the_text_of_the_editor(tmp_path: Path) ->
         session = await editor.new()
         assert await editor.say(session, "Look at @a.py") == "end_turn"
         assert "three = 'typed'" in result(editor, "r")
+        assert "not saved: commands and searches see the file on disk]" in result(editor, "r")
         editor.person.updates.clear()
         await editor.connection.load_session(cwd=str(editor.work), session_id=session, mcp_servers=[])
         editor.person.updates.clear()
@@ -168,6 +169,7 @@ async def test_without_the_capability_the_client_is_asked_for_nothing(tmp_path: 
         editor.person.buffers[str(file)] = TYPED
         await editor.say(await editor.new(), "@a.py")
         assert "typed" not in result(editor, "r")
+        assert "not saved" not in result(editor, "r")
         assert editor.person.files_asked == []
 
 
