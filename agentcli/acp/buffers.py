@@ -14,7 +14,7 @@ from agentcli.acp.errors import UNANSWERED
 from agentcli.core.dataclass import dataclass
 
 ANSWER_SECONDS = 3.0
-"""Seconds that the client gets to answer; one that lets them pass is not asked again before the next prompt."""
+"""Seconds that the client gets to answer; one that says nothing of a buffer for so long is not asked again before the next prompt."""
 
 _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -62,6 +62,7 @@ class ClientBuffers:
         """Put a text into a buffer, or a file that is not open, and on disk; false where the client refuses, or does not answer."""
         request = self._client.write_text_file
         done, _ = await self._answer(request(session_id=self.session_id, path=self._named(path), content=text))
+        self._silent = False  # a client that saves slowly still answers what its buffers hold
         return done
 
     def _named(self, path: Path) -> str:

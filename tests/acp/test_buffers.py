@@ -234,6 +234,18 @@ async def test_a_client_that_does_not_answer_is_asked_once_a_turn() -> None:
 
 
 @in_loop
+async def test_a_client_that_saves_slowly_is_still_asked_for_its_buffers() -> None:
+    class Slow(Silent):
+        async def read_text_file(self, **_: Any) -> ReadTextFileResponse:
+            return ReadTextFileResponse(content=TYPED)
+
+    client: Any = Slow()
+    buffers = ClientBuffers(client, saves=True, roots=(), seconds=0.01)
+    assert not await buffers.save(Path("/a"), TYPED)
+    assert await buffers.text(Path("/a")) == TYPED
+
+
+@in_loop
 async def test_an_editor_that_has_not_loaded_a_changed_file_again_is_not_taken_to_have_unsaved_changes(
     tmp_path: Path,
 ) -> None:
