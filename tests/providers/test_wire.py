@@ -15,7 +15,9 @@ from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolRes
 from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
+from agentcli.providers.google.api import GeminiApi
 from agentcli.providers.google.request import Former, countable, to_body, to_sdk
+from agentcli.providers.google.sdk import SdkApi
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.providers.wire import wire_id
@@ -456,6 +458,27 @@ def test_a_gemini_request_is_the_one_that_the_sdk_would_make() -> None:
         assert ours.path == theirs.path
         for header in ("content-type", "x-goog-api-key"):
             assert ours.headers[header] == theirs.headers[header]
+
+
+def test_gemini_counts_a_history_with_pictures_and_signatures() -> None:
+    signed = Text("b", meta={"google": {"thought_signature": "+/8="}})
+    image = Image("image/png", "iVBORw==")
+    reply = RequestMessage("assistant", (signed,), "google", "gemini-3.8-flash")
+    made = request(spec("flash"), "a", reply, RequestMessage("user", (image,)))
+    with Loopback([], strict=False) as server:
+        for api in (GeminiApi, SdkApi):
+            assert asyncio.run(counted(api(BUILT_IN["google"], "loopback-key", server.url), made))
+        # The SDK writes this name in either case.
+        ours, theirs = (json.loads(asked.body.replace(b"mime_type", b"mimeType")) for asked in server.asked)
+        assert ours == theirs == {"contents": countable(made)}
+        assert ours["contents"][-2:] == gemini_contents(made)[-2:]
+
+
+async def counted(api: GeminiApi | SdkApi, made: Request) -> int | None:
+    """The tokens of a request as an API counts them."""
+    found: int | None = await api.count(made)
+    await api.close()
+    return found
 
 
 async def heard(server: Loopback, made: Request) -> Heard:

@@ -166,7 +166,7 @@ def countable(request: Request) -> list[Json]:
         found = [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
     elif head:
         found = [{"role": "user", "parts": head}, *found]
-    return typed(found)
+    return found
 
 
 def _tool(tool: ToolSchema) -> Json:
