@@ -50,7 +50,9 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
         servers = _reaches_servers(kind)
         chosen = [tool for tool in offered if _listed(tool.name, kind.tools) or (tool.traits.gate and servers)]
         if not chosen:
-            raise ToolError(f"Agent {kind.name} lists no tool that exists here: {', '.join(kind.tools)}.")
+            raise ToolError(
+                f"Agent {kind.name} lists no tool that exists here: {', '.join(kind.tools) or 'all are denied'}."
+            )
     chosen = [
         tool for tool in chosen if not any(_listed(name, kind.denied) for name in (tool.name, like_tool(tool.name)))
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations import frontmatter
+from agentcli.integrations.extensions import tool_switches
 from agentcli.integrations.extensions.places import Found, Place, display_path, files, first_of_each_name, read_text
 from agentcli.integrations.frontmatter import FrontMatter
 from agentcli.integrations.regular_file import Unusable
@@ -77,7 +78,7 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
     if not all(letter.isalnum() or letter in "-_." for letter in name):
         notes.append(f"{display_path(path)}: an agent cannot be called {safe_line(name)}: left out.")
         return None
-    if head.text("mode") == "primary":
+    if head.text("mode") == "primary" or head.flag("disable"):
         return None
     if name in BUILT_IN and not place.plugin:
         notes.append(f"{display_path(path)}: {name} is an agent of agentcli itself: left out.")
@@ -114,13 +115,11 @@ def _by_file(place: Place) -> bool:
 
 
 def _tools(head: FrontMatter) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """The tools that it has, None for all, and those that it has not; opencode writes both as one mapping."""
-    given = head.fields.get("tools")
-    denied = head.items("disallowedTools") or head.items("disallowed-tools")
-    if isinstance(given, dict):
-        return None, (*denied, *(str(name) for name, wanted in given.items() if wanted is False))
+    """The tools that it has, None for all, and those that it has not."""
+    entries = tool_switches.switches(head.fields)
+    denied = (*(head.items("disallowedTools") or head.items("disallowed-tools")), *tool_switches.denied(entries))
     listed = head.items("tools")
-    return (None if not listed or "*" in listed else listed), denied
+    return (tool_switches.allowed(entries) if not listed or "*" in listed else listed), denied
 
 
 def _one_line(text: str) -> str:

@@ -66,17 +66,9 @@ def _file(folder: str, name: str, given: Any, text: str, source: str, found: Fou
         key: value for key, value in given.items() if key in _HEAD and isinstance(value, str | bool | int | float)
     }
     if folder == "agents":
-        head = {"name": name, **head, **_tools(given)}
+        head = {"name": name, **head, **{key: given[key] for key in ("tools", "permission") if key in given}}
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
     found.items.append(Item("file", f"{folder}/{name}.md", "\n".join(["---", *lines, "---", body]) + "\n", source))
-
-
-def _tools(agent: Mapping[str, Any]) -> Mapping[str, Mapping[str, bool]]:
-    """The tools that an agent has not; leave to change files is one for all tools that do."""
-    switched = {tool for tool, wanted in table(agent, "tools").items() if wanted is False}
-    denied = {tool for tool, kind in table(agent, "permission").items() if kind == "deny"}
-    denied |= {"write"} if "edit" in denied else set()
-    return {"tools": dict.fromkeys(sorted(switched | denied), False)} if switched or denied else {}
 
 
 def _permissions(raw: Any, source: str, found: Found) -> None:

@@ -14,7 +14,8 @@ from agentcli.app.extensions.config_import import ImportPlan, carry_out, import_
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
-from agentcli.integrations import frontmatter
+from agentcli.integrations.extensions.agents import find_agents
+from agentcli.integrations.extensions.places import Place
 
 TOKEN = "ghp_" + "a1" * 18
 
@@ -181,15 +182,22 @@ def test_opencode_with_comments_in_its_json(home: Path) -> None:
 
 def test_agents_of_opencode_keep_their_restrictions(home: Path) -> None:
     agents = {
-        "looks": {"prompt": "Look.", "tools": {"bash": False, "read": True}, "permission": {"edit": "deny"}},
+        "looks": {
+            "prompt": "Look.",
+            "description": "Looks.",
+            "tools": {"bash": False, "read": True},
+            "permission": {"edit": "deny"},
+        },
         "main": {"prompt": "Lead.", "mode": "primary"},
         "off": {"prompt": "x", "disable": True},
     }
     put(home / ".config/opencode/opencode.json", {"agent": agents})
     plan = taken(home, "opencode")
     [step] = plan.steps
-    head = frontmatter.read((home / ".config/agentcli" / step.item.key).read_text())
-    assert head.fields["tools"] == {"bash": False, "edit": False, "write": False}
+    kind = find_agents([Place(home / ".config/agentcli/agents", "user", ".agentcli")], [])[0]["looks"]
+    assert {"bash", "edit", "multi_edit", "write"} == {*kind.denied}
+    assert kind.tools is None
+    assert step.item.key == "agents/looks.md"
     assert ["agent main" in plan.skipped[0], "agent off" in plan.skipped[1]] == [True, True]
 
 

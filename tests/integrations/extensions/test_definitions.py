@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.aliases import OPENCODE
 from agentcli.integrations.extensions.agents import AgentKind, find_agents
 from agentcli.integrations.extensions.commands import body_of, ending, find_commands
 from agentcli.integrations.extensions.places import Place
 from agentcli.integrations.extensions.skills import check
 from agentcli.integrations.regular_file import Unusable
+
+OWN = {own for own, _ in OPENCODE.values()}
 
 
 def place(folder: Path, program: str = ".claude", plugin: str = "") -> Place:
@@ -80,7 +83,34 @@ def test_an_agent_is_its_head_and_its_body(tmp_path: Path) -> None:
 
 def test_opencode_names_an_agent_by_its_file_and_denies_tools_by_a_mapping(tmp_path: Path) -> None:
     kind = agent(tmp_path, "mode: subagent\ntools:\n  write: false\n  bash: true\n", ".opencode")
-    assert (kind.name, kind.tools, kind.denied) == ("one", None, ("write",))
+    assert (kind.name, kind.tools, kind.denied) == ("one", None, ("write", "edit", "multi_edit"))
+
+
+@pytest.mark.parametrize(
+    ("head", "tools", "denied"),
+    [
+        ("permission: {edit: deny, webfetch: ask}", None, {"write", "edit", "multi_edit"}),
+        ('permission: {bash: {"*": ask, "rm *": deny}, read: {"*": allow}}', None, {"bash"}),
+        ('tools: {"*": false, read: true, skill: true}', ("read", "skill"), set()),
+        ('tools: {read: true, "*": false}', (), set()),
+        ('permission: {"*": deny, edit: allow}', ("write", "edit", "multi_edit"), set()),
+        ("permission: deny", (), set()),
+        ('tools: {bash: false}\npermission: {bash: allow, "web*": deny}', None, {"web_fetch"}),
+        ('tools: {"docs_*": false, my_server_find: false}', None, {"mcp__docs_**", "mcp__my_*server_*find"}),
+    ],
+)
+def test_the_last_entry_of_opencode_about_a_tool_counts(
+    head: str, tools: tuple[str, ...] | None, denied: set[str], tmp_path: Path
+) -> None:
+    kind = agent(tmp_path, f"{head}\n", ".opencode")
+    assert kind.tools == tools
+    assert denied <= {*kind.denied}
+    assert tools is not None or {name for name in kind.denied if name in OWN or name.startswith("mcp__")} == denied
+
+
+def test_an_agent_of_opencode_that_is_disabled_is_left_out(tmp_path: Path) -> None:
+    written(tmp_path, one="---\ndescription: d\ndisable: true\n---\nYou.")
+    assert not find_agents([place(tmp_path, ".opencode")], [])[0]
 
 
 def test_an_agent_without_a_name_or_description_is_left_out(tmp_path: Path) -> None:
