@@ -13,7 +13,7 @@ DEPTH = 5
 """Imports of imports that are followed."""
 TOTAL_BYTES = 100_000
 """Bytes of all imports of one file together."""
-_FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
+_FENCE = re.compile(r"\s{0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPAN = re.compile(r"(`+).+?\1")
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
 _LIST = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
@@ -40,10 +40,11 @@ def _prose(text: str) -> Iterator[str]:
             _, closed, line = line.partition("-->")
             in_comment = not closed
         elif mark and not fence:
-            fence = mark[1][:3]
+            fence = mark[1]
             continue
         elif fence:
-            fence = "" if mark and mark[1].startswith(fence) else fence
+            closes = mark and mark[1].startswith(fence) and not line[mark.end() :].strip()
+            fence = "" if closes else fence
             continue
         elif indented and after_blank and not in_list:
             continue

@@ -40,6 +40,9 @@ def names(found: InstructionSet) -> list[str]:
         ("Code:\n\n    @a.md\n\n- one\n\n    @b.md\ntext\n    @c.md", ["b.md", "c.md"]),
         ("<!-- @a.md --> @b.md <!-- x\n@c.md\n--> @d.md `<!--` @e.md", ["b.md", "d.md", "e.md"]),
         ("```\n<!--\n```\n@a.md", ["a.md"]),
+        ("````\n```\n@a.md\n```\n````\n@b.md", ["b.md"]),
+        ("```\n```sh\n@a.md\n```\n@b.md", ["b.md"]),
+        ("```code``` @a.md\n@b.md", ["a.md", "b.md"]),
     ],
 )
 def test_imports_stand_outside_of_code(text: str, found: list[str]) -> None:
