@@ -16,31 +16,33 @@ from agentcli.integrations.extensions.places import display_path
 from agentcli.integrations.git import GitError, run_git
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.project import project_id
-from agentcli.sessions.repository import main_worktree
+from agentcli.sessions.repository import main_worktree, read_common
 
 
 def worktree_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
     """For each worktree its name, whether its subagent has finished or is at work, and how to resume or remove it."""
     if not program.worktrees.is_dir():
         return
-    children: dict[str, _Subagents] = {}
+    children: dict[str | None, _Subagents] = {}
     for tree in sorted(folder for folder in program.worktrees.iterdir() if folder.is_dir()):
-        name, repository = f"worktree {tree.name}", main_worktree(tree)
-        if repository == tree:
+        name, common, main = f"worktree {tree.name}", read_common(tree), main_worktree(tree)
+        if not common:
             yield name, False, f"{display_path(tree)}: its repository is gone; `rm -r {_quoted(tree)}` removes it"
             continue
+        bare = main == tree  # its worktrees are projects of their own: this one's subagent may be of any
+        repository = Path(common) if bare else main
         remove = f"`git -C {_quoted(repository)} worktree remove --force {_quoted(tree)}` removes it with its changes"
         if branch := _branch(tree):
             yield name, True, f"{display_path(tree)} holds the changes of a subagent (branch {branch}); {remove}"
             continue
-        project = project_id(repository)
+        project = None if bare else project_id(main)
         yield name, *children.setdefault(project, _Subagents(program, project)).state(tree, remove)
 
 
 class _Subagents:
-    """The subagents' sessions of one project."""
+    """The subagents' sessions of one project, or of all."""
 
-    def __init__(self, program: Program, project: str) -> None:
+    def __init__(self, program: Program, project: str | None) -> None:
         self._store, self._project = program.store, project
 
     def state(self, tree: Path, remove: str) -> tuple[bool, str]:

@@ -68,3 +68,16 @@ def test_worktrees_that_are_done_with_have_their_branch_and_those_of_nobody_thei
     assert "no session works in it; `git -C " in about_stray
     shutil.rmtree(program.cwd / ".git")
     assert ["its repository is gone; `rm -r " in detail for _, _, detail in worktree_rows(program)] == [True, True]
+
+
+def test_a_worktree_of_a_bare_repository_is_removed_through_git(program: Program, tmp_path: Path) -> None:
+    bare, linked = tmp_path / "bare.git", tmp_path / "linked"
+    subprocess.run(["git", "clone", "-q", "--bare", str(program.cwd), str(bare)], check=True)
+    subprocess.run(["git", "-C", str(bare), "worktree", "add", "-q", "--detach", str(linked)], check=True)
+    tree = add_worktree(linked, program.worktrees / "one", os.environ)
+    [(_, ok, detail)] = worktree_rows(program)
+    remove = f"`git -C {bare} worktree remove --force {tree.folder}`"
+    assert not ok
+    assert detail.endswith(f"no session works in it; {remove} removes it with its changes")
+    subprocess.run(remove.strip("`").split(), check=True)
+    assert not tree.folder.exists()
