@@ -76,8 +76,8 @@ class RunServers:
         allowed, waiting = self._sorted()
         if only:
             allowed, waiting = [server for server in allowed if server.name == only], []
-        if not allowed and not waiting:
-            return self._connected
+        if self._connected is None and not allowed and not waiting:
+            return None
         if self._connected is None:
             from agentcli.integrations.mcp.servers import McpServers, Surroundings
 

@@ -22,7 +22,7 @@ from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.servers import ServerState
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.app.extensions.server_runs import closing, define, everybody, head, options, program, turn
-from tests.integrations.mcp.running import fake, is_alive, until
+from tests.integrations.mcp.running import fake, is_alive, pids, until
 from tests.loopback.plan import Asked
 from tests.loopback.server import Loopback
 
@@ -47,6 +47,16 @@ def test_servers_of_a_trusted_project_are_started_and_have_ended_with_the_run(pr
         (pid,) = [int(words[1]) for words in told if words[0] == "start"]
         assert is_alive(pid)
     assert not is_alive(pid)
+
+
+def test_the_only_server_ends_once_it_is_defined_no_longer(project: Path) -> None:
+    define(project, one=fake())
+    with program(options(project)) as run:
+        states(run.sessions.new())
+        (pid,) = pids(project)
+        (project / ".mcp.json").unlink()
+        assert states(run.sessions.new()) == []
+        asyncio.run(until(lambda: not is_alive(pid)))
 
 
 def test_without_trust_or_approval_no_process_exists_and_one_warning_names_them(project: Path) -> None:
