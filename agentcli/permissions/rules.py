@@ -226,7 +226,12 @@ def exact_path(target: Path, workspace: Workspace) -> str:
     """The pattern that fits one resolved path alone: from the workspace's top where it lies inside."""
     inside = next((target.relative_to(root) for root in workspace.resolved_roots if root in target.parents), None)
     text = f"./{inside}" if inside else str(target)
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
+    return literal(text)
+
+
+def literal(path: str) -> str:
+    """The pattern of paths that fits this text alone."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
 
 
 @lru_cache(maxsize=1024)

@@ -35,13 +35,13 @@ def _rule(condition: str, root: str) -> Rule | None:
 
     The pattern of a path is that of `.gitignore` with `/` for the project's folder and `//` for the root of the disk.
     """
-    from agentcli.permissions.rules import parse_rule
+    from agentcli.permissions.rules import literal, parse_rule
 
     name, _, rest = condition.strip().partition("(")
     pattern = rest.removesuffix(")")
     name = known_as(name) or name
     if name != "bash" and pattern.startswith("/"):
-        pattern = pattern[1:] if pattern.startswith("//") else f"{root}{pattern}"
+        pattern = pattern[1:] if pattern.startswith("//") else f"{literal(root)}{pattern}"
     try:
         return parse_rule(f"{name}({pattern.removeprefix('./')})" if pattern else name)
     except AgentError:

@@ -335,6 +335,15 @@ def test_paths_in_a_condition_count_from_the_project_as_in_claude_code(
     assert (tmp_path / "seen.jsonl").exists() == runs
 
 
+def test_a_folder_with_the_letters_of_a_pattern_in_its_name_is_meant_as_it_is(tmp_path: Path) -> None:
+    work = tmp_path / "a[b]*"
+    (work / ".git").mkdir(parents=True)
+    write = call("write", file_path="sub/x.txt", content="a")
+    guard = hook("PreToolUse", KEEP, condition="Write(/sub/x.txt)")
+    say_to(open_session(work, replying(say("", write), say("done")), mode="yolo", hooks=[guard]), "go")
+    assert (work / "seen.jsonl").exists()
+
+
 def test_arguments_need_no_shell_and_folders_in_them_are_put_in(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     one = hook("PreToolUse", "sh", args=("-c", 'echo "$0" >&2; exit 2', "${CLAUDE_PROJECT_DIR}/$(x)"))
