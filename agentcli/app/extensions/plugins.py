@@ -84,13 +84,14 @@ class Plugins:
             aside = Path(tempfile.mkdtemp(prefix=".new-", dir=self._root))
             ignored = shutil.ignore_patterns(".git", "__pycache__", DATA)
             shutil.copytree(plugin.folder, aside / plugin.name, symlinks=True, ignore=ignored)
-            kept = self._root / plugin.name / DATA
-            if kept.is_dir():  # what its hooks and servers have kept outlasts an update
-                os.replace(kept, aside / plugin.name / DATA)
+            present, former = self._root / plugin.name, aside / ".former"
+            if present.exists():
+                os.replace(present, former)
+            if (former / DATA).is_dir():  # what its hooks and servers have kept outlasts an update
+                os.replace(former / DATA, aside / plugin.name / DATA)
             (aside / plugin.name / DATA).mkdir(exist_ok=True, mode=0o700)
-            shutil.rmtree(self._root / plugin.name, ignore_errors=True)
-            os.replace(aside / plugin.name, self._root / plugin.name)
-            aside.rmdir()
+            os.replace(aside / plugin.name, present)
+            shutil.rmtree(aside, ignore_errors=True)
         given = source if source.startswith(_SCHEMES) else str(plugin.folder)
         entry = {"source": given, "digest": found, "enabled": True, "link": link}
         self._edit(lambda entries: entries | {plugin.name: entry})
