@@ -481,6 +481,19 @@ async def counted(api: GeminiApi | SdkApi, made: Request) -> int | None:
     return found
 
 
+def test_requests_at_the_same_time_share_the_connections_of_the_sdk() -> None:
+    async def run(server: Loopback) -> None:
+        api, made = SdkApi(BUILT_IN["google"], "loopback-key", server.url), request(spec("flash"), "a")
+        for _ in range(3):
+            await asyncio.gather(api.count(made), api.count(made))
+        await api.close()
+
+    with Loopback([]) as server:
+        asyncio.run(run(server))
+        assert len(server.asked) == 6
+        assert server.connections <= 2
+
+
 async def heard(server: Loopback, made: Request) -> Heard:
     """The answer to a request through the product's own connection."""
     model = connected(server, made.model.name)

@@ -60,22 +60,25 @@ class SdkApi:
 
     async def _connected(self) -> Any:
         if self._client is None:
-            # It takes a second, and must not block the event loop.
+            # It takes a second, and must not block the event loop: another request may connect meanwhile.
             sdk = await asyncio.to_thread(import_module, "google.genai")
-            quiet_sdk("google.genai", "google_genai")
-            self._http = http_client(self._settings, without_comments=True)
-            options: dict[str, Any] = {"httpx_async_client": self._http, "headers": dict(self._settings.headers)}
-            if self._base_url:
-                options["base_url"] = self._base_url
-            if self._settings.version:
-                options["api_version"] = self._settings.version
-            with self._translated():
-                try:
-                    self._client = sdk.Client(http_options=options, **self._account())
-                except (ImportError, ValueError) as error:
-                    text = scrubbed(str(error), self._key)
-                    raise ModelError(f"The Gemini SDK cannot start: {text}", "bad_request") from None
+            self._client = self._client or self._connect(sdk)
         return self._client
+
+    def _connect(self, sdk: Any) -> Any:
+        quiet_sdk("google.genai", "google_genai")
+        self._http = http_client(self._settings, without_comments=True)
+        options: dict[str, Any] = {"httpx_async_client": self._http, "headers": dict(self._settings.headers)}
+        if self._base_url:
+            options["base_url"] = self._base_url
+        if self._settings.version:
+            options["api_version"] = self._settings.version
+        with self._translated():
+            try:
+                return sdk.Client(http_options=options, **self._account())
+            except (ImportError, ValueError) as error:
+                text = scrubbed(str(error), self._key)
+                raise ModelError(f"The Gemini SDK cannot start: {text}", "bad_request") from None
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
