@@ -25,6 +25,8 @@ GAP = 2
 """Cells between two columns."""
 NARROWEST = 12
 """Minimal cells of a column that takes the rest of the line."""
+STYLED_ROWS = 1_000
+"""Rows beyond which a table on a terminal has no styles and no lines that go on below: rich takes a millisecond for each row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,17 @@ def _print_drawn(columns: Sequence[Column], rows: Sequence[Sequence[str]], out: 
 
     places = [n for n, column in enumerate(columns) if column.from_width <= cells]
     wide = {n: max(width(text) for text in (columns[n].head, *(row[n] for row in rows))) for n in places}
-    others = sum(wide[n] + GAP for n in places if not (columns[n].fills or columns[n].wraps))
+    flexible = {n for n in places if columns[n].fills or columns[n].wraps}
+    others = sum(wide[n] + GAP for n in places if n not in flexible)
     room = max(cells - others, NARROWEST)
+    if len(rows) > STYLED_ROWS:
+        shortened = [[clip(row[n], room) if n in flexible else row[n] for n in places] for row in rows]
+        print("\n".join(plain_table([columns[n] for n in places], shortened)), file=out)
+        return
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for n in places:
         column = columns[n]
-        limit = min(room, wide[n]) if column.fills or column.wraps else None
+        limit = min(room, wide[n]) if n in flexible else None
         table.add_column(
             Text(column.head),
             style=column.style,

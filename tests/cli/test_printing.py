@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from agentcli.cli.printing import Column, print_styled, print_table
+from agentcli.cli.printing import STYLED_ROWS, Column, print_styled, print_table
 from agentcli.ui.render.cells import ESCAPE, width
 
 COLUMNS = (
@@ -26,9 +26,9 @@ class Screen(io.StringIO):
         return True
 
 
-def drawn(cells: int) -> list[str]:
+def drawn(cells: int, times: int = 1) -> list[str]:
     screen = Screen()
-    print_table(COLUMNS, ROWS, screen, cells)
+    print_table(COLUMNS, ROWS * times, screen, cells)
     return ESCAPE.sub("", screen.getvalue()).splitlines()
 
 
@@ -50,6 +50,13 @@ def test_a_terminal_shows_the_title_at_80_columns_and_an_ellipsis_where_it_is_to
     assert long.endswith("…   0.5000")
     assert all(width(line) <= 80 for line in (head, long, short))
     assert drawn(120)[0].split() == ["id", "title", "cost", "model"]
+
+
+def test_a_table_of_very_many_rows_has_the_same_lines_as_a_short_one() -> None:
+    for cells in (60, 80, 120):
+        short, long = drawn(cells), drawn(cells, STYLED_ROWS)
+        assert len(long) == 1 + len(ROWS) * STYLED_ROWS
+        assert [line.rstrip() for line in long[:3]] == [line.rstrip() for line in short]
 
 
 def test_text_from_outside_moves_no_cursor() -> None:
