@@ -115,6 +115,11 @@ class ToolResult:
         """True if the call is reported to the model as failed."""
         return self.status != "success"
 
+    @property
+    def seconds(self) -> float:
+        """Seconds that the call took; 0 where its start is not known, as in sessions of other programs."""
+        return max(0.0, self.ended - self.started) if self.started else 0.0
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

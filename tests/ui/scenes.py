@@ -93,7 +93,7 @@ def answer() -> State:
             metadata={"diff": DIFF, "additions": 2, "deletions": 1},
         ),
         ToolResult(
-            "c3", "bash", "error", outputs, title="$ make check", started=0.0, ended=4.0, metadata={"exit_code": 2}
+            "c3", "bash", "error", outputs, title="$ make check", started=1.0, ended=5.0, metadata={"exit_code": 2}
         ),
         ToolResult("c4", "bash", "denied", "The user said no: use make", title="$ rm -rf build"),
     )

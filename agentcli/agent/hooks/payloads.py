@@ -140,7 +140,7 @@ def _report(call: ToolCall, result: ToolResult) -> dict[str, Any]:
         "agentId": about["session"],
         "agentType": foreign_agent(str(about.get("agent", ""))),
         "content": [{"type": "text", "text": result.output}],
-        "totalDurationMs": round(max(0.0, result.ended - result.started) * 1000),
+        "totalDurationMs": round(result.seconds * 1000),
         "totalTokens": usage.total,
         "usage": {"input_tokens": usage.input, "output_tokens": usage.output},
     }

@@ -134,7 +134,7 @@ class SessionHooks(NoHooks):
 
     async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:
         """PostToolUse, or PostToolUseFailure for a call that failed."""
-        spent = round(max(0.0, result.ended - result.started) * 1000)
+        spent = round(result.seconds * 1000)
         if result.failed:
             about = {"error": error_text(result), "is_interrupt": interrupted, "duration_ms": spent}
             return await self._about("PostToolUseFailure", call, **about)

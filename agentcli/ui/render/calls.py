@@ -112,9 +112,8 @@ def brief(result: ToolResult, look: Look) -> str:
         facts.append(_many(data["lines"], "line", "lines"))
     elif result.output and result.name not in look.for_people and not result.failed and not data.get("diff"):
         facts.append(_many(len(result.output.splitlines()), "line", "lines"))
-    spent = result.ended - result.started
-    if spent >= 2:
-        facts.append(duration(spent))
+    if result.seconds >= 2:
+        facts.append(duration(result.seconds))
     return ", ".join(facts)
 
 
