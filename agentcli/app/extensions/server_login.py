@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -84,7 +85,13 @@ async def log_in(
 
     server = _expanded(server, project.env)
     arrived: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    listening = await asyncio.start_server(_catcher(arrived), "127.0.0.1", server.oauth.callback_port)
+    port = server.oauth.callback_port
+    try:
+        listening = await asyncio.start_server(_catcher(arrived), "127.0.0.1", port)
+    except OSError as error:
+        raise InputError(
+            f"Port {port} cannot be used for the login: {os.strerror(error.errno or 0)}. Free it, or change callbackPort."
+        ) from error
     redirect = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{CALLBACK}"
 
     async def open_url(url: str) -> None:

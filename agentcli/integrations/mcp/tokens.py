@@ -89,9 +89,9 @@ def code_of(address: str) -> AuthorizationCodeResult:
 
 
 async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool:
-    """Log in to a server; false where it asks for no login. Raises InputError where the login fails."""
-    vault.write("")
-    auth = provider(server, vault, page)
+    """Log in to a server; false where it asks for no login. Raises InputError where the login fails, which leaves a former one as it was."""
+    fresh = _Fresh()
+    auth = provider(server, fresh, page)
     headers = {**server.headers, "Accept": "application/json, text/event-stream"}
     method = "GET" if server.kind == "sse" else "POST"
     body = None if server.kind == "sse" else _REQUEST
@@ -102,7 +102,21 @@ async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool
                 raise InputError(f"The login failed: the server still answers {response.status_code}.")
     except (OAuthFlowError, httpx2.HTTPError) as error:
         raise InputError(f"The login failed: {error}") from error
-    return bool(vault.read())
+    vault.write(fresh.text)
+    return bool(fresh.text)
+
+
+class _Fresh:
+    """Storage of a login that has not succeeded yet."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def read(self) -> str:
+        return self.text
+
+    def write(self, text: str) -> None:
+        self.text = text
 
 
 async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -149,6 +150,29 @@ def test_a_login_that_is_given_up_or_lacks_a_variable_says_so(project: Path) -> 
                 asyncio.run(host.log_in("git", person.say, person.pasted))
             with pytest.raises(InputError, match="Did you mean"):
                 asyncio.run(host.log_in("wep", person.say, person.pasted))
+
+
+def test_a_login_that_is_given_up_leaves_the_former_one(project: Path) -> None:
+    with authority() as url:
+        define(project, web={"url": url})
+        with program(options(project), **NO_BROWSER) as run:
+            host, person = TerminalHost(run), Person("pastes")
+            assert asyncio.run(host.log_in("web", person.say, person.pasted))
+            person = Person("gives up")
+            with pytest.raises(InputError, match="The login was given up"):
+                asyncio.run(host.log_in("web", person.say, person.pasted))
+            assert "t0ken" in LoginStore(run, run.servers.to_log_in("web")).read()
+
+
+def test_a_port_that_is_taken_is_named(project: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        define(project, web={"url": "http://127.0.0.1:9/mcp", "oauth": {"callbackPort": port}})
+        with (
+            program(options(project), **NO_BROWSER) as run,
+            pytest.raises(InputError, match=rf"Port {port} cannot be used for the login: Address already in use\."),
+        ):
+            asyncio.run(TerminalHost(run).log_in("web", print, Person("gives up").pasted))
 
 
 def test_a_server_that_nobody_approved_is_not_logged_in_to(project: Path) -> None:
