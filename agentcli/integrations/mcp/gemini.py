@@ -8,7 +8,7 @@ from typing import Any
 
 from agentcli.integrations.json_comments import without_comments
 
-_BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_VARIABLE = re.compile(r"\$\{[^}]*\}|\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def read_gemini(text: str) -> Any:
@@ -20,7 +20,7 @@ def with_braces(value: Any) -> Any:
     """The value with `$VAR` as `${VAR:-$VAR}`: as it stands where the variable is not set."""
     match value:
         case str():
-            return _BARE.sub(r"${\1:-$\1}", value)
+            return _VARIABLE.sub(lambda found: f"${{{found[1]}:-{found[0]}}}" if found[1] else found[0], value)
         case list():
             return [with_braces(item) for item in value]
         case dict():

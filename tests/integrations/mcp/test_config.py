@@ -92,7 +92,7 @@ def test_the_settings_of_gemini_are_read_as_gemini_reads_them(tmp_path: Path) ->
         "{ // settings",
         '  "mcpServers": { /* two',
         "    lines */",
-        '    "v": {"command": "x", "args": ["$FULL|", "$NONE|", "a$FULL-b", "${FULL}", "$1", "http://x"],',
+        '    "v": {"command": "x", "args": ["$FULL|", "$NONE|", "a$FULL-b", "${FULL}", "${FULL:-$NONE}", "$1", "http://x"],',
         '      "env": {"KEY": "$FULL"}}',
         "  }",
         "}",
@@ -100,7 +100,7 @@ def test_the_settings_of_gemini_are_read_as_gemini_reads_them(tmp_path: Path) ->
     file = tmp_path / ".gemini/settings.json"
     file.write_text("\n".join(lines))
     filled = expanded(project_definitions(tmp_path).servers["v"], {"FULL": "full"})
-    assert filled.args == ("full|", "$NONE|", "afull-b", "full", "$1", "http://x")
+    assert filled.args == ("full|", "$NONE|", "afull-b", "full", "full", "$1", "http://x")
     assert filled.env == {"KEY": "full"}
     file.write_text("\n".join(line for line in lines if "env" not in line))
     assert project_definitions(tmp_path).problems == (
