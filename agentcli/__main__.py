@@ -108,7 +108,7 @@ def _opens_editor(arguments: list[str]) -> bool:
 
 
 COLLECT_AFTER = 50_000
-"""Objects that are made, less those that are gone, before the young ones are looked through for garbage."""
+"""The net number of new objects after which the garbage collector looks at the youngest ones."""
 NO_EDITOR = ("-p", "--print", "--prompt", "-h", "--help", "-V", "--version", "--plain")
 OTHER_COMMANDS = (
     "sessions",

@@ -17,7 +17,7 @@ from typer.main import get_command_name
 
 
 def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
-    """The group with the one command that stands first in its arguments; else with a list of all, with parameters of those that are named."""
+    """The group with only the command that its first argument names; if it names none, with all, where only commands named later keep their parameters."""
     made = copy(group)
     commands = {}
     for command in group.registered_commands:
@@ -36,7 +36,7 @@ def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
 
 
 def listed() -> None:
-    """Stands in the list of commands for one that is not asked for."""
+    """Placeholder in the list of commands for one that was not asked for."""
 
 
 def convert_lazily(command: TyperGroup | TyperCommand, help_option_names: list[str]) -> None:
