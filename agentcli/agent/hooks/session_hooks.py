@@ -222,7 +222,9 @@ class SessionHooks(NoHooks):
         root = next(iter(folders(place.cwd)))
 
         def accepts(hook: Hook, _: HookEvent) -> bool:
-            condition, folder = hook.condition, hook.folder or root
+            condition, folder = hook.condition, hook.folder
+            if folder is None or not folder.is_relative_to(root):  # a subagent works in a worktree of the project
+                folder = root
             return not condition or call is None or fulfils(condition, call, folder, place.traits, place.workspace)
 
         runner = Hooks(

@@ -344,6 +344,16 @@ def test_a_folder_with_the_letters_of_a_pattern_in_its_name_is_meant_as_it_is(tm
     assert (work / "seen.jsonl").exists()
 
 
+def test_paths_in_a_condition_count_from_the_worktree_that_a_subagent_works_in(tmp_path: Path) -> None:
+    work = tmp_path / "worktrees/one"
+    work.mkdir(parents=True)
+    (work / ".git").write_text("gitdir: elsewhere")
+    write = call("write", file_path="sub/x.txt", content="a")
+    guard = hook("PreToolUse", KEEP, condition="Write(/sub/x.txt)", folder=tmp_path / "main")
+    say_to(open_session(work, replying(say("", write), say("done")), mode="yolo", hooks=[guard]), "go")
+    assert (work / "seen.jsonl").exists()
+
+
 def test_arguments_need_no_shell_and_folders_in_them_are_put_in(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     one = hook("PreToolUse", "sh", args=("-c", 'echo "$0" >&2; exit 2', "${CLAUDE_PROJECT_DIR}/$(x)"))
