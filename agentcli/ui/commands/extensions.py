@@ -85,7 +85,7 @@ def listed(session: AgentSession, taken: Container[str], wide: int) -> Sequence[
 
 
 def shadowed(entries: Iterable[Skill | Template], taken: Container[str]) -> Sequence[str]:
-    """What to type for each of these whose name is taken by a command of ours."""
+    """Lines that name what to type for each of these whose name is taken by a command of ours."""
     return [
         f"/{one.name} of {display_path(one.place.folder)} is shadowed by ours; call it /{_free_name(one, taken)}."
         for one in entries
