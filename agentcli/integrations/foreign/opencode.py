@@ -79,8 +79,11 @@ def _permissions(raw: Any, source: str, found: Found) -> None:
             if kind not in ("allow", "ask", "deny"):
                 found.skip(source, f"permission {tool}", f"{kind} is no decision")
                 continue
-            rule = own if pattern in ("", "*") else f"{own}({pattern})"
+            ending = "" if pattern in ("", "*") else f"({pattern})"
+            rule = f"{own}{ending}"
             if kind == "allow" and rule == "bash":
                 found.skip(source, f"permission {tool}", "leave to run every command is never taken over")
                 continue
             found.rule(kind, f"{tool} {pattern}".strip(), source, rule if own else "")
+            if own == "edit" and kind != "allow":  # one permission for all tools that change files
+                found.rule(kind, f"{tool} {pattern}".strip(), source, f"write{ending}")

@@ -173,7 +173,10 @@ def test_opencode_with_comments_in_its_json(home: Path) -> None:
         "o": {"command": "bun", "args": ["x"], "env": {"K": "${K}"}, "disabled": True},
         "r": {"url": "https://x.example//mcp"},
     }
-    assert ours(home, "config.toml")["permissions"] == {"ask": ["edit", "bash(git push *)"], "deny": ["web_fetch"]}
+    assert ours(home, "config.toml")["permissions"] == {
+        "ask": ["edit", "write", "bash(git push *)"],
+        "deny": ["web_fetch"],
+    }
     assert (
         home / ".config/agentcli/commands/test.md"
     ).read_text() == '---\ndescription: "Run: tests"\n---\nRun $ARGUMENTS\n'
