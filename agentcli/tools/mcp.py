@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Annotated, Any
@@ -35,6 +35,8 @@ DATA_BYTES = 25_000_000
 KeepFile = Callable[[str, bytes, str], str]
 """Saves a file under an id, with the ending of its name, and returns its path; empty where nothing is stored."""
 _TITLE = 80
+_NEAR, _FAR = 2_000, 1_000
+"""Characters around the last value within which the next is looked for first, and values that are looked for in all of the text at most."""
 
 
 async def mcp_search(
@@ -126,10 +128,27 @@ def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
 
 
 def _is_said(structured: Any, texts: Sequence[str]) -> bool:
-    """True if the texts hold every value of the structure, as most servers repeat it there."""
-    said = "\n".join(texts)
-    forms = ((value, dumps(value)[1:-1], json.dumps(value)[1:-1]) for value in _values(structured))
-    return bool(said.strip()) and all(any(form in said for form in each) for each in forms)
+    """True if the texts hold every value of the structure, as most servers repeat it there.
+
+    Each value is looked for near the one before it. A structure with many values elsewhere counts as not said: to search all of the text
+    for each of them would take minutes.
+    """
+    said, at, far = "\n".join(texts), 0, 0
+    for value in _values(structured):
+        forms = dict.fromkeys((value, dumps(value)[1:-1], json.dumps(value)[1:-1]))
+        end = _end_of(forms, said, max(0, at - _NEAR), at + _NEAR)
+        if end < 0:
+            far += 1
+            end = _end_of(forms, said, 0, len(said)) if far <= _FAR else -1
+        if end < 0:
+            return False
+        at = end
+    return bool(said.strip())
+
+
+def _end_of(forms: Collection[str], said: str, start: int, stop: int) -> int:
+    """The end of the first place, beginning from `start` to `stop`, of any of the forms; -1 where there is none."""
+    return next((at + len(form) for form in forms if (at := said.find(form, start, stop + len(form))) >= 0), -1)
 
 
 def _values(structured: Any) -> Iterator[str]:

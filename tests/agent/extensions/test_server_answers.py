@@ -86,6 +86,19 @@ def test_a_structure_that_the_text_repeats_is_given_once(tmp_path: Path) -> None
         assert results(session)[0].output == text
 
 
+@pytest.mark.parametrize(("step", "once"), [(1, True), (7_919, False)])
+def test_a_large_structure_is_given_once_where_the_text_repeats_it_in_order(
+    tmp_path: Path, step: int, once: bool
+) -> None:
+    rows = [f"the row with the number {number:05}" for number in range(3_000)]
+    text = "\n".join(rows[number * step % len(rows)] for number in range(len(rows)))
+    answer = ServerAnswer((Content("text", text),), {"rows": rows})
+    replies = [through_gate("mcp__git__status"), say("ok")]
+    session = open_session(tmp_path, replies, servers=Played(STATUS, answer=answer), mode="yolo")
+    say_to(session, "go")
+    assert (f"of {len(text):,} bytes left out here" in results(session)[0].output) == once
+
+
 def test_what_a_search_finds_is_cut_as_any_output_is(tmp_path: Path) -> None:
     huge = replace(STATUS, parameters={"type": "object", "description": "x" * 1_000_000})
     session = open_session(tmp_path, [calls("mcp_search", query="status"), say("ok")], servers=Played(huge))
