@@ -90,13 +90,16 @@ def test_a_projects_hook_is_approved_by_its_command_line_and_a_blocked_prompt_co
     hooks(
         program.work / ".claude/settings.json", ("UserPromptSubmit", "grep -q secret && echo no secrets >&2 && exit 2")
     )
+    (program.work / ".mcp.json").write_text('{"mcpServers": {"x": {}}}')
     with program.terminal("-m", "script:echo", columns=140) as t:
         t.until("Trust this folder?")
         t.send("y")
         t.until("Let this project start hook")
         t.until("grep -q secret && echo no secrets >&2 && exit 2")
         t.send("y")
+        t.until('Server x in .mcp.json needs "command" or "url".')
         t.settle()
+        assert "\n".join(t.history()).count("Server x in .mcp.json") == 1
         t.send("a secret\r")
         t.until("kept the prompt from being sent: no secrets")
         t.until("> a secret")

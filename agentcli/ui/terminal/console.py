@@ -158,15 +158,15 @@ class Console:
     async def move_to(self, session: AgentSession) -> None:
         """Switch to another session and end the open one; the same session reopened is not ended."""
         if session.journal is self.session.journal:
-            self.show_session(session, self._replay, self.status_line.facts)
+            self.show_session(session, self._replay, self.status_line.facts, shown=self.session.notes)
             return
         await self.session.end(end_reason(session))
         self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
         self.show_session(session, self._replay, self.status_line.facts)
         session.begin(self.show_events)
 
-    def show_session(self, session: AgentSession, replay: int, facts: str = "") -> None:
-        """Attach to a session and show its last `replay` messages and results.
+    def show_session(self, session: AgentSession, replay: int, facts: str = "", shown: Sequence[str] = ()) -> None:
+        """Attach to a session and show its last `replay` messages and results, and those of its notes that are not `shown` already.
 
         `facts`: those of the status line, separated by blanks; empty for the default.
         """
@@ -182,7 +182,7 @@ class Console:
         self.screen.change(
             replace(self.state.settle(), todo=session.history.todo, todo_changed=False, acts=(), steering=())
         )
-        self.show_events([Warned(note) for note in session.notes])
+        self.show_events([Warned(note) for note in session.notes if note not in shown])
         self.screen.refresh()
 
     def draft(self, text: str) -> None:
