@@ -35,7 +35,7 @@ def allowed(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...] | None:
 def denied(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...]:
     """The tools that an agent has not, by our names; those of servers, `server_tool` there, by a pattern of ours."""
     off = [name for name, on in entries if not on and not _last(entries, name) and name != "*"]
-    others = [name for name in off if not any(fnmatchcase(tool, name) for tool in OPENCODE)]
+    others = [name for name in off if name not in OPENCODE]
     servers = [f"{PREFIX}{name.replace('_', '_*')}" for name in others if not known_as(name)]
     return tuple(dict.fromkeys((*(own for own, on in _built_in(entries) if not on), *others, *servers)))
 
@@ -46,7 +46,7 @@ def _built_in(entries: Sequence[tuple[str, bool]]) -> Sequence[tuple[str, bool]]
 
 
 def _last(entries: Sequence[tuple[str, bool]], tool: str) -> bool:
-    """The last entry about a tool counts; one that none is about is had."""
+    """True if the last entry about a tool gives it to the agent, or there is none."""
     return next((on for name, on in reversed(entries) if fnmatchcase(tool, name)), True)
 
 
