@@ -74,13 +74,11 @@ class _Resolver:
 
     def __init__(self, whole: Mapping[str, Any]) -> None:
         self._whole = whole
-        self._left = BYTES
+        self._left, self._characters = BYTES, 10 * BYTES
 
     def resolved(self, value: Any, inside: tuple[str, ...] = ()) -> Any:
         """The value, which stands inside the targets of these references."""
-        self._left -= 1
-        if self._left < 0:
-            raise ValueError("too large")
+        self._count(len(value) if isinstance(value, str) else 0)
         if isinstance(value, list):
             return [self.resolved(item, inside) for item in value]
         if not isinstance(value, Mapping):
@@ -97,7 +95,16 @@ class _Resolver:
         if key in _PER_NAME and isinstance(value, Mapping):
             # The keys are names of the server's here: one may well be called title.
             return {name: self.resolved(schema, inside) for name, schema in value.items()}
-        return value if key in ("enum", "const", "default", "examples") else self.resolved(value, inside)
+        if key in ("enum", "const", "default", "examples"):
+            self._count(len(json.dumps(value)))
+            return value
+        return self.resolved(value, inside)
+
+    def _count(self, characters: int) -> None:
+        """Count one more value of so many characters: references may put it in any number of times."""
+        self._left, self._characters = self._left - 1, self._characters - characters
+        if self._left < 0 or self._characters < 0:
+            raise ValueError("too large")
 
 
 def _target(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Definitions of servers in the forms that other programs write, names of their tools, schemas and the search among them."""
+"""Definitions of servers in the forms that other programs write, names of their tools, and the search among them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 from agentcli.core.message import ToolCall
 from agentcli.core.servers import ServerTool, effective
-from agentcli.integrations.mcp import schema
 from agentcli.integrations.mcp.config import CALL_TIMEOUT, definition, parsed
 from agentcli.integrations.mcp.files import FILE_BYTES, project_definitions
 from agentcli.integrations.mcp.names import tool_name
@@ -171,63 +170,6 @@ def test_a_call_of_the_gate_is_unwrapped_where_it_names_a_tool() -> None:
         {"tool": "mcp__a__b", "arguments": "no"},
     ):
         assert unwrapped(**given).name == "mcp_call"
-
-
-def test_schemas_up_front_are_mended_or_stay_behind_the_gate() -> None:
-    given = {
-        "$schema": "s",
-        "title": "T",
-        "type": "object",
-        "properties": {"title": {"title": "x", "type": "string"}, "node": {"$ref": "#/$defs/Node"}},
-        "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}},
-        "anyOf": [{"required": ["title"]}, {"required": ["node"]}],
-    }
-    found = schema.upfront(given)
-    assert found is not None
-    assert set(found) == {"type", "properties", "description"}
-    assert found["properties"]["title"] == {"type": "string"}
-    assert found["description"] == "Required: title or node."
-    assert "$ref" not in json.dumps(found)
-    assert schema.upfront({"allOf": [{"properties": {"a": {}}, "required": ["a"]}]}) == {
-        "type": "object",
-        "properties": {"a": {}},
-        "required": ["a"],
-    }
-    assert schema.upfront({"type": "object"}) == {"type": "object", "properties": {}}
-    for hopeless in (
-        {"type": "array"},
-        {"properties": {"a-b": {}}},
-        {"description": "x" * 9_000},
-        {"$ref": "https://a"},
-    ):
-        assert schema.upfront(hopeless) is None
-
-
-def test_a_schema_that_refers_to_itself_many_times_over_costs_nothing() -> None:
-    def tree(*names: str) -> Any:
-        node = {"type": "object", "properties": {name: {"$ref": "#/$defs/Node"} for name in names}}
-        return {"$ref": "#/$defs/Node", "$defs": {"Node": node}}
-
-    assert schema.upfront(tree("left", "right")) == {"type": "object", "properties": {"left": {}, "right": {}}}
-    assert schema.upfront(tree(*map("child{}".format, range(9)))) is not None
-    chain = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 8} for n in range(19)} | {"d19": {"type": "string"}}
-    assert schema.upfront({"properties": {"all": {"$ref": "#/$defs/d0"}}, "$defs": chain}) is None
-
-
-def test_the_order_in_which_a_server_sends_a_schema_changes_no_byte() -> None:
-    properties = {"b": {"type": "string", "description": "x"}, "a": {"description": "y", "type": "integer"}}
-    one = {"type": "object", "properties": properties, "required": ["b"]}
-    other = {"required": ["b"], "properties": dict(reversed(properties.items())), "type": "object"}
-    assert json.dumps(schema.upfront(one)) == json.dumps(schema.upfront(other))
-
-
-def test_no_combination_is_left_at_the_root_however_it_is_nested() -> None:
-    inner = {"oneOf": [{"properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}, "required": ["b"]}]}
-    found = schema.upfront({"allOf": [{"allOf": [{"properties": {"c": {}}}]}, inner], "anyOf": [{"anyOf": [inner]}]})
-    assert found is not None
-    assert not {"allOf", "anyOf", "oneOf"} & found.keys()
-    assert set(found["properties"]) == {"a", "b", "c"}
-    assert "Required: a or b." in found["description"]
 
 
 def test_the_search_ranks_names_before_descriptions_and_takes_names_themselves() -> None:
