@@ -26,7 +26,7 @@ TOPICS = (
         "benchmarks",
         "models",
     ),
-    *("instructions", "mcp", "skills", "hooks", "import-config"),
+    *("instructions", "mcp", "skills", "commands", "agents", "hooks", "plugins", "import-config"),
     "troubleshooting",
 )
 """Pages in the order in which a newcomer may read them."""
