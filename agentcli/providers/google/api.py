@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import Any
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
 from agentcli.core.sanitise import safe_line
-from agentcli.providers.google.errors import from_answer
+from agentcli.providers.google.client import connected
+from agentcli.providers.google.errors import from_answer, from_api_error
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.request import Former, Json, countable, to_body
-from agentcli.providers.http import http_client, quiet_sdk, scrubbed, tls_context
+from agentcli.providers.http import http_client, tls_context
 from agentcli.providers.preload import own_sdk
 from agentcli.providers.settings import ProviderSettings
 
@@ -71,8 +72,7 @@ class GeminiApi:
         try:
             yield
         except self._sdk.errors.APIError as error:
-            headers = getattr(error.response, "headers", None)
-            raise from_answer(int(error.code or 0), error.details, headers, self._key, self._settings) from None
+            raise from_api_error(error, self._key, self._settings) from None
 
     @cached_property
     def _sdk(self) -> ModuleType:
@@ -84,18 +84,10 @@ class GeminiApi:
 
     @cached_property
     def _client(self) -> Any:
-        quiet_sdk("google.genai", "google_genai")
+        make = partial(self._sdk.BaseApiClient, vertexai=False, api_key=self._key or "none")
         # It would load the certificates again for clients that are never used.
         tls = {"client_args": {"verify": tls_context()}, "async_client_args": {"ssl": tls_context()}}
-        options: dict[str, Any] = {"httpx_async_client": self._http, "headers": dict(self._settings.headers), **tls}
-        if self._base_url:
-            options["base_url"] = self._base_url
-        if self._settings.version:
-            options["api_version"] = self._settings.version
-        try:
-            return self._sdk.BaseApiClient(vertexai=False, api_key=self._key or "none", http_options=options)
-        except ValueError as error:
-            raise ModelError(f"The Gemini SDK cannot start: {scrubbed(str(error), self._key)}", "bad_request") from None
+        return connected(make, self._http, self._settings, self._key, self._base_url, **tls)
 
 
 def _model(request: Request) -> str:

@@ -58,6 +58,12 @@ def from_answer(
     )
 
 
+def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> ModelError:
+    """A ModelError from the SDK's APIError."""
+    headers = getattr(error.response, "headers", None)
+    return from_answer(int(error.code or 0), error.details, headers, key, settings)
+
+
 def _error(answer: Any) -> Mapping[str, Any]:
     """Code, status and message of an answer, which stand in its `error` or beside it."""
     outer = answer if isinstance(answer, Mapping) else {}

@@ -9,14 +9,16 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
-from agentcli.providers.google.errors import from_answer
+from agentcli.providers.google.client import connected
+from agentcli.providers.google.errors import from_api_error
 from agentcli.providers.google.request import Json, countable, to_sdk, typed
-from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed
+from agentcli.providers.http import http_client, opened, scrubbed
 from agentcli.providers.settings import ProviderSettings
 
 
@@ -66,19 +68,10 @@ class SdkApi:
         return self._client
 
     def _connect(self, sdk: Any) -> Any:
-        quiet_sdk("google.genai", "google_genai")
         self._http = http_client(self._settings, without_comments=True)
-        options: dict[str, Any] = {"httpx_async_client": self._http, "headers": dict(self._settings.headers)}
-        if self._base_url:
-            options["base_url"] = self._base_url
-        if self._settings.version:
-            options["api_version"] = self._settings.version
         with self._translated():
-            try:
-                return sdk.Client(http_options=options, **self._account())
-            except (ImportError, ValueError) as error:
-                text = scrubbed(str(error), self._key)
-                raise ModelError(f"The Gemini SDK cannot start: {text}", "bad_request") from None
+            make = partial(sdk.Client, **self._account())
+            return connected(make, self._http, self._settings, self._key, self._base_url)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -89,8 +82,7 @@ class SdkApi:
         try:
             yield
         except APIError as error:
-            headers = getattr(error.response, "headers", None)
-            raise from_answer(int(error.code or 0), error.details, headers, self._key, self._settings) from None
+            raise from_api_error(error, self._key, self._settings) from None
         except GoogleAuthError as error:
             raise ModelError(f"Vertex AI cannot be asked: {scrubbed(str(error), self._key)}", "auth") from None
 
