@@ -13,7 +13,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.cli.flags import InProject
-from agentcli.cli.output import say
+from agentcli.cli.output import aside, say
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
@@ -51,7 +51,7 @@ def export(
     with Progress("Reading records") as progress:
         session = context.store.open(info.project_id, info.id, True, progress.of(info.records))
     for note in session.notes:
-        _aside(note)
+        aside(note)
     secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
     if format == "atif":
         _write(_trajectory(context, session, None if keep_secrets else Redactor(secrets), output), output)
@@ -73,7 +73,7 @@ def _whole(
     form = cast(ExportFormat, format)
     with Progress("Exporting records") as progress:
         text = write(
-            source, form, redacted=not keep_secrets, secrets=secrets, say=_aside, settings=config.sessions,
+            source, form, redacted=not keep_secrets, secrets=secrets, say=aside, settings=config.sessions,
             through=progress.of(total),
         )  # fmt: skip
     yield text
@@ -91,7 +91,7 @@ def _trajectory(context: ProjectContext, session: Session, redactor: Redactor | 
     with Progress("Exporting records") as progress:
         yield from to_atif(session, subagents, redactor or str, place, progress.of(session.info.records))
     for note in redactor.notes() if redactor else ():
-        _aside(note)
+        aside(note)
 
 
 def _write(pieces: Iterable[str], output: str) -> None:
@@ -120,7 +120,3 @@ def _write(pieces: Iterable[str], output: str) -> None:
             with contextlib.suppress(OSError):
                 aside.unlink()
     say(f"Written to {output}.")
-
-
-def _aside(note: str) -> None:
-    print(f"note: {safe(note)}", file=sys.stderr)

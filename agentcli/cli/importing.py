@@ -13,11 +13,10 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.cli.flags import InProject, Json
-from agentcli.cli.output import counted, say, say_json
+from agentcli.cli.output import aside, counted, say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.sanitise import safe
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -183,9 +182,9 @@ def _print_outcomes(outcomes: Sequence[Outcome], alone: bool, json: bool) -> Non
         return
     for outcome in outcomes:
         for note in outcome.notes:
-            _aside(f"{note}" if alone else f"{outcome.source}: {note}")
+            aside(f"{note}" if alone else f"{outcome.source}: {note}")
         if outcome.why:
-            _aside(outcome.why, "agentcli" if outcome.status == "failed" else "note")
+            aside(outcome.why, "agentcli" if outcome.status == "failed" else "note")
         if alone and outcome.session:
             say(outcome.session)
         elif outcome.info:
@@ -196,7 +195,3 @@ def _print_outcomes(outcomes: Sequence[Outcome], alone: bool, json: bool) -> Non
         say(
             f"{counted(counts['imported'], 'session')} imported, {counts['skipped']} skipped, {counts['failed']} failed."
         )
-
-
-def _aside(text: str, who: str = "note") -> None:
-    print(f"{who}: {safe(text)}", file=sys.stderr)

@@ -23,6 +23,11 @@ def say(text: str = "") -> None:
     print(safe(text))
 
 
+def aside(text: str, who: str = "note") -> None:
+    """Print a line that is no part of the output, to stderr."""
+    print(f"{who}: {safe(text)}", file=sys.stderr)
+
+
 def say_json(value: Any) -> None:
     """Print a value for scripts; on a terminal all that is not ASCII is spelled out."""
     print(json.dumps(value, indent=2, ensure_ascii=sys.stdout.isatty()))

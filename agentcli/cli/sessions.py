@@ -16,7 +16,7 @@ from agentcli.cli.checking import check
 from agentcli.cli.exporting import export
 from agentcli.cli.flags import AllProjects, InProject, Json
 from agentcli.cli.importing import import_sessions
-from agentcli.cli.output import counted, page, say, say_json
+from agentcli.cli.output import aside, counted, page, say, say_json
 from agentcli.cli.progress import Progress
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
 from agentcli.cli.viewing import view
@@ -261,10 +261,6 @@ def _confirm(pinned: Sequence[SessionInfo]) -> None:
         raise typer.Exit(1)
 
 
-def _aside(note: str) -> None:
-    print(f"note: {safe(note)}", file=sys.stderr)
-
-
 def _read(selector: str, cwd: str) -> Session:
     from agentcli.app.project import ProjectContext
 
@@ -273,5 +269,5 @@ def _read(selector: str, cwd: str) -> Session:
     with Progress("Reading records") as progress:
         session = context.store.open(info.project_id, info.id, True, progress.of(info.records))
     for note in session.notes:
-        _aside(note)
+        aside(note)
     return session
