@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TextIO
 
 from agentcli.core.dataclass import dataclass
 
@@ -53,19 +54,26 @@ def folder(path: Path) -> Path:
 
 
 def replace_file(path: Path, text: str, *, mode: int = 0o666) -> None:
-    """Write a file anew in one step: whoever reads it sees the old text or the new one, also where two write at once.
+    """Write a file anew in one step, as `replacement` does. Its folder is made. Raises OSError."""
+    folder(path.parent)
+    with replacement(path, mode=mode) as file:
+        file.write(text)
 
-    Its folder is made. Raises OSError; the old file then stands as it was. Nothing here outlasts a power cut: the session
+
+@contextlib.contextmanager
+def replacement(path: Path, *, mode: int = 0o666, errors: str = "strict") -> Iterator[TextIO]:
+    """A file that takes the place of another at the end: whoever reads it sees the old text or the new one, also where two write at once.
+
+    Raises OSError; whatever ends the writing before, the old file then stands as it was. Nothing here outlasts a power cut: the session
     store has its own way of writing (`sessions/storage/disk.py`).
     """
-    folder(path.parent)
     aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        with open(os.open(aside, flags, mode), "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with open(os.open(aside, flags, mode), "w", encoding="utf-8", errors=errors, newline="") as file:
+            yield file
         os.replace(aside, path)
-    except OSError:
+    except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(aside)
         raise

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,6 +15,7 @@ from agentcli.cli.output import aside, say
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
+from agentcli.paths import replacement
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -102,21 +101,13 @@ def _write(pieces: Iterable[str], output: str) -> None:
             sys.stdout.write(safe(piece) if on_terminal else piece)
         return
     whole = Path(output)
+    errors = "backslashreplace"
     # In one step, so that whatever ends the program leaves no half of an export; a pipe or a device cannot be replaced.
-    if whole.is_file() or not whole.exists():
-        whole = Path(os.path.realpath(output))
-        aside = whole.with_name(f".{whole.name}.{os.getpid()}.tmp")
-    else:
-        aside = whole
+    in_one_step = whole.is_file() or not whole.exists()
     try:
-        with open(aside, "w", encoding="utf-8", errors="backslashreplace") as file:
+        opened = replacement(whole.resolve(), errors=errors) if in_one_step else whole.open("w", -1, "utf-8", errors)
+        with opened as file:
             file.writelines(pieces)
-        if aside != whole:
-            os.replace(aside, whole)
     except OSError as error:
         raise InputError(f"Can't write {output}: {error.strerror}. Name another file with -o.") from error
-    finally:
-        if aside != whole:
-            with contextlib.suppress(OSError):
-                aside.unlink()
     say(f"Written to {output}.")
