@@ -29,8 +29,8 @@ MODE_WORDS: Mapping[Mode, str] = {
     "ask": "Edits and commands are put to the user from now on before they run.",
     "auto-edit": "Edits inside the workspace run without asking from now on; commands are still put to the user.",
     "plan": (
-        "Plan mode is on: read and search only, change nothing. Work out a plan and present it with the exit_plan tool; "
-        "the user decides whether to carry it out."
+        "Plan mode is on: read and search only, change nothing. Work out a plan and present it with the exit_plan tool, "
+        "or as your answer where there is none; the user decides whether to carry it out."
     ),
     "yolo": "Calls run without asking from now on, unless a rule of the user forbids them.",
     "auto": (

@@ -164,13 +164,19 @@ def changed_instructions(standing: str, recorded: Sequence[str]) -> str:
 def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = ()) -> Settings:
     """Settings that a session is born with, just before its first request: from then on system prompt and tools stay as they are.
 
-    `more` are tools of servers that stand up front. A small window gets fewer tools and a shorter prompt. A window that shrinks later, by another
-    model or because the server tells only with its first reply how it has loaded the model, leaves both as they are.
+    `more` are tools of servers that stand up front. A small window gets fewer tools and a shorter prompt, a run without a person no tool that
+    waits for one. A window that shrinks later, by another model or because the server tells only with its first reply how it has loaded the
+    model, leaves both as they are.
     """
-    small = setup.agent.is_small(model.window)
-    tools = (*(tool.schema for tool in setup.tools if not (small and tool.traits.dispensable)), *more)
-    raw = tuple(tool.raw for tool in tools)
+    offered = (tool.schema for tool in _fitting(setup, model) if setup.attended or not tool.traits.needs_person)
+    raw = tuple(tool.raw for tool in (*offered, *more))
     return Settings(model.name, mode, setup.context.policy, setup.system(model, mode), raw)
+
+
+def _fitting(setup: SessionSetup, model: ModelSpec) -> Sequence[Tool]:
+    """The tools that a session with this model can afford."""
+    small = setup.agent.is_small(model.window)
+    return [tool for tool in setup.tools if not (small and tool.traits.dispensable)]
 
 
 def changed_beginning(setup: SessionSetup, journal: Journal, model: ModelSpec, mode: Mode) -> list[Settings]:
@@ -180,15 +186,24 @@ def changed_beginning(setup: SessionSetup, journal: Journal, model: ModelSpec, m
         return []
     asked = setup.policy if setup.policy != history.policy else ""
     system = _restated(setup, history.system, model, mode)
-    tools = _with_brought(setup.brought, history.tools)
+    now = _with_brought(setup.brought, (*history.tools, *_for_person(setup, model, history.tools)))
+    tools = () if now == tuple(history.tools) else now
     return [Settings(policy=asked, system=system, tools=tools)] if asked or system or tools else []
 
 
+def _for_person(
+    setup: SessionSetup, model: ModelSpec, recorded: Sequence[Mapping[str, Any]]
+) -> Sequence[Mapping[str, Any]]:
+    """The tools that wait for a person, where a session that began without one has one now."""
+    waiting = [tool for tool in _fitting(setup, model) if tool.traits.needs_person]
+    had = {tool.name for tool in waiting} & {raw["name"] for raw in recorded}
+    return [tool.schema.raw for tool in waiting] if setup.attended and not had else []
+
+
 def _with_brought(brought: Sequence[Tool], recorded: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    """The recorded tools with those that are brought now; none where they are the same."""
+    """The recorded tools with those that are brought now in place of former ones."""
     names = {tool.name for tool in brought}
-    now = (*(raw for raw in recorded if raw["name"] not in names), *(tool.schema.raw for tool in brought))
-    return () if now == tuple(recorded) or not brought else now
+    return (*(raw for raw in recorded if raw["name"] not in names), *(tool.schema.raw for tool in brought))
 
 
 def _restated(setup: SessionSetup, recorded: tuple[str, ...], model: ModelSpec, mode: Mode) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.context.settings import TiktokenSettings
@@ -101,10 +102,41 @@ def test_the_system_prompt_is_written_once_whatever_the_folder_becomes(tmp_path:
     assert resumed.conversation.builder.system == before
 
 
+async def somebody(_: ApprovalRequest) -> ApprovalResponse | None:
+    return None
+
+
+def test_tools_that_wait_for_a_person_come_with_the_first_one_and_stay(tmp_path: Path) -> None:
+    journal = MemorySession()
+
+    def run(*settings: str, attended: bool) -> list[str]:
+        given = program(tmp_path, *settings)
+        given.options = replace(given.options, model="demo/demo")
+        given.approve = somebody if attended else given.approve
+        session = given.sessions.session_for(journal)
+        asyncio.run(session.prepare(asyncio.Event()))
+        names = [str(tool["name"]) for tool in journal.history.tools]
+        assert names == [tool.name for tool in session.conversation.builder.tools]
+        return names
+
+    alone = run(attended=False)
+    assert not {"ask_user", "exit_plan"} & {*alone}
+    assert run(attended=False) == alone
+    joined = run(attended=True)
+    assert joined == [*alone, "ask_user", "exit_plan"]
+    assert run(attended=False) == run(attended=True) == joined
+
+    journal = MemorySession()
+    small = run("models.demo.window=8000", attended=False)
+    assert run("models.demo.window=8000", attended=True) == [*small, "exit_plan"]
+    assert run(attended=True) == [*small, "exit_plan"]
+
+
 def test_a_session_in_a_small_window_begins_with_less(tmp_path: Path) -> None:
     def begun(*settings: str) -> tuple[int, set[str]]:
         given = program(tmp_path, "models.demo.window=8000", *settings)
         given.options = replace(given.options, model="demo/demo", no_session=True)
+        given.approve = somebody
         session = given.sessions.new()
         asyncio.run(session.prepare(asyncio.Event()))
         counter = TokenCounter(Calibrated())
