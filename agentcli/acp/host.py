@@ -46,8 +46,8 @@ class Project(Protocol):
         """Files that trusting the folder would load, one line each."""
         ...
 
-    def close(self) -> None:
-        """End the MCP servers of the session."""
+    async def close(self) -> None:
+        """End the MCP servers of the session, and give back the connections of its models."""
         ...
 
     @property

@@ -151,7 +151,7 @@ class EditorSession:
         self.cancel()
         await self._idle.wait()
         await self.session.end("other")
-        await asyncio.to_thread(self.project.close)
+        await self.project.close()
 
     async def switch(self, setting: str, value: str) -> None:
         """Change a setting. Raises RequestError for a value that does not exist, and for a model or effort while a turn runs."""

@@ -101,9 +101,9 @@ class EditorProject:
             return []
         return [str(found) for found in what_it_would_load(program.cwd)]
 
-    def close(self) -> None:
-        """End the MCP servers of the session."""
-        self._program.servers.close()
+    async def close(self) -> None:
+        """End the MCP servers of the session, and give back the connections of its models."""
+        await self._program.close()
 
     @property
     def sandboxed(self) -> bool:

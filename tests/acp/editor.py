@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from acp import RequestError, schema
@@ -215,13 +216,17 @@ async def editing(
     form: Mapping[str, Any] | None = None,
     most: int = SESSIONS,
     files: str = "",
+    more: Mapping[str, str] = MappingProxyType({}),
     **options: Any,
 ) -> AsyncIterator[Editor]:
-    """An editor that has a scripted agent open. `files` are the file system methods that it offers: `r`, `w`."""
+    """An editor that has a scripted agent open. `files` are the file system methods that it offers: `r`, `w`.
+
+    `more` is added to the environment of the agent.
+    """
     work = base / "work"
     work.mkdir(exist_ok=True)
     env = {f"XDG_{kind}_HOME": str(base / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-    env |= {"HOME": str(base), "PATH": "/usr/bin:/bin"}
+    env |= {"HOME": str(base), "PATH": "/usr/bin:/bin", **more}
     if replies:
         options["model"] = script(base, *replies)
     agent = EditorAgent(EditorHost(Options(**options), env), most)

@@ -21,8 +21,10 @@ from acp.schema import (
 )
 
 from agentcli.acp.agent import PAGE, SESSIONS
+from agentcli.providers.scripted.model import say
 from tests.acp.editor import Editor, Json, editing, in_loop
 from tests.integrations.mcp import fake_server
+from tests.loopback import Loopback
 
 EDIT: Json = {"name": "edit", "input": {"file_path": "a.py", "old_string": "hi", "new_string": "ho"}}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -374,3 +376,16 @@ async def test_a_list_has_pages(tmp_path: Path) -> None:
         rest = await editor.connection.list_sessions(cwd=str(editor.work), cursor=first.next_cursor)
         assert (len(first.sessions), len(rest.sessions), rest.next_cursor) == (PAGE, 2, None)
         assert not {each.session_id for each in first.sessions} & {each.session_id for each in rest.sessions}
+
+
+@in_loop
+async def test_a_session_that_is_closed_gives_back_the_connections_of_its_models(tmp_path: Path) -> None:
+    with Loopback(lambda _: say("Hello.")) as server:
+        async with editing(tmp_path, more=server.env, model="anthropic/claude-sonnet-5") as editor:
+            session = await editor.new()
+            assert await editor.say(session, "go") == "end_turn"
+            assert server.open == 1
+            await editor.connection.close_session(session_id=session)
+            async with asyncio.timeout(10):
+                while server.open:  # noqa: ASYNC110 (the server sets no event)
+                    await asyncio.sleep(0.01)

@@ -72,6 +72,9 @@ class Loopback:
         self.cache = PrefixCache()
         self.seals = Seals(bound=preserved)
         self.connections = 0
+        """Connections that were ever made."""
+        self.open = 0
+        """Connections that are not closed."""
         self._summaries = summaries
         self._played = 0
         self._lock = threading.Lock()
@@ -141,11 +144,13 @@ class Loopback:
             assert task is not None
             tasks.add(task)
             self.connections += 1
+            self.open += 1
             try:
                 await self._connection(reader, writer)
             except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 pass
             finally:
+                self.open -= 1
                 tasks.discard(task)
                 writer.close()
                 with contextlib.suppress(ConnectionError):
