@@ -12,7 +12,7 @@ from agentcli.agent.execute import NOT_RUN, execute
 from agentcli.agent.incomplete import Kind, at_last, defect, not_run
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.streams import merge
+from agentcli.agent.streams import until_set
 from agentcli.core.errors import AgentError, ContextError, HookBlocked, LimitReached, ModelError
 from agentcli.core.event import (
     CallDelta,
@@ -135,7 +135,7 @@ async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.
     failure: ModelError | LimitReached | None = None
     async for event in conversation.hold_back(interrupt):
         yield event
-    steps = merge(conversation.model.stream(conversation.builder.request()), until=interrupt)
+    steps = until_set(interrupt, conversation.model.stream(conversation.builder.request()))
     try:
         async with aclosing(steps):  # type: ignore[type-var]
             async for step in steps:

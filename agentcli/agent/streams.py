@@ -1,12 +1,16 @@
-"""Waiting with an interrupt, and merging of streams; neither leaves a task running behind."""
+"""Waiting with an interrupt, for a result or for the values of a stream; neither leaves a task running behind."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
+from contextlib import suppress
 from typing import TypeVar
 
 Result = TypeVar("Result")
+
+LONGEST_RUN = 0.01
+"""Seconds for which a stream whose values are all there may keep other tasks waiting, such as the one that reads keys."""
 
 
 async def until_interrupted(
@@ -24,50 +28,40 @@ async def until_interrupted(
         await asyncio.gather(working, stop, return_exceptions=True)
 
 
-T = TypeVar("T")
+async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Result]) -> AsyncIterator[Result]:
+    """Yield the values of a stream as they come, until it ends or `interrupt` is set, which also ends the wait for a value.
 
-
-async def merge(*streams: AsyncIterator[T], until: asyncio.Event | None = None) -> AsyncIterator[T]:
-    """Yield from all streams as values come, each driven in its own task, until all have ended or `until` is set.
-
-    The first exception of a stream is raised here. However this generator ends, every stream has been cancelled and awaited
-    first: an abandoned async generator would otherwise go on until it is collected.
+    However this generator ends, the stream has been closed first: an abandoned async generator would otherwise go on until it is
+    collected. The stream runs in the reader's own task: it cannot run ahead, and a value costs no switch of tasks.
     """
-    # One slot: a stream must not run ahead of its reader, or an interrupt would lose what it had already done.
-    queue: asyncio.Queue[tuple[T | None, BaseException | None, bool]] = asyncio.Queue(maxsize=1)
-
-    async def pump(stream: AsyncIterator[T]) -> None:
-        try:
-            async for value in stream:
-                await queue.put((value, None, False))
-        except asyncio.CancelledError:
-            raise
-        except BaseException as error:  # noqa: BLE001 - handed over, not swallowed: the reader raises it
-            await queue.put((None, error, True))
-        else:
-            await queue.put((None, None, True))
-        finally:
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
+    loop, waiting = asyncio.get_running_loop(), asyncio.timeout(None)
+    rested = loop.time()
 
     async def stop(event: asyncio.Event) -> None:
         await event.wait()
-        await queue.put((None, None, False))  # wakes a reader that waits
+        with suppress(RuntimeError):  # nobody waits
+            waiting.reschedule(loop.time())
 
-    tasks = [asyncio.create_task(pump(stream)) for stream in streams]
-    tasks += [asyncio.create_task(stop(until))] if until is not None else []
+    stopping = asyncio.create_task(stop(interrupt)) if interrupt is not None else None
     try:
-        left = len(streams)
-        while left and not (until is not None and until.is_set()):
-            value, error, ended = await queue.get()
-            if error is not None:
-                raise error
-            if ended:
-                left -= 1
-            elif value is not None:
-                yield value
+        while interrupt is None or not interrupt.is_set():
+            try:
+                async with (waiting := asyncio.timeout(None)):
+                    value = await anext(stream)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                if waiting.expired():
+                    return
+                raise
+            yield value
+            if loop.time() - rested > LONGEST_RUN:
+                await asyncio.sleep(0)
+                rested = loop.time()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if stopping is not None:
+            stopping.cancel()
+            await asyncio.wait((stopping,))
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.streams import merge
+from agentcli.agent.streams import until_set
 from agentcli.context.settings import SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ModelError
@@ -114,7 +114,7 @@ class Summariser:
     async def _heard(self, request: Request) -> tuple[ReplyBuilder, ModelError | None]:
         reply = ReplyBuilder()
         try:
-            async for step in merge(self.model.stream(request), until=self.interrupt):
+            async for step in until_set(self.interrupt, self.model.stream(request)):
                 reply = reply.add(step)
                 if isinstance(step, Retrying | Noticed):
                     self._tell(step)
