@@ -12,6 +12,7 @@ from pathlib import Path
 from agentcli.agent.ports import AskUser
 from agentcli.core.event import Event, ToolProgress
 from agentcli.core.journal import Journal
+from agentcli.core.model import LineNumbers
 from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.servers import Servers
 from agentcli.core.text.passage import Needles, OutOfTime, Passage, passages
@@ -42,7 +43,7 @@ class SessionToolContext:
         self.roots = workspace.resolved_roots
         self.env = workspace.command_env
         self.limits = limits
-        self.line_numbers = True
+        self.line_numbers: LineNumbers = "ranges"
         self.allowed_path: Path | None = None
         self.buffers: Mapping[Path, bytes] = {}
         self.sandbox = NO_SANDBOX

@@ -166,7 +166,9 @@ class ToolRunner:
         harmless = permit.event is not None and permit.event.rule == "read-only"
         sandbox = self._sandbox(permit, harmless) if tool.traits.effect == "run" else NO_SANDBOX
         ctx = self.ctx.for_call(permit.path, sandbox)
-        ctx.line_numbers, ctx.variables = self._model().line_numbers, self.hooks.variables
+        numbers = ctx.limits.line_numbers
+        ctx.line_numbers = self._model().line_numbers if numbers == "auto" else numbers
+        ctx.variables = self.hooks.variables
         if tool.traits.edits_files:
             await self.buffers.save(tool, permit.path, given)
         elif tool.traits.reads_files and permit.path is not None:

@@ -13,6 +13,8 @@ from agentcli.core.event import CallDelta, Noticed, ReplyRestarted, Retrying, Te
 from agentcli.core.message import Image, Part, Role, Stop, ToolResult, Usage
 
 ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
+LineNumbers = Literal["ranges", "always", "never"]
+"""The lines of a file that are read with their numbers: those of a range that is asked for by its first line, all, or none."""
 REPLY_TOKENS = 32_000
 """The longest reply that is asked for, or taken for possible, where nothing else is given."""
 SMALL_WINDOW = 10_000
@@ -91,13 +93,14 @@ class ModelSpec:
         return f"{self.provider}/{self.id}"
 
     @property
-    def line_numbers(self) -> bool:
-        """True if what it reads gets line numbers.
+    def line_numbers(self) -> LineNumbers:
+        """The lines that it reads with numbers where the user has not chosen: those of a range that it asks for by its first line.
 
-        Not for Gemini, which takes a token for each digit: over the reads of a recorded session numbers add 42 % of tokens for
-        it, and 23 to 28 % for others, which are used to them.
+        Over the reads of a recorded session numbers add 23 to 28 % of tokens, while edits go by text and grep numbers what it finds. For Gemini,
+        which takes a token for each digit, they add 42 %: it gets none.
         """
-        return self.kind != "google" and not re.search(r"gemini|gemma", self.id, re.IGNORECASE)
+        google = self.kind == "google" or re.search(r"gemini|gemma", self.id, re.IGNORECASE)
+        return "never" if google else "ranges"
 
     def cost(self, usage: Usage) -> float | None:
         """USD at the prices of today, or None where they are unknown."""

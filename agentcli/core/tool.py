@@ -12,7 +12,7 @@ from agentcli.core.boxed import Boxed
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Status
-from agentcli.core.model import ToolSchema
+from agentcli.core.model import LineNumbers, ToolSchema
 from agentcli.core.record import TodoItem
 from agentcli.core.servers import Servers
 from agentcli.core.text.passage import Needles, Passage
@@ -129,6 +129,8 @@ class ToolLimits:
     """Lines that `read` returns at most."""
     read_bytes: int = 51_200
     """Bytes that `read` returns at most."""
+    line_numbers: Literal["auto", "ranges", "always", "never"] = "auto"
+    """What `read` numbers: only `ranges` that the model asks for by their first line, or lines `always` or `never`. `auto`: `ranges`, but `never` for Gemini, to which a number costs a token a digit."""
     line_characters: int = 2_000
     """Characters of one line that are returned at most."""
     bash_output: int = 30_000
@@ -229,8 +231,7 @@ class ToolContext(Protocol):
     """SHA-256 of each file's content as the model last saw it in full or in part: replacing the whole of it needs it to be current."""
     env: Mapping[str, str]
     """The environment of commands, before secrets are left out."""
-    line_numbers: bool
-    """True if what is read has line numbers, which some models pay dearly for."""
+    line_numbers: LineNumbers
     allowed_path: Path | None
     """The resolved path that the call was allowed for, which it may use and no other; None for all beneath the roots."""
     buffers: Mapping[Path, bytes]

@@ -1,4 +1,4 @@
-"""The read tool: a file with line numbers, a part of a huge one, a picture, or the entries of a folder."""
+"""The read tool: a file, a part of a huge one, a picture, or the entries of a folder."""
 
 from __future__ import annotations
 
@@ -23,15 +23,25 @@ from agentcli.tools.list import entries_of
 
 
 @dataclass(frozen=True, slots=True)
+class _Range:
+    """The lines that a call asks for, from 1, and true if they are to be numbered."""
+
+    first: int
+    count: int
+    numbered: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Page:
     """Some lines of a file as they are shown. `total` is the number of all lines where it is known without reading on.
 
-    `clipped` is true if one of them is shown in part.
+    `numbered` is true if they have their numbers, `clipped` if one of them is shown in part.
     """
 
     rows: tuple[str, ...]
     first: int
     total: int | None
+    numbered: bool
     cut_by: str = ""
     clipped: bool = False
 
@@ -44,10 +54,10 @@ async def read(
     ctx: ToolContext,
     call_id: str,
     file_path: str,
-    offset: Annotated[int, "First line, from 1"] = 1,
+    offset: Annotated[int, "First line, from 1"] = 0,
     limit: int = 0,
 ) -> ToolOutput:
-    return await asyncio.to_thread(_read, ctx, file_path, max(1, offset), limit)
+    return await asyncio.to_thread(_read, ctx, file_path, offset, limit)
 
 
 def title(given: Mapping[str, Any]) -> str:
@@ -63,16 +73,18 @@ def _whole_number(value: object) -> int:
 
 def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
     count = min(limit, ctx.limits.read_lines) if limit > 0 else ctx.limits.read_lines
+    numbered = ctx.line_numbers == "always" or (ctx.line_numbers == "ranges" and offset > 0)
+    wanted = _Range(max(1, offset), count, numbered)
     if resolve(ctx.cwd, path).is_dir():
         return entries_of(ctx, path)
     with open_parent(ctx, path) as handle:
         if (buffer := ctx.buffers.get(handle.path)) is not None:
-            return _read_whole(ctx, handle, buffer, offset, count)
+            return _read_whole(ctx, handle, buffer, wanted)
         with os.fdopen(open_regular(handle), "rb") as file:
-            return _read_file(ctx, handle, file, offset, count)
+            return _read_file(ctx, handle, file, wanted)
 
 
-def _read_file(ctx: ToolContext, handle: FileHandle, file: BinaryIO, offset: int, count: int) -> ToolOutput:
+def _read_file(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: _Range) -> ToolOutput:
     size = os.fstat(file.fileno()).st_size
     head = file.read(16)
     file.seek(0)
@@ -80,12 +92,12 @@ def _read_file(ctx: ToolContext, handle: FileHandle, file: BinaryIO, offset: int
     if mime:
         return _image(handle, file, size, mime)
     if size > ctx.limits.file_bytes:
-        return _outcome(ctx, handle, _page_of_huge(ctx, handle, file, offset, count), size, {})
-    return _read_whole(ctx, handle, file.read(), offset, count)
+        return _outcome(ctx, handle, _page_of_huge(ctx, handle, file, wanted), size, {})
+    return _read_whole(ctx, handle, file.read(), wanted)
 
 
-def _read_whole(ctx: ToolContext, handle: FileHandle, data: bytes, offset: int, count: int) -> ToolOutput:
-    page = _page(ctx, handle, data, offset, count)
+def _read_whole(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Range) -> ToolOutput:
+    page = _page(ctx, handle, data, wanted)
     return _outcome(ctx, handle, page, len(data), remember(ctx, handle.path, data))
 
 
@@ -102,7 +114,7 @@ def _image(handle: FileHandle, file: BinaryIO, size: int, mime: str) -> ToolOutp
     )
 
 
-def _page(ctx: ToolContext, handle: FileHandle, data: bytes, offset: int, count: int) -> _Page:
+def _page(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Range) -> _Page:
     decoded = decode(data)
     if decoded is None:
         raise _binary(handle, len(data))
@@ -110,26 +122,28 @@ def _page(ctx: ToolContext, handle: FileHandle, data: bytes, offset: int, count:
     lines = text.split("\n") if "\n" in text else text.split("\r")
     if lines[-1] == "":
         lines.pop()
-    if offset > max(1, len(lines)):
-        raise ToolError(f"{handle.display} has only {plural(len(lines), 'line')}; line {offset:,} is beyond its end.")
-    return _paged(ctx, lines[offset - 1 : offset - 1 + count], offset, len(lines))
+    if wanted.first > max(1, len(lines)):
+        raise ToolError(
+            f"{handle.display} has only {plural(len(lines), 'line')}; line {wanted.first:,} is beyond its end."
+        )
+    return _paged(ctx, lines[wanted.first - 1 : wanted.first - 1 + wanted.count], wanted, len(lines))
 
 
-def _page_of_huge(ctx: ToolContext, handle: FileHandle, file: BinaryIO, offset: int, count: int) -> _Page:
+def _page_of_huge(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: _Range) -> _Page:
     """Only the wanted lines of a file too large to hold. UTF-8 and Latin-1 alike; the file counts as not seen."""
     if is_binary(file.read(8_000)):
         raise _binary(handle, os.fstat(file.fileno()).st_size)
     file.seek(0)
-    wanted = []
+    lines = []
     for n, line in enumerate(_bounded_lines(file, 4 * ctx.limits.line_characters), 1):
-        if n >= offset:
-            wanted.append(line)
-        if len(wanted) > count:
+        if n >= wanted.first:
+            lines.append(line)
+        if len(lines) > wanted.count:
             break
-    if not wanted:
-        raise ToolError(f"{handle.display} ends before line {offset:,}.")
-    known = offset + len(wanted) - 1 if len(wanted) <= count else None
-    return _paged(ctx, wanted[:count], offset, known)
+    if not lines:
+        raise ToolError(f"{handle.display} ends before line {wanted.first:,}.")
+    known = wanted.first + len(lines) - 1 if len(lines) <= wanted.count else None
+    return _paged(ctx, lines[: wanted.count], wanted, known)
 
 
 def _bounded_lines(file: BinaryIO, size: int) -> Iterator[str]:
@@ -143,13 +157,13 @@ def _bounded_lines(file: BinaryIO, size: int) -> Iterator[str]:
         yield text.rstrip("\n") + (f" [… about {rest:,} more bytes]" if rest else "")
 
 
-def _paged(ctx: ToolContext, lines: Sequence[str], first: int, total: int | None) -> _Page:
+def _paged(ctx: ToolContext, lines: Sequence[str], wanted: _Range, total: int | None) -> _Page:
     limits = ctx.limits
     bare = [line.removesuffix("\r") for line in lines]
-    rows = fitting(enumerate(bare, first), limits, numbers=ctx.line_numbers)
+    rows = fitting(enumerate(bare, wanted.first), limits, numbers=wanted.numbered)
     cut_by = f"{limits.read_bytes:,} bytes" if len(rows) < len(lines) else ""
     clipped = any(len(line) > limits.line_characters for line in bare[: len(rows)])
-    return _Page(tuple(rows), first, total, cut_by, clipped)
+    return _Page(tuple(rows), wanted.first, total, wanted.numbered, cut_by, clipped)
 
 
 def _outcome(ctx: ToolContext, handle: FileHandle, page: _Page, size: int, seen: Mapping[str, str]) -> ToolOutput:
@@ -158,7 +172,7 @@ def _outcome(ctx: ToolContext, handle: FileHandle, page: _Page, size: int, seen:
         return ToolOutput(f"[{handle.display} is empty]", metadata=metadata)
     more = page.total is None or page.last < page.total
     notices = []
-    if more or (page.first > 1 and not ctx.line_numbers):
+    if more or (page.first > 1 and not page.numbered):
         of = f" of {page.total:,}" if page.total is not None else f" of a file of {size:,} bytes"
         why = f", cut at {page.cut_by}" if page.cut_by else ""
         on = f"; go on with offset={page.last + 1}" if more else ""

@@ -60,7 +60,7 @@ async def test_read_and_a_mention_show_the_text_of_the_editor(tmp_path: Path) ->
         await editor.connection.load_session(cwd=str(editor.work), session_id=session, mcp_servers=[])
         editor.person.updates.clear()
         await editor.say(session, "And the end?")
-        assert "3\tthree = 'typed'" in result(editor, "r")
+        assert "three = 'typed'" in result(editor, "r")
         assert file.read_text() == SAVED
 
 
@@ -157,7 +157,7 @@ async def test_a_client_without_an_answer_leaves_the_file_on_disk(tmp_path: Path
     async with editing(tmp_path, {"calls": reads}, {"calls": edits}, DONE, files="rw", mode="auto-edit") as editor:
         editor.person.answer_for = lambda path: ANSWERS[files[path]](path)
         await editor.say(await editor.new(), "go")
-        assert {result(editor, name) for name in ANSWERS} == {"```\n1\tone = 1\n2\ttwo = 2\n```"}
+        assert {result(editor, name) for name in ANSWERS} == {"```\none = 1\ntwo = 2\n```"}
         assert {Path(file).read_text() for file in files} == {SAVED.replace("2\n", "3\n")}
         assert set(editor.person.files_asked) == set(files)
 

@@ -1,7 +1,7 @@
 """The calls of a recorded session, run through the tools: `python -m tests.bench.replay`.
 
-Edits that were made then must be made now, to the byte; what the model read is counted in tokens, in today's form and with padded
-numbers. The files are rebuilt from the record as far as it tells them: by reads, writes, and the diffs of edits.
+Edits that were made then must be made now, to the byte; what the model read is counted in tokens, in today's form and with
+numbers on all lines. The files are rebuilt from the record as far as it tells them: by reads, writes, and the diffs of edits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Figures:
 
     def report(self) -> dict[str, Any]:
         """The figures by name, with the shares that are promised."""
-        bare, now, padded = (self.tokens[name] for name in ("bare", "now", "padded"))
+        bare, now, numbered = (self.tokens[name] for name in ("bare", "now", "numbered"))
         return {
             "edits whose file is known": self.known,
             "made at once": self.made,
@@ -62,8 +62,8 @@ class Figures:
             "reads with other lines": self.reads_unlike,
             "tokens of reads, text alone": bare,
             "tokens of reads now": now,
-            "tokens of reads with padded numbers": padded,
-            "tokens saved": round(1 - now / max(1, padded), 4),
+            "tokens of reads with numbers on all lines": numbered,
+            "tokens saved": round(1 - now / max(1, numbered), 4),
         }
 
 
@@ -98,14 +98,17 @@ class Replay:
         self._learn(call.path, dict(enumerate(lines, first)), total)
         offset, limit = call.given.get("offset"), call.given.get("limit")
         given = {name: value for name, value in (("offset", offset), ("limit", limit)) if value}
+        now = self._call("read", call, **given).output
+        self.ctx.line_numbers = "always"
         output = self._call("read", call, **given).output
+        self.ctx.line_numbers = "ranges"
         rows = re.findall(r"(?m)^ *(\d+)\t(.*)$", output)
         self.figures.reads += 1
         ends_file = first + len(lines) == total and lines[-1] == ""
         self.figures.reads_unlike += [row for _, row in rows] != (lines[:-1] if ends_file else lines)
         self.figures.tokens["bare"] += self._count("\n".join(row for _, row in rows))
-        self.figures.tokens["now"] += self._count(output)
-        self.figures.tokens["padded"] += self._count(re.sub(r"(?m)^(\d+)\t", lambda n: f"{n[1]:>6}\t", output))
+        self.figures.tokens["now"] += self._count(now)
+        self.figures.tokens["numbered"] += self._count(output)
 
     def _write(self, call: Call) -> None:
         known = self._files[call.path] = KnownFile(call.path, str(call.given["content"]).split("\n"))

@@ -21,7 +21,7 @@ def promised(found: Figures) -> bool:
         and not found.unlike
         and found.failures_refused == found.failures
         and not found.reads_unlike
-        and report["tokens saved"] >= 0.15
+        and report["tokens saved"] >= 0.10
     )
 
 

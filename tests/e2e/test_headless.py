@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import subprocess
 from pathlib import Path
@@ -144,8 +143,6 @@ def _neutral(record: dict[str, Any], program: Program) -> dict[str, Any]:
             part.pop(key, None)
     for key in ("id", "calls", "started"):
         bare.get("data", {}).pop(key, None)
-    if bare.get("name") == "read":  # lines have numbers for Claude only
-        bare["output"] = re.sub(r"(?m)^\d+\t", "", bare["output"])
     # Gemini signs a reply with a last text that is empty: that is the provider's, not the conversation's.
     bare["parts"] = [part for part in bare.get("parts", ()) if part.get("text") != ""]
     return bare

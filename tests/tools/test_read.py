@@ -1,4 +1,4 @@
-"""Reading: with numbers, within limits, and nothing but regular files."""
+"""Reading: within limits, with numbers where a range is asked for, and nothing but regular files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PIXEL = base64.b64decode(
 )
 
 
-def test_lines_come_with_their_numbers(call: Call, ctx: Bench) -> None:
+def test_a_file_comes_as_it_is(call: Call, ctx: Bench) -> None:
     (ctx.cwd / "a").write_text("one\r\ntwo\n\nfour")
     outcome = call("read", file_path="a")
-    assert outcome.output == "1\tone\n2\ttwo\n3\t\n4\tfour"
+    assert outcome.output == call("read", file_path="a", offset=0).output == "one\ntwo\n\nfour"
     assert not outcome.truncated
     assert outcome.metadata["path"] == str(ctx.cwd / "a")
 
@@ -42,7 +42,7 @@ def test_long_lines_and_large_files_are_cut_at_whole_characters(call: Call, ctx:
     (ctx.cwd / "long").write_text("é" * 3_000 + "\nend\n")
     long = call("read", file_path="long").output
     assert f"{'é' * 2_000} [… 1000 more characters]" in long
-    assert long.endswith("2\tend\n[for the rest of a long line use bash: cut -c or grep -o]")
+    assert long.endswith("\nend\n[for the rest of a long line use bash: cut -c or grep -o]")
     (ctx.cwd / "wide").write_text(("😀" * 1_000 + "\n") * 100)
     wide = call("read", file_path="wide")
     assert len(wide.output.encode()) < 51_500
@@ -50,8 +50,17 @@ def test_long_lines_and_large_files_are_cut_at_whole_characters(call: Call, ctx:
     assert "\ufffd" not in wide.output
 
 
+def test_lines_have_numbers_where_a_range_is_asked_for_by_its_beginning(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a").write_text("one\ntwo\nthree")
+    assert call("read", file_path="a", offset=1).output == "1\tone\n2\ttwo\n3\tthree"
+    assert call("read", file_path="a", offset=2).output == "2\ttwo\n3\tthree"
+    assert call("read", file_path="a", limit=1).output == "one\n[lines 1-1 of 3; go on with offset=2]"
+    ctx.line_numbers = "always"
+    assert call("read", file_path="a", limit=1).output == "1\tone\n[lines 1-1 of 3; go on with offset=2]"
+
+
 def test_without_line_numbers_the_notice_says_where_a_part_begins(call: Call, ctx: Bench) -> None:
-    ctx.line_numbers = False
+    ctx.line_numbers = "never"
     (ctx.cwd / "a").write_text("".join(f"line {n}\n" for n in range(1, 11)))
     assert call("read", file_path="a", limit=2).output == "line 1\nline 2\n[lines 1-2 of 10; go on with offset=3]"
     assert call("read", file_path="a", offset=9).output == "line 9\nline 10\n[lines 9-10 of 10]"
@@ -59,6 +68,7 @@ def test_without_line_numbers_the_notice_says_where_a_part_begins(call: Call, ct
 
 
 def test_numbers_do_not_count_as_bytes_of_the_file(call: Call, ctx: Bench) -> None:
+    ctx.line_numbers = "always"
     (ctx.cwd / "a").write_text("x" * 30 + "\n" + ("y" * 31 + "\n") * 1_599)
     assert (ctx.cwd / "a").stat().st_size == ctx.limits.read_bytes - 1
     assert not call("read", file_path="a").truncated
@@ -136,15 +146,15 @@ def test_a_huge_line_of_a_huge_file_is_cut(call: Call, ctx: Bench) -> None:
     ctx.limits = ToolLimits(file_bytes=100_000)
     (ctx.cwd / "min.js").write_text("ä" * 200_000 + "\nend\n")
     lines = call("read", file_path="min.js").output.split("\n")
-    assert lines[0].startswith("1\t" + "ä" * 1_000)
+    assert lines[0].startswith("ä" * 1_000)
     assert len(lines[0]) < 2_100
     assert "\ufffd" not in lines[0]
-    assert lines[1] == "2\tend"
+    assert lines[1] == "end"
 
 
 def test_bytes_that_are_no_text_are_shown_replaced(call: Call, ctx: Bench) -> None:
     (ctx.cwd / "a").write_bytes("größe ä ö ü".encode() + b"\xff end")
-    assert call("read", file_path="a").output == "1\tgröße ä ö ü\ufffd end"
+    assert call("read", file_path="a").output == "größe ä ö ü\ufffd end"
 
 
 def test_a_read_is_remembered_by_the_hash_of_the_whole_content(call: Call, ctx: Bench) -> None:

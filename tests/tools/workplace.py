@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentcli.core.model import LineNumbers
 from agentcli.core.programs import search_path
 from agentcli.core.record import TodoItem
 from agentcli.core.text.passage import Needles, Passage
@@ -25,7 +26,7 @@ class Bench:
     limits: ToolLimits = field(default_factory=ToolLimits)
     seen: dict[Path, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=lambda: {**os.environ, "PATH": search_path()})
-    line_numbers: bool = True
+    line_numbers: LineNumbers = "ranges"
     allowed_path: Path | None = None
     buffers: Mapping[Path, bytes] = field(default_factory=dict)
     sandbox: CommandSandbox = NO_SANDBOX

@@ -80,8 +80,8 @@ def test_links_within_the_workspace_work(call: Call, ctx: Bench) -> None:
     (ctx.cwd / "real/a.txt").write_text("x\n")
     (ctx.cwd / "link").symlink_to("real")
     (ctx.cwd / "absolute").symlink_to(ctx.cwd / "real/a.txt")
-    assert call("read", file_path="link/a.txt").output == "1\tx"
-    assert call("read", file_path="absolute").output == "1\tx"
+    assert call("read", file_path="link/a.txt").output == "x"
+    assert call("read", file_path="absolute").output == "x"
     assert call("write", file_path="link/new/b.txt", content="y").status == "success"
     assert (ctx.cwd / "real/new/b.txt").read_text() == "y"
     assert list(ctx.seen) == [ctx.cwd / "real/a.txt", ctx.cwd / "real/new/b.txt"]
