@@ -11,7 +11,7 @@ from agentcli.sessions.copying import plant
 from agentcli.sessions.importing import claude_code, codex, gemini_cli, opencode, opencode_database, own, pi
 from agentcli.sessions.importing.imported import Format, Imported, Timed
 from agentcli.sessions.importing.jsonl import reading
-from agentcli.sessions.importing.recognise import holds_database, load, recognise
+from agentcli.sessions.importing.recognise import holds_database, lines, recognise
 
 __all__ = ["Format", "Imported", "Timed", "plant", "read", "read_all", "recognise"]
 
@@ -33,12 +33,12 @@ def read(path: Path) -> Imported:
     return next(read_all(path))
 
 
-def read_all(path: Path, chosen: str = "") -> Iterator[Imported]:
-    """The sessions in a file: all of a database or the one whose id or title is `chosen`, else one.
+def read_all(path: Path, chosen: str = "", format: Format | None = None) -> Iterator[Imported]:
+    """The sessions in a file: all of a database or the one whose id or title is `chosen`, else one. `format` is its format, if known.
 
     Raises InputError with the file, the line and the reason when one cannot be taken over, after all that can.
     """
-    format = recognise(path)
+    format = format or recognise(path)
     try:
         if holds_database(path):
             yield from opencode_database.read_database(path, chosen)
@@ -46,7 +46,7 @@ def read_all(path: Path, chosen: str = "") -> Iterator[Imported]:
             raise InputError("it holds only one session, so --session does not apply")
         else:
             with reading("the file"):  # what no line alone shows to be wrong
-                imported = _READERS[format](load(path).split("\n"))
+                imported = _READERS[format](lines(path))
             if imported.format == "gemini-cli" and not imported.cwd:
                 imported = replace(imported, cwd=gemini_cli.project_root(path))
             yield imported

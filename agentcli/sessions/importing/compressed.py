@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,16 +20,20 @@ class CompressedFile(InputError):
     """The file is compressed, and nothing here unpacks it."""
 
 
-def read_file(path: Path) -> bytes:
-    """The bytes of a file, unpacked where it is compressed.
+@contextmanager
+def opened(path: Path) -> Iterator[io.BufferedReader | io.BytesIO]:
+    """Opens a file for reading, unpacked where it is compressed.
 
-    Raises CompressedFile where Python has no Zstandard (3.14 has; before, the package `zstandard`), InputError where it cannot be read.
+    Raises CompressedFile where Python has no Zstandard (3.14 has; before, the package `zstandard`), InputError where it cannot be
+    read, then or later.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            packed = file.read(len(_MAGIC)) == _MAGIC
+            file.seek(0)
+            yield io.BytesIO(_unpacked(file.read(), path)) if packed else file
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    return _unpacked(data, path) if data.startswith(_MAGIC) else data
 
 
 def is_unpacked(path: Path) -> bool:

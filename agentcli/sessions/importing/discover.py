@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,16 +13,14 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.sessions.importing.compressed import SUFFIX, CompressedFile, is_unpacked, read_file
+from agentcli.sessions.importing.compressed import SUFFIX, CompressedFile, is_unpacked
 from agentcli.sessions.importing.gemini_cli import project_root
 from agentcli.sessions.importing.imported import Format
 from agentcli.sessions.importing.opencode_database import nothing_found, rows_of
-from agentcli.sessions.importing.recognise import HEAD_LINES, holds_database, recognise
+from agentcli.sessions.importing.recognise import first_objects, format_of, holds_database, not_recognised, recognise
 
 ENDINGS = (".jsonl", ".json", ".db", ".jsonl" + SUFFIX)
 """Suffixes of the files that are read when a folder is named."""
-HEAD_BYTES = 4_000_000
-"""Bytes of a file within which its id and folder must stand; without them it is imported all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +50,11 @@ def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = Fa
 
     Raises InputError where it holds none of a known program.
     """
-    program = recognise(path)
     if not holds_database(path):
         if chosen:
             raise InputError(f"{name or path} holds only one session, so --session does not apply.")
-        return [_candidate(path, program, name, named)]
+        return [_candidate(path, name, named)]
+    program = recognise(path)
     rows = [row for row in rows_of(path) if (chosen in (row.id, row.title) if chosen else not row.subagent)]
     if not rows:
         raise InputError(f"{name or path}: {nothing_found(path, chosen)}")
@@ -67,8 +63,8 @@ def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = Fa
     ]
 
 
-def _candidate(path: Path, program: Format, name: str, named: bool) -> Candidate:
-    id, folder = _id_and_folder(path)
+def _candidate(path: Path, name: str, named: bool) -> Candidate:
+    program, id, folder = _described(path)
     if program == "claude-code":
         id = path.stem  # one that was resumed begins with the lines of another
     if program == "gemini-cli":
@@ -177,10 +173,15 @@ def _id_in_name(path: Path) -> str:
     return found[1] if found else ""
 
 
-def _id_and_folder(path: Path) -> tuple[str, str]:
-    """The id and the folder that the first lines of a file name."""
+def _described(path: Path) -> tuple[Format, str, str]:
+    """The format of a file, and the id and the folder that its first lines name; without these two it is imported all the same.
+
+    Raises InputError where the format is none that we know.
+    """
+    program: Format | None = None
     id = folder = ""
-    for value in _head(path):
+    for value in first_objects(path):
+        program = program or format_of(value)
         inner = next(
             (held for key in ("payload", "info", "session") if isinstance(held := value.get(key), dict)), value
         )
@@ -188,30 +189,11 @@ def _id_and_folder(path: Path) -> tuple[str, str]:
             begins = inner is not value or value.get("type") == "session" or "instructions" in value
             id = _text(value.get("sessionId")) or (_text(inner.get("id")) if begins else "")
         folder = folder or _text(inner.get("cwd") or inner.get("directory") or value.get("cwd"))
-        if id and folder:
+        if program and id and folder:
             break
-    return id, folder
-
-
-def _head(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of the first lines; of a file that is one object over many lines, that one."""
-    found = False
-    data = read_file(path)
-    for line in io.BytesIO(data).readlines(HEAD_BYTES)[:HEAD_LINES]:
-        if (value := _object(line)) is not None:
-            found = True
-            yield value
-    whole = None if found else _object(data)
-    if whole is not None:
-        yield whole
-
-
-def _object(data: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    if program is None:
+        raise not_recognised(path)
+    return program, id, folder
 
 
 def _text(value: Any) -> str:

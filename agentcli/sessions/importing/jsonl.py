@@ -24,9 +24,12 @@ def objects(lines: Iterable[str], notes: list[str]) -> Iterator[tuple[int, Json]
 
     Raises InputError with the first of them where they are the greater part of the file.
     """
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    count = last = 0
     bad: dict[int, str] = {}
-    for number, line in numbered:
+    for number, line in enumerate(lines, 1):
+        if not line or line.isspace():
+            continue
+        count, last = count + 1, number
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -36,11 +39,10 @@ def objects(lines: Iterable[str], notes: list[str]) -> Iterator[tuple[int, Json]
             yield number, value
         else:
             bad[number] = "not a JSON object"
-    if len(bad) > len(numbered) * MOST_BAD:
+    if len(bad) > count * MOST_BAD:
         number, why = next(iter(bad.items()))
-        more = f", and {len(bad) - 1} more of {len(numbered)} lines are not either" if len(bad) > 1 else ""
+        more = f", and {len(bad) - 1} more of {count} lines are not either" if len(bad) > 1 else ""
         raise InputError(f"line {number}: {why}{more}")
-    last = numbered[-1][0] if numbered else 0
     if bad.get(last, "").startswith("not JSON"):
         del bad[last]
         notes.append(f"line {last} is cut off and was left out")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
+import collections
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from agentcli.core.errors import InputError
 from agentcli.sessions.importing import opencode_database
-from agentcli.sessions.importing.compressed import read_file
+from agentcli.sessions.importing.compressed import opened
 from agentcli.sessions.importing.imported import Format
 from agentcli.sessions.importing.jsonl import MOST_BAD
 
@@ -29,10 +30,19 @@ def recognise(path: Path) -> Format:
     if holds_database(path):
         found: Format | None = "opencode" if opencode_database.is_database(path) else None
     else:
-        found = next(filter(None, map(_format, _objects(load(path)))), None)
+        found = next(filter(None, map(format_of, first_objects(path))), None)
     if found:
         return found
-    raise InputError(
+    raise not_recognised(path)
+
+
+def not_recognised(path: Path) -> InputError:
+    """The error for a file that no known program wrote; it says so where the file is no text."""
+    try:
+        collections.deque(() if holds_database(path) else lines(path), maxlen=0)
+    except InputError as error:
+        return InputError(f"{path}: {error}")
+    return InputError(
         f"{path} is not a session that can be imported: expected an export of agentcli, "
         "or a session file of pi, Claude Code, Gemini CLI, Codex or opencode."
     )
@@ -47,33 +57,49 @@ def holds_database(path: Path) -> bool:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def load(path: Path) -> str:
-    """The text of a file; a line that is not UTF-8 is empty of all but a NUL. Raises InputError naming the file.
+def lines(path: Path) -> Iterator[str]:
+    """The lines of a text file, without the breaks between them; one that is not UTF-8 is empty of all but a NUL.
 
-    A file that is no text in its greater part is refused with the first such line.
+    Raises InputError where the file cannot be read, and at the end, with the first such line, where it is no text in its greater part.
     """
-    data = read_file(path)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        lines = [*map(_decoded, data.removeprefix(codecs.BOM_UTF8).split(b"\n"))]
-        if lines.count(DAMAGED) > len(lines) * MOST_BAD:
-            raise InputError(f"{path}: line {data[: error.start].count(10) + 1}: not UTF-8 text") from error
-        return "\n".join(lines)
+    damaged: list[int] = []
+    number = 0
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield _text(line, first=number == 1)
+            except UnicodeDecodeError:
+                damaged.append(number)
+                yield DAMAGED
+    if len(damaged) > number * MOST_BAD:
+        raise InputError(f"line {damaged[0]}: not UTF-8 text")
 
 
-def _decoded(line: bytes) -> str:
+def first_objects(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of the first lines, each of which is one; of a file that is one object over many lines, that one."""
+    first: dict[str, Any] | None = None
+    with opened(path) as file:
+        for number, line in enumerate(itertools.islice(file, HEAD_LINES), 1):
+            value = _object(line, first=number == 1)
+            first = value if number == 1 else first
+            if value is not None:
+                yield value
+        if first is None:  # else no object goes on behind it
+            file.seek(0)
+            whole = _json(file.read().decode("utf-8-sig", "replace"))
+            if whole is not None:
+                yield whole
+
+
+def _text(line: bytes, first: bool) -> str:
+    return line.removesuffix(b"\n").decode("utf-8-sig" if first else "utf-8")
+
+
+def _object(line: bytes, first: bool) -> dict[str, Any] | None:
     try:
-        return line.decode("utf-8")
+        return _json(_text(line, first))
     except UnicodeDecodeError:
-        return DAMAGED
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The objects of the first lines, then the whole text where it is one object over many lines."""
-    lines = [line for line in text.split("\n", HEAD_LINES)[:HEAD_LINES] if line.strip()]
-    yield from filter(None, map(_json, lines))
-    yield from filter(None, [_json(text)])
+        return None
 
 
 def _json(text: str) -> dict[str, Any] | None:
@@ -84,7 +110,8 @@ def _json(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _format(value: dict[str, Any]) -> Format | None:
+def format_of(value: dict[str, Any]) -> Format | None:
+    """The format that one of the first objects of a file shows."""
     if value.get("format") == EXPORT:
         return "agentcli"
     if isinstance(value.get("info"), dict) and isinstance(value.get("messages"), list):

@@ -14,9 +14,10 @@ from agentcli.core.errors import AgentError
 from agentcli.core.message import Message
 from agentcli.core.record import Title
 from agentcli.sessions.copying import Draft, draft, settle_drafts
+from agentcli.sessions.garbage import uncollected
 from agentcli.sessions.ids import stamp
 from agentcli.sessions.importing import read_all
-from agentcli.sessions.importing.compressed import read_file
+from agentcli.sessions.importing.compressed import opened
 from agentcli.sessions.importing.discover import Candidate
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import SessionInfo
@@ -102,11 +103,15 @@ class Takeover:
                 drafted.discard()
 
     def _drafted(self, source: Candidate) -> _Waiting | Outcome:
+        with uncollected():
+            return self._read_and_written(source)
+
+    def _read_and_written(self, source: Candidate) -> _Waiting | Outcome:
         try:
             content = _content(source)
             if not self.again and (found := self._found(source, content)):
                 return Outcome(source, "skipped", *found)
-            imported = next(read_all(source.path, source.session))
+            imported = next(read_all(source.path, source.session, source.program))
             if not any(isinstance(body, Message) for _, body in imported.bodies):
                 return Outcome(source, "failed" if source.named else "skipped", why=f"{source}: nothing was said in it")
             if self.name:
@@ -167,4 +172,5 @@ def _content(source: Candidate) -> str:
     """The hash of what a session is made of. Raises InputError when it cannot be read."""
     if source.version:
         return hashlib.sha256(source.version.encode("utf-8", "replace")).hexdigest()
-    return hashlib.sha256(read_file(source.path)).hexdigest()
+    with opened(source.path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

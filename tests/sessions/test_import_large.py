@@ -1,0 +1,96 @@
+"""A long session is imported in one passage through its file, with little beside it in memory."""
+
+from __future__ import annotations
+
+import gc
+import json
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.sessions.importing import recognise
+from agentcli.sessions.importing.discover import candidates
+from agentcli.sessions.importing.recognise import lines
+from agentcli.sessions.importing.takeover import Takeover
+from agentcli.sessions.store import Store
+
+RECORDS = 1_200
+ANSWER = "x = 1\n" * 300
+
+
+def claude_code(records: int = RECORDS) -> Iterator[dict[str, Any]]:
+    last = None
+    for number in range(records):
+        head = {"uuid": f"u{number}", "parentUuid": last, "sessionId": "s", "cwd": "/repo", "version": "2.1.0"}
+        head["timestamp"] = f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}.000Z"
+        last = head["uuid"]
+        if number == 0:
+            yield {**head, "type": "user", "message": {"role": "user", "content": "Mend it."}}
+        elif number % 2:
+            call = {"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {"file_path": "/repo/a.py"}}
+            message = {"id": f"m{number}", "role": "assistant", "model": "claude-sonnet-4-5", "content": [call]}
+            yield {**head, "type": "assistant", "message": message}
+        else:
+            block = {"type": "tool_result", "tool_use_id": f"c{number - 1}", "content": ANSWER}
+            yield {**head, "type": "user", "message": {"role": "user", "content": [block]}}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in claude_code()))
+    return path
+
+
+def most_memory(work: Callable[[], object]) -> int:
+    """The most bytes that are in use at once while it works, beyond those before."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_is_recognised_by_its_first_lines_alone(file: Path) -> None:
+    assert most_memory(lambda: recognise(file)) < file.stat().st_size / 4
+    assert most_memory(lambda: candidates(file)) < file.stat().st_size / 4
+
+
+def test_the_lines_of_a_file_are_read_one_by_one(file: Path) -> None:
+    assert most_memory(lambda: sum(1 for _ in lines(file))) < file.stat().st_size / 4
+
+
+def test_lines_are_those_of_the_whole_text(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes("\ufefföne\r\n\n\u2028two\x0b\x85\n\n".encode() + b"\xff\nlast")
+    assert [*lines(path)] == ["öne\r", "", "\u2028two\x0b\x85", "", "\0", "last"]
+
+
+def test_an_object_over_many_lines_is_recognised_where_no_line_of_it_is_an_object(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    session = {"notes": ["x"] * 100, "sessionId": "s", "startTime": "2026-01-01T00:00:00Z", "messages": []}
+    path.write_text(json.dumps(session, indent=1))
+    assert recognise(path) == "gemini-cli"
+
+
+def test_python_does_not_look_for_garbage_among_what_is_imported(file: Path, tmp_path: Path) -> None:
+    collections: list[str] = []
+
+    def collected(phase: str, _: object) -> None:
+        collections.append(phase)
+
+    takeover = Takeover(Store(tmp_path / "store"), tmp_path)
+    gc.callbacks.append(collected)
+    try:
+        [outcome] = takeover.run(candidates(file))
+    finally:
+        gc.callbacks.remove(collected)
+    assert outcome.status == "imported"
+    assert outcome.info is not None
+    assert outcome.info.records > RECORDS
+    assert gc.isenabled()
+    assert len(collections) <= 8  # else one for every few records
