@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,9 @@ from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.sse import event_data
 from agentcli.providers.wire import UsedIds
 
+_OF_ONE_REQUEST = frozenset({"content-length", "cookie"})
+"""Headers that are made anew for each request."""
+
 
 class AnthropicModel:
     """A model behind the Messages API."""
@@ -38,6 +41,8 @@ class AnthropicModel:
         self._base_url = bare or ("" if settings.platform else PROVIDERS[KIND].url)
         self._former = Former()
         self._used = UsedIds()
+        self._prepared: tuple[Mapping[str, str], Any, Mapping[str, str]] | None = None
+        """What `to_body` had as headers, and what the SDK made of them: the URL and all headers."""
 
     @property
     def spec(self) -> ModelSpec:
@@ -97,10 +102,28 @@ class AnthropicModel:
         import httpx2
 
         body, headers = to_body(request, self._settings, self._former)
-        options = {"headers": headers}
-        return await self._client.post(
-            "/v1/messages", cast_to=httpx2.Response, content=body, options=options, stream=True
+        if self._prepared and self._prepared[0] == headers:
+            return await self._repost(*self._prepared[1:], body)
+        response = await self._client.post(
+            "/v1/messages", cast_to=httpx2.Response, content=body, options={"headers": headers}, stream=True
         )
+        whole = {name: value for name, value in response.request.headers.items() if name not in _OF_ONE_REQUEST}
+        self._prepared = headers, response.request.url, whole
+        return response
+
+    async def _repost(self, url: Any, headers: Mapping[str, str], body: bytes) -> Any:
+        """The response to a body that goes where the one before went, with the same headers: the SDK would take as long to prepare them as to send them."""
+        response = await self._http.send(
+            self._http.build_request("POST", url, content=body, headers=headers), stream=True
+        )
+        if response.is_success:
+            return response
+        await response.aread()
+        try:
+            answer = response.json()
+        except (ValueError, RecursionError):
+            answer = response.text
+        raise self._sdk.APIStatusError(f"Status {response.status_code}", response=response, body=answer)
 
     async def _data(self, response: Any) -> AsyncIterator[str]:
         """The data of each event. It costs a fraction of the SDK's typed events and hides neither unknown kinds nor the true bytes of a block."""
@@ -163,6 +186,10 @@ class AnthropicModel:
         return anthropic
 
     @cached_property
+    def _http(self) -> Any:
+        return http_client(self._settings)
+
+    @cached_property
     def _client(self) -> Any:
         quiet_sdk("anthropic", "anthropic")
         if self._settings.platform:
@@ -172,7 +199,7 @@ class AnthropicModel:
             base_url=self._base_url,
             max_retries=0,
             open_telemetry=False,
-            http_client=http_client(self._settings),
+            http_client=self._http,
             default_headers=self._headers(),
         )
 

@@ -1,0 +1,73 @@
+"""Later requests of a model are like its first one, which the SDK prepares alone."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from agentcli.core.model import Clearing
+from agentcli.providers.scripted.model import say
+from tests.loopback import Bytes, Loopback, Plan, Raw, Refuse
+from tests.providers.hearing import BOTH, Heard, connected, hear, request
+
+
+def heard_in_turn(server: Loopback, name: str, count: int) -> list[Heard]:
+    async def run() -> list[Heard]:
+        model = connected(server, name)
+        heard = [await hear(model, request(model.spec, "hello")) for _ in range(count)]
+        await model.close()
+        return heard
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_all_requests_have_the_headers_of_the_first(name: str) -> None:
+    with Loopback([say("one"), say("two"), say("three")]) as server:
+        assert [heard.text for heard in heard_in_turn(server, name, 3)] == ["one", "two", "three"]
+    first, *others = server.asked
+    for other in others:
+        assert (other.path, other.headers, other.body) == (first.path, first.headers, first.body)
+
+
+def test_a_request_with_other_headers_of_its_own_has_these() -> None:
+    with Loopback([say("ok")] * 4) as server:
+
+        async def run() -> None:
+            model = connected(server, "opus")
+            plain = request(model.spec, "hello")
+            for asked in (plain, edited := replace(plain, clearing=Clearing(trigger=50_000, keep=3)), edited, plain):
+                assert (await hear(model, asked)).error is None
+            await model.close()
+
+        asyncio.run(run())
+    assert ["anthropic-beta" in asked.headers for asked in server.asked] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize(
+    ("answer", "cause", "words"),
+    [
+        (Refuse(401, message="no such key"), "auth", "no such key"),
+        (Refuse(429, message="slowly"), "rate_limit", "slowly"),
+        (Refuse(400, message="prompt is too long: 9 tokens > 5 maximum"), "too_long", "9 tokens > 5"),
+        (Refuse(500, body=b"out of order"), "server", "500"),
+        (Bytes(b"<html>Sign in</html>", "text/html"), "no_api", "not the address of an API"),
+        (Raw([]), "network", "cut off"),
+    ],
+)
+def test_a_later_request_that_fails_has_the_error_of_a_first_one(
+    name: str, answer: Refuse | Bytes | Raw, cause: str, words: str
+) -> None:
+    def error(plan: Plan) -> tuple[str, str]:
+        with Loopback(plan) as server:
+            failed = heard_in_turn(server, name, len(server.plan))[-1].error  # type: ignore[arg-type]
+        assert failed is not None
+        return failed.cause, str(failed)
+
+    later = error([say("one"), answer])
+    assert later == error([answer])
+    assert later[0] == cause
+    assert words in later[1]
