@@ -21,7 +21,8 @@ from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import View, grown, view
+from agentcli.context.view import View, view
+from agentcli.context.view_growth import grown
 from agentcli.context.window import Window, window_of
 from agentcli.core.history import History
 from agentcli.core.journal import Journal

@@ -118,9 +118,10 @@ def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, T
             case Message(role="assistant", usage=usage) as reply if usage and usage.prompt:
                 edited = edited or reply.model != model.id
                 counted = health.counting(model, usage, edited=edited, idle=_seconds_between(last, record.time))
-                missed = (former, record.seq) if counted.misses > health.misses else health.missed
-                recalls = health.recalls + sum(tools.get(call.name, UNKNOWN).recalls for call in reply.calls)
-                health = replace(counted, missed=missed, recalls=recalls)
+                recalls = sum(tools.get(call.name, UNKNOWN).recalls for call in reply.calls)
+                if counted.misses > health.misses:
+                    counted = replace(counted, missed=(former, record.seq))
+                health = replace(counted, recalls=health.recalls + recalls) if recalls else counted
                 former, edited, last = record.seq, False, record.time
             case Compaction(status="compressed"):
                 health, edited = replace(health, compactions=health.compactions + 1), True

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.inject import injections_first, wrap
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.core.history import History, added, evolve
+from agentcli.core.history import History, evolve
 from agentcli.core.message import File, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune, Record
 
@@ -129,39 +129,12 @@ def view(history: History) -> View:
     acknowledgement, the kept messages, and all later ones. A compaction in the middle of work is followed by a message that
     tells the model to go on.
     """
-    return _of(history, tuple(_joined(_Lens(history).messages())))
+    return view_of(history, tuple(joined(Lens(history).messages())))
 
 
-def grown(history: History, former: History, seen: View) -> View:
-    """The current view, made from that of a former history where only records were added to it since: the same, for less work."""
-    new = added(history, former)
-    if new is None or not former.entries or not _edited_as(history, former):
-        return view(history)
-    if not new:
-        return seen
-    more = [message for message in map(_Lens(history).message, new) if message.blocks]
-    settled, last = seen.messages, seen.messages[-1:]
-    if last and more and last[0].role == more[0].role == "user":  # one message, joined anew behind the same reply
-        settled, more = settled[:-1], [*last, *more]
-    return _of(history, (*settled, *_joined(more, settled[-1] if settled else None)))
-
-
-def _of(history: History, messages: tuple[ViewMessage, ...]) -> View:
+def view_of(history: History, messages: tuple[ViewMessage, ...]) -> View:
+    """The view of a history with these messages."""
     return View(messages, history.compaction, history.prunes, history.pins, history.undone, history.held_thinking)
-
-
-def _edited_as(history: History, former: History) -> bool:
-    """True if every record of a former history is shown as it was then."""
-    edit = history.compaction
-    return (
-        edit is former.compaction
-        and (edit is None or edit.seq < former.entries[-1].seq)
-        and history.prunes is former.prunes
-        and history.pins is former.pins
-        and history.undone is former.undone
-        and history.cleared is former.cleared
-        and history.cleared_inputs is former.cleared_inputs
-    )
 
 
 def after(history: History, body: Compaction | Prune) -> View:
@@ -179,7 +152,7 @@ def is_answer(body: Compaction) -> bool:
     return body.policy == "opencode"
 
 
-class _Lens:
+class Lens:
     """Builder of a view, record by record."""
 
     def __init__(self, history: History) -> None:
@@ -274,21 +247,31 @@ class _Lens:
         return (block, *(block for block in blocks if block.source != "reminder"))
 
     def result(self, record: Record, result: ToolResult) -> Block:
-        block = Block(result, record.seq, 3, "tool", record.time, result.call_id, record.seq in self.history.pins)
-        summary = self.compaction.replaced.get(result.call_id) if self.compaction else None
-        held = result.call_id in self.history.held
-        if summary is not None:
-            part = ToolResult(result.call_id, result.name, result.status, summary)
-            block = replace(block, part=part, source="compactor", compactable=False, original=result)
-        if held or (summary is None and result.call_id in self.history.cleared):
-            outcome = "" if held else self.outcomes.get(result.call_id, "")
-            part = cleared_result(result.call_id, result.name, result.status, outcome)
-            whole = block.part if held else result
-            return replace(block, part=part, cleared=True, held=held, original=whole)
-        return block
+        call, name, status = result.call_id, result.name, result.status
+        summary = self.compaction.replaced.get(call) if self.compaction else None
+        part = result if summary is None else ToolResult(call, name, status, summary)
+        held = call in self.history.held
+        cleared = held or (summary is None and call in self.history.cleared)
+        original = None if part is result else result
+        if cleared:
+            original = part if held else result
+            part = cleared_result(call, name, status, "" if held else self.outcomes.get(call, ""))
+        return Block(
+            part,
+            record.seq,
+            3,
+            "tool" if summary is None else "compactor",
+            record.time,
+            call,
+            record.seq in self.history.pins,
+            compactable=summary is None,
+            cleared=cleared,
+            original=original,
+            held=held,
+        )
 
 
-def _joined(messages: Iterable[ViewMessage], reply: ViewMessage | None = None) -> Iterator[ViewMessage]:
+def joined(messages: Iterable[ViewMessage], reply: ViewMessage | None = None) -> Iterator[ViewMessage]:
     """Neighbouring messages of the user as one, without empty ones; `reply` is the one before them."""
     group: list[ViewMessage] = []
     for message in messages:
@@ -303,6 +286,17 @@ def _joined(messages: Iterable[ViewMessage], reply: ViewMessage | None = None) -
         group, reply = [], message
     if group:
         yield _as_one(group, reply)
+
+
+def _calls_of(record: Record) -> Iterable[str]:
+    """The ids of the calls that a record asks for or answers."""
+    match record.body:
+        case ToolResult(call_id):
+            return (call_id,)
+        case Message(role="assistant") as reply:
+            return [call.call_id for call in reply.calls]
+        case _:
+            return ()
 
 
 def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMessage:

@@ -88,6 +88,10 @@ class Window:
         """The blocks of the view with their places and ages."""
         return self.laid_out.of(self.view, self.counter, self.settings.prune, self.traits)
 
+    def estimate(self, view: View) -> int:
+        """Tokens of a prompt that shows a view, by the estimate alone."""
+        return self.counter.head + self.counter.view(view)
+
     def size(self, part: Block | ViewMessage) -> int:
         """Tokens of a block or a message."""
         return self.counter.block(part) if isinstance(part, Block) else self.counter.message(part)

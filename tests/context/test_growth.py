@@ -16,12 +16,13 @@ from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.tokens.calibration import calibrate
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import grown, view
+from agentcli.context.view import view
+from agentcli.context.view_growth import grown
 from agentcli.context.window import Window, limits_of
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import ToolCall
 from agentcli.core.model import RequestMessage
-from agentcli.core.record import Record
+from agentcli.core.record import Editor, Prune, Record
 from agentcli.tools.registry import TRAITS
 from tests.context.made import prompt
 from tests.context.transcripts import MODEL, OTHER, Session, sessions
@@ -41,14 +42,25 @@ def live(records: Sequence[Record]) -> Iterator[History]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(sessions(), LOOKS)
-def test_a_view_that_grew_is_the_view_of_the_whole(session: Session, looks: list[bool]) -> None:
+@given(sessions(), LOOKS, st.sampled_from([None, "", "provider"]))
+def test_a_view_that_grew_is_the_view_of_the_whole(session: Session, looks: list[bool], by: Editor | None) -> None:
     former = History()
     seen = view(former)
-    for history, looked in zip(live(session.records), looks * 9, strict=False):
+    records = session.records if by is None else [_with_prunes_by(by, record) for record in session.records]
+    for history, looked in zip(live(records), looks * 9, strict=False):
         if looked:
             seen, former = grown(history, former, seen), history
             assert seen == view(history)
+
+
+def _with_prunes_by(by: Editor, record: Record) -> Record:
+    """The record; a prune is one that leaves all thoughts, and the provider's restores some of the calls that it clears."""
+    body = record.body
+    if not isinstance(body, Prune):
+        return record
+    restored = body.call_ids[::2] if by else ()
+    outcomes = dict.fromkeys(body.call_ids[:1], "exit code 1")
+    return replace(record, body=Prune(body.call_ids, 10, "test", 0, body.inputs, outcomes, by, restored))
 
 
 @settings(max_examples=100, deadline=None)

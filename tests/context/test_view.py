@@ -6,8 +6,10 @@ import pytest
 
 from agentcli.context.cleared import CLEARED
 from agentcli.context.view import ACKNOWLEDGED, GO_ON, View, view
+from agentcli.context.view_growth import grown
+from agentcli.core.history import evolve
 from agentcli.core.message import File, Image, Text, ToolResult
-from agentcli.core.record import Body, Compaction, Pin, Prune, Undo, VerbatimText
+from agentcli.core.record import Body, Compaction, Pin, Prune, Record, Undo, VerbatimText
 from tests.context.made import call, history, prompt, reply, result, thought
 
 SNAPSHOT = "<state_snapshot>what was done</state_snapshot>"
@@ -146,6 +148,16 @@ def test_a_cleared_output_names_its_call_for_recall() -> None:
 def test_a_cleared_output_looks_the_same_object_each_time_so_that_it_is_counted_once() -> None:
     past = history(*TALK, Prune(("b",), 5, "test"))
     assert list(view(past).blocks)[4].part is list(view(past).blocks)[4].part
+
+
+def test_a_prune_makes_only_the_messages_anew_that_it_edits() -> None:
+    past = history(*TALK)
+    before, pruned = view(past), evolve(past, Record(9, "", "", "", Prune(("b",), 5, "test")))
+    seen = grown(pruned, past, before)
+    assert seen == view(pruned)
+    assert [new is old for new, old in zip(seen.messages, before.messages, strict=True)] == [
+        "b" not in {block.tool_use_id for block in message.blocks} for message in before.messages
+    ]
 
 
 @pytest.mark.parametrize("edit", [Prune(("a",), 1, "test", 5), compaction(1, drop_thinking_before=5)])

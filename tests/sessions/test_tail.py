@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,8 @@ from agentcli.core.record import (
     VerbatimText,
 )
 from agentcli.core.subagent_result import spending
-from agentcli.sessions.storage.records import Reader, RecordFolder, tail
+from agentcli.sessions.storage.records import Reader, RecordFolder, file_name, number_in, tail
+from tests.counted import counted
 from tests.sessions.bodies import reply, result, user
 
 
@@ -163,3 +165,12 @@ def test_a_fold_counts_what_subagents_spent_as_a_session_does_that_lives() -> No
     folded = fold(records)
     assert (folded.usage, folded.cost, folded.turn) == (live.usage, live.cost, live.turn)
     assert folded.usage.input >= 5
+
+
+def test_the_records_of_one_kind_are_found_without_reading_the_names_of_others(tmp_path: Path) -> None:
+    for seq in range(1, 51):
+        (tmp_path / file_name(seq, "compaction" if seq % 25 == 0 else "message")).touch()
+    (tmp_path / "7-compaction.json").touch()
+    with counted(number_in) as calls:
+        assert RecordFolder(tmp_path).numbers("compaction") == [25, 50]
+    assert calls[number_in] == 3

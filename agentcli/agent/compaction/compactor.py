@@ -13,6 +13,7 @@ from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.forecast import due_prune
 from agentcli.context.policies import compacts_from, near_a_mark, plan, plan_prune, policy_of
+from agentcli.context.policies.plans import Plan
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.window import Window
 from agentcli.core.errors import ContextError, InputError
@@ -81,7 +82,7 @@ class Compactor:
         over = window.tokens > usable
         wanted = due.is_due(boundary) and self._worth_trying(window)
         if wanted or (over and window.settings.autocompact):
-            async for event in self.compact(interrupt, "auto"):
+            async for event in self.compact(interrupt, "auto", planned=due):
                 yield event
         window = self._builder.window()
         if window.tokens <= usable or interrupt.is_set():
@@ -97,8 +98,10 @@ class Compactor:
         pruner = policy_of(window).prune
         return self._cleared(*plan_prune(window)) if pruner and pruner.once_a_prompt else []
 
-    async def compact(self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "") -> AsyncIterator[Event]:
-        """Summarise what the policy chooses. Ends with a CompactionEnded."""
+    async def compact(
+        self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "", planned: Plan | None = None
+    ) -> AsyncIterator[Event]:
+        """Summarise what the policy chooses, or what it has `planned` just now. Ends with a CompactionEnded."""
         # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
         from agentcli.agent.compaction.run import CompactionRun
 
@@ -114,6 +117,7 @@ class Compactor:
             hooks=self._hooks,
             may_call=lambda: self._objection(spec),
             cwd=self._cwd,
+            planned=planned,
         )
         async for event in run.events():
             if isinstance(event, CompactionEnded):

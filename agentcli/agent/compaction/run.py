@@ -20,7 +20,7 @@ from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import TRUNCATED, Snapshot, render
 from agentcli.context.snapshot.reconcile import from_ledger
 from agentcli.context.snapshot.verify import Evidence
-from agentcli.context.view import View, after, view
+from agentcli.context.view import after, view
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Warned
 from agentcli.core.history import in_force
@@ -33,7 +33,8 @@ class CompactionRun:
     """One compaction of a session's view, which `brief` holds, by the policy in force.
 
     `trigger` manual and overflow force it, auto leaves it to the policy's threshold. `may_call` gives the reason why no
-    model may be called, empty where one may: it is asked once, before the first call. `cwd` is the session's folder.
+    model may be called, empty where one may: it is asked once, before the first call. `cwd` is the session's folder, `planned`
+    the policy's plan where it was asked for one already.
     """
 
     def __init__(
@@ -46,8 +47,9 @@ class CompactionRun:
         hooks: NoHooks | None = None,
         may_call: Callable[[], Awaitable[str]] | None = None,
         cwd: str = "",
+        planned: Plan | None = None,
     ) -> None:
-        self._journal, self._brief, self._summariser = journal, brief, summariser
+        self._journal, self._brief, self._summariser, self._planned = journal, brief, summariser, planned
         self._trigger, self._hooks, self._may_call, self._cwd = trigger, hooks, may_call, cwd
 
     async def events(self) -> AsyncIterator[Event]:
@@ -85,7 +87,7 @@ class CompactionRun:
 
     def _plan(self) -> Plan:
         """The policy's plan; without a trigger where nothing is to be done."""
-        result = plan(self._brief.window, forced=self._trigger != "auto")
+        result = self._planned or plan(self._brief.window, forced=self._trigger != "auto")
         return replace(result, trigger="overflow") if self._trigger == "overflow" and result.trigger else result
 
     @property
@@ -206,29 +208,24 @@ class CompactionRun:
         self, task: SummaryTask, result: SummaryResult, fallen_back: bool
     ) -> tuple[Compaction, float | None]:
         """The summary; where that does not fit the window or saves too little, the ledger's; where that does not, the least."""
-        record, shrunk = self._measured(task, result.summary)
+        record, shrunk, fits = self._measured(task, result.summary)
         if task.policy.form == "regions" or not task.plan.summarised or task.plan.optional:
             return record, shrunk
         others = [] if fallen_back else [without_model(task, self._brief, "the summary was too long")]
         for other in (*others, truncated(task, self._brief)):
-            if shrunk is None or (self._worth_it(task, shrunk) and self._fits(record)):
+            if shrunk is None or (self._worth_it(task, shrunk) and fits):
                 break
-            record, shrunk = self._measured(task, replace(other, replaced=result.summary.replaced))
+            record, shrunk, fits = self._measured(task, replace(other, replaced=result.summary.replaced))
         return record, shrunk
 
-    def _measured(self, task: SummaryTask, summary: Summary) -> tuple[Compaction, float | None]:
-        record = to_record(task, summary, self._trigger)
-        return record, shrinkage(task.window, self._later(record))
+    def _measured(self, task: SummaryTask, summary: Summary) -> tuple[Compaction, float | None, bool]:
+        """The record of a summary, the share of the prompt that it saves, and if what is left fits the window."""
+        record, window = to_record(task, summary, self._trigger), self._brief.window
+        later = window.estimate(after(self._journal.history, record))
+        return record, shrinkage(window, later), later <= window.usable * window.settings.fit
 
     def _worth_it(self, task: SummaryTask, shrunk: float) -> bool:
         return shrunk >= (self._brief.window.settings.min_shrink if task.policy.stricter else 0.0)
-
-    def _fits(self, record: Compaction) -> bool:
-        window = self._brief.window
-        return window.counter.head + window.counter.view(self._later(record)) <= window.usable * window.settings.fit
-
-    def _later(self, record: Compaction) -> View:
-        return after(self._journal.history, record)
 
 
 def unledgered(journal: Journal) -> Sequence[Record]:

@@ -194,11 +194,10 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
     )
 
 
-def shrinkage(window: Window, later: View) -> float | None:
-    """The share of a prompt that is gone with a later view, both counted by the same rule; None where nothing can be counted."""
-    counter = window.counter
-    old, new = counter.head + counter.view(window.view), counter.head + counter.view(later)
-    return 1 - new / old if old > 0 and new >= 0 else None
+def shrinkage(window: Window, later: int) -> float | None:
+    """The share of a prompt that is gone once it has `later` tokens, counted by the same rule; None where nothing can be counted."""
+    old = window.estimate(window.view)
+    return 1 - later / old if old > 0 and later >= 0 else None
 
 
 def _reduced(message: ViewMessage, going: set[int | str]) -> ViewMessage:

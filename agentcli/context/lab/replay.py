@@ -219,7 +219,7 @@ class _Player:
         record = to_record(work, self.setup.summarise(work), trigger)
         self.pay_for(work, record)
         self.edited = True
-        shrunk = shrinkage(window, after(self.history, record)) or 0.0
+        shrunk = shrinkage(window, window.estimate(after(self.history, record))) or 0.0
         if shrunk < (self.settings.min_shrink if self.rules.stricter else 0.0):
             self.futile = window.tokens
             return

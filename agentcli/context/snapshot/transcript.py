@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Literal
 
 from agentcli.context.inject import escape
 from agentcli.context.settings import SnapshotSettings
@@ -16,6 +17,8 @@ from agentcli.core.text.truncate import truncate_middle
 _DEFAULT = SnapshotSettings()
 _WHOLE = 1_000_000
 TAG = "conversation"
+_Kind = Literal["output", "words", "input"]
+"""Kinds of text, which are cut to different lengths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +38,15 @@ def material(
     Outputs are clipped first; then the text is divided; only when that is not enough, everything is clipped hard, and at
     the very last the oldest is left out.
     """
+    recitals = _Recitals(messages)
     for clip in (_WHOLE, *form.clips):
-        texts = _fitting((recite(message, clip, _WHOLE) for message in messages), counter, room)
+        texts = _fitting(recitals.cut(clip, _WHOLE), counter, room)
         if texts is not None:
             return Material(("\n\n".join(texts),), _clipped(messages, clip))
     tries = (*form.clips[-1:], *form.hard_clips) or (_WHOLE,)
     for number, clip in enumerate(tries, 1):
         longest = 5 * clip if clip in form.hard_clips else _WHOLE
-        divided = _divided((recite(message, clip, longest) for message in messages), counter, room)
+        divided = _divided(recitals.cut(clip, longest), counter, room)
         chunks = list(divided if number == len(tries) else islice(divided, calls + 1))
         if len(chunks) <= calls:
             return Material(tuple(chunks), _clipped(messages, clip))
@@ -51,10 +55,48 @@ def material(
 
 def recite(message: ViewMessage, clip: int, longest: int) -> str:
     """One message with its speaker, seqs and content; outputs cut to `clip` characters, all else to `longest`."""
-    speaker = "ASSISTANT" if message.role == "assistant" else "USER" if message.is_prompt else "TOOLS"
-    pieces = [piece for block in message.blocks if (piece := _block_text(block, clip, longest))]
-    number = "" if message.has_results else f" #{message.seq}"
-    return escape(TAG, f"[turn {message.turn}] {speaker}{number}:\n" + "\n".join(pieces))
+    return _Recital(message).cut(clip, longest)
+
+
+class _Recital:
+    """A message in words, to be cut to one length after the other."""
+
+    __slots__ = ("_heading", "_longest", "_pieces", "_whole")
+
+    def __init__(self, message: ViewMessage) -> None:
+        speaker = "ASSISTANT" if message.role == "assistant" else "USER" if message.is_prompt else "TOOLS"
+        number = "" if message.has_results else f" #{message.seq}"
+        self._heading = f"[turn {message.turn}] {speaker}{number}:\n"
+        self._pieces = [piece for piece in map(_piece, message.blocks) if piece[0] or piece[1]]
+        self._longest = max((len(text) for _, text, _ in self._pieces), default=0)
+        self._whole = ""
+
+    def cut(self, clip: int, longest: int) -> str:
+        """The text with outputs of `clip` characters and all else of `longest`."""
+        if self._longest <= min(clip, longest):
+            self._whole = self._whole or self._told(_WHOLE, _WHOLE)
+            return self._whole
+        return self._told(clip, longest)
+
+    def _told(self, clip: int, longest: int) -> str:
+        limits = {"output": clip, "words": longest, "input": max(clip, 200)}
+        lines = [lead + truncate_middle(text, limits[kind]) for lead, text, kind in self._pieces]
+        return escape(TAG, self._heading + "\n".join(lines))
+
+
+class _Recitals:
+    """Messages in words. Each is put into words once, with the first length that asks for it."""
+
+    def __init__(self, messages: Sequence[ViewMessage]) -> None:
+        self._messages = messages
+        self._made: list[_Recital] = []
+
+    def cut(self, clip: int, longest: int) -> Iterator[str]:
+        """The text of each message, oldest first, cut to these lengths."""
+        for number, message in enumerate(self._messages):
+            if number == len(self._made):
+                self._made.append(_Recital(message))
+            yield self._made[number].cut(clip, longest)
 
 
 def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:
@@ -74,24 +116,21 @@ def dialogue(messages: Iterable[ViewMessage]) -> Iterator[str]:
             yield "\n".join(texts)
 
 
-def _block_text(block: Block, clip: int, longest: int) -> str:
+def _piece(block: Block) -> tuple[str, str, _Kind]:
+    """What stands before the text of a block, and the text with its kind; all empty for a thought."""
     match block.part:
         case Text(text, synthetic, source):
-            return (
-                f"[{source or 'reminder'}] {truncate_middle(text, clip)}"
-                if synthetic
-                else truncate_middle(text, longest)
-            )
+            return (f"[{source or 'reminder'}] ", text, "output") if synthetic else ("", text, "words")
         case Thinking():
-            return ""
+            return "", "", "words"
         case ToolCall(_, name, given):
-            return f"→ {name} {truncate_middle(as_text(given), max(clip, 200))}"
+            return f"→ {name} ", as_text(given), "input"
         case ToolResult(_, name, status, output):
-            return f"← {name} #{block.seq} ({status}): {truncate_middle(output, clip)}"
+            return f"← {name} #{block.seq} ({status}): ", output, "output"
         case File(_, path, text):
-            return f"[file {path}] {truncate_middle(text, clip)}"
+            return f"[file {path}] ", text, "output"
         case Image(mime, _, path):
-            return f"[{mime} image {path}]"
+            return f"[{mime} image {path}]", "", "words"
 
 
 def every_word(block: Block) -> Iterator[str]:

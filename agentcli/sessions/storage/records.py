@@ -7,7 +7,7 @@ import dataclasses
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from functools import cache
 from pathlib import Path
@@ -114,11 +114,11 @@ class RecordFolder:
 
     def numbers(self, kind: str = "") -> list[int]:
         """The numbers of all records, or of those of one kind, ascending. Lists the folder."""
-        listed = self._numbered()
         if not kind:
-            return sorted(listed)
-        ending = file_name(0, kind)[6:]  # to spell out each name would take longer than to list them
-        return sorted(seq for seq, name in listed.items() if name.endswith(ending) and name == file_name(seq, kind))
+            return sorted(self._numbered())
+        ending = file_name(0, kind)[6:]  # most names are of another kind, and need not be read further
+        named = ((number_in(name), name) for name in self._names() if name.endswith(ending))
+        return sorted(seq for seq, name in named if seq is not None and name == file_name(seq, kind))
 
     def mark(self) -> int:
         """The folder's modification time in nanoseconds; 0 when there is no folder."""
@@ -138,11 +138,13 @@ class RecordFolder:
     def _numbered(self) -> dict[int, str]:
         """The names in the folder as it is now, by number. Whoever asks once does not hold them for the life of a session."""
         self._listing = None
+        return {seq: name for name in sorted(self._names()) if (seq := number_in(name)) is not None}
+
+    def _names(self) -> Sequence[str]:
         try:
-            names = os.listdir(self.folder)
+            return os.listdir(self.folder)
         except (FileNotFoundError, NotADirectoryError):
-            names = []
-        return {seq: name for name in sorted(names) if (seq := number_in(name)) is not None}
+            return ()
 
 
 @dataclasses.dataclass

@@ -1,10 +1,11 @@
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.transcript import dialogue, facts, material, recite
-from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import ViewMessage, view
 from agentcli.core.history import fold
 from agentcli.core.message import Text
 from tests.context.story import Story
+from tests.counted import counted
 
 COUNTS = TokenCounter()
 
@@ -82,3 +83,12 @@ def test_where_outputs_are_cut_is_set() -> None:
     assert max(len(line) for line in soft.chunks[0].split("\n\n")) < 1_000
     hard = material(told(steps(60, 2_000)), COUNTS, 3_000, 2, form)
     assert max(len(piece) for chunk in hard.chunks for piece in chunk.split("\n\n")) < 500
+
+
+def test_each_message_is_put_into_words_once_however_many_lengths_are_tried() -> None:
+    messages = told(steps(60, 2_000))
+    calls = sum(len(message.calls) for message in messages)
+    with counted(as_text) as count:
+        made = material(messages, COUNTS, 3_000, 2, SnapshotSettings(hard_clips=(800, 300, 100)))
+    assert made.clipped == calls, "the largest lengths did not do"
+    assert count[as_text] == calls

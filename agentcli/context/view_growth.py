@@ -1,0 +1,64 @@
+"""Growth of a view: made from the former one where only records were added to the session, so that little is made anew."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+
+from agentcli.context.view import Block, Lens, View, ViewMessage, joined, view, view_of
+from agentcli.core.dataclass import replace
+from agentcli.core.history import History, added
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.record import Prune
+
+
+def grown(history: History, former: History, seen: View) -> View:
+    """The current view, made from that of a former history where only records were added to it since: the same, for less work."""
+    new = added(history, former)
+    edits = _edits_since(history, former) if new is not None and former.entries else None
+    if new is None or edits is None:
+        return view(history)
+    lens = Lens(history)
+    if edits:
+        seen = view_of(history, tuple(_edited(seen.messages, edits, lens)))
+    if not new:
+        return seen
+    more = [message for message in map(lens.message, new) if message.blocks]
+    settled, last = seen.messages, seen.messages[-1:]
+    if last and more and last[0].role == more[0].role == "user":  # one message, joined anew behind the same reply
+        settled, more = settled[:-1], [*last, *more]
+    return view_of(history, (*settled, *joined(more, settled[-1] if settled else None)))
+
+
+def _edits_since(history: History, former: History) -> Sequence[Prune] | None:
+    """The prunes since a former history, if its view differs by nothing else from how the view begins now; None where it does."""
+    edit, known, prunes = history.compaction, len(former.prunes), history.prunes
+    unchanged = (
+        edit is former.compaction
+        and (edit is None or edit.seq < former.entries[-1].seq)
+        and history.pins is former.pins
+        and history.undone is former.undone
+        and history.held_thinking == former.held_thinking
+        and len(prunes) >= known
+        and all(map(operator.is_, prunes, former.prunes))
+    )
+    new = [prune.body for prune in prunes[known:] if isinstance(prune.body, Prune)]
+    return new if unchanged and not any(prune.drop_thinking_before for prune in new) else None
+
+
+def _edited(messages: Iterable[ViewMessage], prunes: Sequence[Prune], lens: Lens) -> Iterator[ViewMessage]:
+    """The messages as they are after these prunes; those in which nothing was cleared or restored are the same objects."""
+    outputs = {call for prune in prunes for call in (*prune.call_ids, *prune.restored)}
+    inputs = {call for prune in prunes for call in (*prune.inputs, *prune.restored)}
+    records = {record.seq: record for record in lens.history.entries}
+
+    def shown(block: Block) -> Block:
+        whole = block.original or block.part
+        if isinstance(whole, ToolCall) and whole.call_id in inputs:
+            return lens.spoken(replace(block, part=whole, cleared=False, held=False, original=None))
+        body = records[block.seq].body if block.tool_use_id in outputs else None
+        return lens.result(records[block.seq], body) if isinstance(body, ToolResult) else block
+
+    for message in messages:
+        blocks = tuple(map(shown, message.blocks))
+        yield message if all(map(operator.is_, blocks, message.blocks)) else replace(message, blocks=blocks)
