@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 
+from agentcli.agent.approval import Permit
 from agentcli.agent.streams import until_interrupted
 from agentcli.agent.tool_runner import ToolRunner
 from agentcli.core.errors import AgentError
@@ -30,19 +31,16 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
     for call in calls:
         if interrupt.is_set():
             break
-        tool = await until_interrupted(interrupt, runner.find(call))
-        if tool is None:
-            break
-        if isinstance(tool, str):
-            answered.add(call.call_id)
-            yield runner.record(refusal(call, tool, "error"))
-            continue
-        titles[call.call_id] = _title(tool, call)
-        permit = await until_interrupted(interrupt, runner.permit(call, tool))
-        for line in _drain(runner.printed):
+        decided = await until_interrupted(interrupt, _decided(call, runner, titles))
+        for line in runner.printed.take():
             yield line
-        if permit is None or runner.ended_by_hook:
+        if isinstance(decided, str):
+            answered.add(call.call_id)
+            yield runner.record(refusal(call, decided, "error"))
+            continue
+        if decided is None or runner.ended_by_hook:
             break
+        tool, permit = decided
         if permit.event is not None:
             yield permit.event
         if permit.refused:
@@ -81,25 +79,32 @@ def _groups(calls: Sequence[tuple[ToolCall, Tool]]) -> list[list[tuple[ToolCall,
     return groups
 
 
+async def _decided(call: ToolCall, runner: ToolRunner, titles: dict[str, str]) -> tuple[Tool, Permit] | str:
+    """The tool of a call, whose title is noted, and the decision about it; or the reason why there is no such tool."""
+    tool = await runner.find(call)
+    if isinstance(tool, str):
+        return tool
+    titles[call.call_id] = _title(tool, call)
+    return tool, await runner.permit(call, tool)
+
+
 async def _together(
     group: Sequence[tuple[ToolCall, Tool]], runner: ToolRunner, interrupt: asyncio.Event
 ) -> AsyncIterator[Event]:
+    printed = runner.printed
     waiting = [asyncio.create_task(_run(call, tool, runner)) for call, tool in group]
-    stop = asyncio.create_task(interrupt.wait())
+    for task in waiting:
+        task.add_done_callback(lambda _: printed.came.set())
     for call, tool in group:
         yield ToolStarted(call, _title(tool, call))
     try:
-        while waiting and not stop.done():
-            printed = asyncio.create_task(runner.printed.get())
-            running = [task for task in waiting if not task.done()]
-            await asyncio.wait([*running, stop, printed], return_when=asyncio.FIRST_COMPLETED)
-            if printed.done():
-                yield printed.result()
-            else:
-                printed.cancel()
+        while waiting and not interrupt.is_set():
+            await until_interrupted(interrupt, printed.came.wait())
+            for line in printed.take():
+                yield line
             # In the order of the calls: what only reads loses nothing by waiting for its neighbour.
             while waiting and waiting[0].done():
-                for line in _drain(runner.printed):
+                for line in printed.take():
                     yield line
                 yield runner.record(waiting.pop(0).result())
         for task in waiting:
@@ -110,9 +115,9 @@ async def _together(
             ):  # a task cancelled before its first step has none: answered by the caller
                 yield runner.record(result)
     finally:
-        for left in (*waiting, stop):
-            left.cancel()
-        await asyncio.gather(*waiting, stop, return_exceptions=True)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def _run(call: ToolCall, tool: Tool, runner: ToolRunner) -> ToolResult:
@@ -148,10 +153,3 @@ def _title(tool: Tool, call: ToolCall) -> str:
     with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
         return tool.title(call.input) or tool.name
     return tool.name
-
-
-def _drain(queue: asyncio.Queue[Event]) -> list[Event]:
-    lines = []
-    while not queue.empty():
-        lines.append(queue.get_nowait())
-    return lines

@@ -137,7 +137,7 @@ async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.
         yield event
     steps = until_set(interrupt, conversation.model.stream(conversation.builder.request()))
     try:
-        async with aclosing(steps):  # type: ignore[type-var]
+        async with aclosing(steps):
             async for step in steps:
                 reply = reply.add(step)
                 conversation.journal.stream(reply.so_far)

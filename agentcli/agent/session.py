@@ -81,7 +81,7 @@ class AgentSession:
         self._pages: PageReader = PageReader(
             lambda: setup.summariser(self.model),
             lambda spec, tokens: self.conversation.objection(spec, tokens),
-            self._runner.ctx.printed.put_nowait,
+            self._runner.ctx.printed.add,
             setup.limits.fetch_answer_seconds,
         )
         self.jobs = self._runner.jobs

@@ -1,11 +1,13 @@
-"""Waiting with an interrupt, for a result or for the values of a stream; neither leaves a task running behind."""
+"""Waits that an interrupt ends. They are made in the task that waits: what is there at once costs no turn of the event loop."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from contextlib import suppress
 from typing import TypeVar
+
+from agentcli.core.event import Event
 
 Result = TypeVar("Result")
 
@@ -16,52 +18,96 @@ LONGEST_RUN = 0.01
 async def until_interrupted(
     interrupt: asyncio.Event, work: Awaitable[Result], seconds: float | None = None
 ) -> Result | None:
-    """Await `work`; None if `interrupt` is set or `seconds` pass first. The work is then cancelled and awaited."""
-    working = asyncio.ensure_future(work)
-    stop = asyncio.create_task(interrupt.wait())
-    try:
-        await asyncio.wait((working, stop), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        return working.result() if working.done() else None
-    finally:
-        for task in (working, stop):
-            task.cancel()
-        await asyncio.gather(working, stop, return_exceptions=True)
+    """Await `work`; None if `interrupt` is set or `seconds` pass first. The work is then cancelled and has ended."""
+    async with _Watch(interrupt, seconds) as watch:
+        try:
+            return await watch.over(work)
+        except _EndedEarly:
+            return None
 
 
-async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Result]) -> AsyncIterator[Result]:
+async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Result]) -> AsyncGenerator[Result, None]:
     """Yield the values of a stream as they come, until it ends or `interrupt` is set, which also ends the wait for a value.
 
     However this generator ends, the stream has been closed first: an abandoned async generator would otherwise go on until it is
-    collected. The stream runs in the reader's own task: it cannot run ahead, and a value costs no switch of tasks.
+    collected. The stream runs in the reader's own task: it cannot run ahead.
     """
-    loop, waiting = asyncio.get_running_loop(), asyncio.timeout(None)
+    loop, interrupt = asyncio.get_running_loop(), interrupt or asyncio.Event()
     rested = loop.time()
+    async with _Watch(interrupt) as watch:
+        try:
+            while not interrupt.is_set():
+                yield await watch.over(anext(stream))
+                if loop.time() - rested > LONGEST_RUN:
+                    await asyncio.sleep(0)
+                    rested = loop.time()
+        except (_EndedEarly, StopAsyncIteration):
+            return
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
 
-    async def stop(event: asyncio.Event) -> None:
-        await event.wait()
-        with suppress(RuntimeError):  # nobody waits
-            waiting.reschedule(loop.time())
 
-    stopping = asyncio.create_task(stop(interrupt)) if interrupt is not None else None
-    try:
-        while interrupt is None or not interrupt.is_set():
-            try:
-                async with (waiting := asyncio.timeout(None)):
-                    value = await anext(stream)
-            except StopAsyncIteration:
-                return
-            except TimeoutError:
-                if waiting.expired():
-                    return
-                raise
-            yield value
-            if loop.time() - rested > LONGEST_RUN:
-                await asyncio.sleep(0)
-                rested = loop.time()
-    finally:
-        if stopping is not None:
-            stopping.cancel()
-            await asyncio.wait((stopping,))
-        close = getattr(stream, "aclose", None)
-        if close is not None:
-            await close()
+class _EndedEarly(Exception):
+    """The event was set, or the time has passed, during a wait."""
+
+
+class _Watch:
+    """Ends the waits of one task once an event is set or so many seconds have passed. A context manager, which leaves no watcher behind."""
+
+    def __init__(self, event: asyncio.Event, seconds: float | None = None) -> None:
+        self._event, self._seconds = event, seconds
+        self._waits = self._ended = False
+
+    async def __aenter__(self) -> _Watch:
+        self._task = asyncio.current_task()
+        self._watcher = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._watcher.cancel()
+        await asyncio.gather(self._watcher, return_exceptions=True)
+
+    async def over(self, work: Awaitable[Result]) -> Result:
+        """The result of `work`. Raises _EndedEarly where it was cancelled, unless it has a result nevertheless."""
+        assert self._task is not None
+        cancelling, self._waits = self._task.cancelling(), True
+        try:
+            return await work
+        except (Exception, asyncio.CancelledError) as error:
+            # A cancellation from elsewhere goes on.
+            if self._ended and self._task.cancelling() == cancelling + 1:
+                raise _EndedEarly from error
+            raise
+        finally:
+            self._waits = False
+            if self._ended:
+                self._task.uncancel()
+
+    async def _watch(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds):
+                await self._event.wait()
+        if self._waits and self._task is not None:
+            self._ended = True
+            self._task.cancel()
+
+
+class PrintedEvents:
+    """Events of running tools that wait to be shown. `came` is set when there is one, or something else to look at."""
+
+    def __init__(self) -> None:
+        self.came = asyncio.Event()
+        self._events: list[Event] = []
+
+    def add(self, event: Event) -> None:
+        """Have an event shown."""
+        self._events.append(event)
+        self.came.set()
+
+    def take(self) -> list[Event]:
+        """The events since the last call."""
+        self.came.clear()
+        events, self._events = self._events, []
+        return events

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
@@ -10,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.agent.ports import AskUser
-from agentcli.core.event import Event, ToolProgress
+from agentcli.agent.streams import PrintedEvents
+from agentcli.core.event import ToolProgress
 from agentcli.core.journal import Journal
 from agentcli.core.model import LineNumbers
 from agentcli.core.record import Body, Todo, TodoItem
@@ -55,7 +55,7 @@ class SessionToolContext:
         self.servers = servers
         self.variables: Mapping[str, str] = {}
         self.seen: dict[Path, str] = {}
-        self.printed: asyncio.Queue[Event] = asyncio.Queue()
+        self.printed = PrintedEvents()
         self._journal = journal
         self._record = record
         self._ask = ask
@@ -72,7 +72,7 @@ class SessionToolContext:
 
     def progress(self, call_id: str, text: str) -> None:
         """Show what a running call prints."""
-        self.printed.put_nowait(ToolProgress(call_id, text))
+        self.printed.add(ToolProgress(call_id, text))
 
     def todo(self) -> tuple[TodoItem, ...]:
         """The list as it stands."""

@@ -19,10 +19,11 @@ from agentcli.agent.nested import NestedInstructions, NestedSkills
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.agent.seen_files import seen_files, seen_in
 from agentcli.agent.setup import SessionSetup
+from agentcli.agent.streams import PrintedEvents
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.context.inject import wrap
 from agentcli.core.aliases import no_tool, own_name
-from agentcli.core.event import Event, Noticed, Recorded
+from agentcli.core.event import Noticed, Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.mending import mended, with_ignored
 from agentcli.core.message import Message, Part, ToolCall, ToolResult
@@ -108,7 +109,7 @@ class ToolRunner:
         makes, changed = setup.changes(self._journal), setup.editor.changed if setup.editor else None
         if makes is None:
             return setup.checkpointer
-        return Checkpointer(makes, self.record, self.ctx.printed.put_nowait, self.ctx.cwd, changed)
+        return Checkpointer(makes, self.record, self.ctx.printed.add, self.ctx.cwd, changed)
 
     def _gate(self, mode: Mode) -> ApprovalGate:
         setup = self._setup
@@ -121,7 +122,7 @@ class ToolRunner:
             preview=self._preview,
             save=setup.save_rule,
             repeats=RepeatGuard(setup.agent.repeat_limit),
-            notice=lambda text: self.ctx.printed.put_nowait(Noticed(text)),
+            notice=lambda text: self.ctx.printed.add(Noticed(text)),
             later=self._later,
             request=self._request,
         )
@@ -132,7 +133,7 @@ class ToolRunner:
         return self._nested.in_view() if self._nested is not None else ()
 
     @property
-    def printed(self) -> asyncio.Queue[Event]:
+    def printed(self) -> PrintedEvents:
         """Events of running tools: their output, and warnings."""
         return self.ctx.printed
 
@@ -211,7 +212,7 @@ class ToolRunner:
     def _report(self, outcome: Outcome) -> None:
         """Tell the person what hooks say, and note where one ends the turn."""
         for event in outcome.events:
-            self.printed.put_nowait(event)
+            self.printed.add(event)
         if outcome.verdict.ends:
             self.ended_by_hook = outcome.verdict.stop_reason or outcome.verdict.reason or "A hook ended the turn."
 

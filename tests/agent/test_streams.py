@@ -1,4 +1,4 @@
-"""A stream is read until an interrupt, and nothing is left running."""
+"""Work and streams go on until an interrupt, and nothing is left running."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agentcli.agent.streams import until_set
+from agentcli.agent.streams import until_interrupted, until_set
 
 
 async def counting(to: int, closed: list[bool], pause: float = 0.0) -> AsyncIterator[int]:
@@ -17,6 +17,12 @@ async def counting(to: int, closed: list[bool], pause: float = 0.0) -> AsyncIter
             yield n
     finally:
         closed.append(True)
+
+
+def interrupted_soon() -> asyncio.Event:
+    interrupt = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.01, interrupt.set)
+    return interrupt
 
 
 async def never_waiting() -> AsyncIterator[int]:
@@ -78,7 +84,7 @@ def test_a_stream_that_nobody_reads_on_is_closed_and_leaves_no_task_behind() -> 
         read = until_set(asyncio.Event(), counting(99, closed))
         async for _ in read:
             break
-        await read.aclose()  # type: ignore[attr-defined]
+        await read.aclose()
         assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(run())
@@ -119,3 +125,67 @@ def test_a_failure_of_the_stream_is_raised(error: Exception) -> None:
 
     with pytest.raises(type(error), match="as planned"):
         asyncio.run(run())
+
+
+def test_work_that_needs_no_waiting_is_done_although_the_interrupt_is_set() -> None:
+    async def work() -> str:
+        return "done"
+
+    async def run() -> str | None:
+        interrupt = asyncio.Event()
+        interrupt.set()
+        return await until_interrupted(interrupt, work())
+
+    assert asyncio.run(run()) == "done"
+
+
+@pytest.mark.parametrize("by", ["interrupt", "time"])
+def test_an_interrupt_or_the_time_ends_work_before_the_wait_returns(by: str) -> None:
+    ended: list[str] = []
+
+    async def work() -> str:
+        try:
+            await asyncio.sleep(1_000)
+            return "done"
+        finally:
+            await asyncio.sleep(0)
+            ended.append("ended")
+
+    async def run() -> str | None:
+        interrupt = interrupted_soon() if by == "interrupt" else asyncio.Event()
+        return await until_interrupted(interrupt, work(), 0.01 if by == "time" else None)
+
+    assert asyncio.run(run()) is None
+    assert ended == ["ended"]
+
+
+def test_work_that_has_something_to_hand_back_when_it_is_cancelled_is_heard() -> None:
+    async def work() -> str:
+        try:
+            await asyncio.sleep(1_000)
+        except asyncio.CancelledError:
+            return "what there was"
+        return "all"
+
+    async def run() -> tuple[str | None, int]:
+        found = await until_interrupted(interrupted_soon(), work())
+        task = asyncio.current_task()
+        return found, task.cancelling() if task else -1
+
+    assert asyncio.run(run()) == ("what there was", 0)
+
+
+def test_a_cancellation_from_elsewhere_goes_on_also_where_an_interrupt_comes_with_it() -> None:
+    async def run(interrupts: bool) -> None:
+        interrupt = asyncio.Event()
+        waiting = asyncio.create_task(until_interrupted(interrupt, asyncio.sleep(1_000)))
+        await asyncio.sleep(0.01)
+        if interrupts:
+            interrupt.set()
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(run(False))
+    asyncio.run(run(True))

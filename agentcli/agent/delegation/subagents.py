@@ -105,7 +105,7 @@ class Subagents:
         if self._opened >= AGENTS:
             raise ToolError(f"This session has had {AGENTS} subagents, which is the most. Do it yourself.")
         self._opened += 1
-        errand = Errand(call_id, work, kind, former, self._runner.ctx.printed.put_nowait)
+        errand = Errand(call_id, work, kind, former, self._runner.ctx.printed.add)
         working = asyncio.create_task(self._run(errand))
         with self._runner.jobs.watched() as away:
             if work.background or kind.background:
@@ -152,7 +152,7 @@ class Subagents:
             return await asyncio.to_thread(self._setup.worktree, errand.call_id)
         except NoWorktree as why:
             notice = f"Agent {errand.kind.name} works in the workspace itself: no worktree can be made, since {why}."
-            self._runner.ctx.printed.put_nowait(Warned(notice))
+            self._runner.ctx.printed.add(Warned(notice))
             return None
 
     def _as_job(self, errand: Errand, working: asyncio.Task[ToolOutput]) -> ToolOutput:
@@ -223,12 +223,12 @@ class Subagents:
     def _tell(self, kind: AgentKind, trouble: str) -> None:
         """Tell the person what of a definition does not hold here; of the tools that it lists, once."""
         if trouble:
-            self._runner.ctx.printed.put_nowait(Warned(trouble))
+            self._runner.ctx.printed.add(Warned(trouble))
         missing = unknown_tools(kind, self._setup.tools)
         if missing and kind.name not in self._reported:
             self._reported.add(kind.name)
             notice = f"Agent {kind.name} goes without tools that do not exist here: {safe_line(', '.join(missing))}."
-            self._runner.ctx.printed.put_nowait(Noticed(notice))
+            self._runner.ctx.printed.add(Noticed(notice))
 
     def _system(self, kind: AgentKind, tools: Sequence[Tool], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
         """The system prompt of a subagent: that of its definition in place of the program's, and the lists that it has tools for."""

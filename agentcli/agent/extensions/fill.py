@@ -89,10 +89,9 @@ class Filler:
     def _drop_progress(self, call_id: str) -> None:
         """Take the progress of a command that is no call of a reply out of what running tools print."""
         printed = self._runner.printed
-        others = [printed.get_nowait() for _ in range(printed.qsize())]
-        for event in others:
+        for event in printed.take():
             if not (isinstance(event, ToolProgress) and event.call_id == call_id):
-                printed.put_nowait(event)
+                printed.add(event)
 
     async def _file(self, name: str) -> File | None:
         """The file of that name; None where there is none, or it may not be read: then the name is but a word."""
