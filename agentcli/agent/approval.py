@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.agent.hooks.opinion import NO_OPINION, Opinion, may_allow, swayed
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.codec.encode import dumps
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
 from agentcli.core.event import PermissionDecided
 from agentcli.core.message import Status, ToolCall, ToolResult

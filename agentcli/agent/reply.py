@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import ReplyRestarted
 from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import EditsApplied, ModelSpec, PartDone, Stopped, StreamEvent, TextDelta, UsageSeen

@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.context.budget import Budget, Scope, Spent, Verdict, budget_notice, budgets_of, check_budgets
 from agentcli.context.settings import BudgetSettings
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned
 from agentcli.core.message import ToolCall, Usage

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from agentcli.agent.streams import PrintedEvents
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.context.inject import wrap
 from agentcli.core.aliases import no_tool, own_name
+from agentcli.core.dataclass import replace
 from agentcli.core.event import Noticed, Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.mending import mended, with_ignored

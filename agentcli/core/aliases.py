@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from functools import cache
 
 from agentcli.core.text.near import did_you_mean, near_names
 
@@ -136,6 +137,7 @@ def known_as(name: str) -> str:
     return ""
 
 
+@cache
 def parameter_aliases(tool: str) -> Mapping[str, str]:
     """The names that other programs give to a tool's parameters, each with ours."""
     like = {tool, like_tool(tool), *(name for name in _LIKE if _LIKE[name] == tool)}

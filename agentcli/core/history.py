@@ -113,11 +113,12 @@ def added(history: History, former: History) -> tuple[Record, ...] | None:
 
 def evolve(history: History, record: Record) -> History:
     """The history after one more record. Raises NeedsReplay on an undo, which reaches back further than a history can."""
-    history = replace(history, last_seq=max(history.last_seq, record.seq))
+    last_seq = max(history.last_seq, record.seq)
     body: Body = record.body
+    if isinstance(body, Message | ToolResult):
+        return _counted(history, (body,), entries=(*history.entries, record), last_seq=last_seq)
+    history = replace(history, last_seq=last_seq)
     match body:
-        case Message() | ToolResult():
-            return _counted(replace(history, entries=(*history.entries, record)), (body,))
         case Compaction():
             if body.status != "compressed":
                 return _spent(history, body.usage, body.cost)
@@ -298,8 +299,8 @@ def evolve_all(history: History, records: Iterable[Record]) -> History:
     return replace(history, entries=tuple(entries), last_seq=max(history.last_seq, last))
 
 
-def _counted(history: History, bodies: Sequence[Message | ToolResult]) -> History:
-    """The history with the turns, tokens and costs of these."""
+def _counted(history: History, bodies: Sequence[Message | ToolResult], **changes: Any) -> History:
+    """The history with the turns, tokens and costs of these, and with these fields besides."""
     if not bodies:
         return history
     turn, usage, cost = history.turn, history.usage, history.cost
@@ -311,7 +312,7 @@ def _counted(history: History, bodies: Sequence[Message | ToolResult]) -> Histor
         elif body.metadata:
             _, used, paid = subagent_result.spent(body)
             usage, cost = usage + used, _add(cost, paid)
-    return replace(history, turn=turn, usage=usage, cost=cost)
+    return replace(history, turn=turn, usage=usage, cost=cost, **changes)
 
 
 def _still_spent(history: History, seq: int, undo: Undo) -> History:

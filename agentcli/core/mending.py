@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from agentcli.core.aliases import SYNONYMS, TALK, parameter_aliases
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.resolve import unwrapped
 from agentcli.core.tool import Tool, ToolOutput
 

@@ -8,12 +8,12 @@ import os
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.programs import search_path
 from agentcli.core.resolve import follow, spelled
 from agentcli.core.sanitise import invisible

@@ -211,7 +211,8 @@ def path_rule(
 
     `target` is where they led when the path was judged; without it they are followed now.
     """
-    if impossible(path):
+    rules = tuple(rules)
+    if not rules or impossible(path):
         return None
     forms = {target or resolved(workspace.cwd / path)}
     if not strict:

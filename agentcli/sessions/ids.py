@@ -16,7 +16,7 @@ _GIVEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{7,63}")
 def new_id(now: datetime | None = None) -> str:
     """An id of 23 characters: UTC date and time to the microsecond, then 15 random bits against two in the same one."""
     now = now or datetime.now(UTC)
-    return f"{now:%Y%m%d-%H%M%S}-{_base32(now.microsecond, 4)}{_base32(int.from_bytes(os.urandom(2), 'big') >> 1, 3)}"
+    return f"{now:%Y%m%d-%H%M%S}-{_base32(now.microsecond << 15 | int.from_bytes(os.urandom(2), 'big') >> 1, 7)}"
 
 
 def checked_id(given: str) -> str:
@@ -31,7 +31,7 @@ def checked_id(given: str) -> str:
 def stamp(now: datetime | None = None) -> str:
     """ISO 8601 in UTC, to the millisecond: `2026-01-31T09:30:00.000Z`."""
     now = now or datetime.now(UTC)
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{now.microsecond // 1000:03d}Z"
+    return now.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def _base32(number: int, width: int) -> str:

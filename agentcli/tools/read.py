@@ -16,7 +16,7 @@ from agentcli.core.message import Image
 from agentcli.core.text.truncate import head_of
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.files import remember
-from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular, resolve
+from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
 from agentcli.tools.lib.text import decode, is_binary, plural, replace_surrogates
 from agentcli.tools.lib.truncate import fitting
 from agentcli.tools.list import entries_of
@@ -75,9 +75,9 @@ def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
     count = min(limit, ctx.limits.read_lines) if limit > 0 else ctx.limits.read_lines
     numbered = ctx.line_numbers == "always" or (ctx.line_numbers == "ranges" and offset > 0)
     wanted = _Range(max(1, offset), count, numbered)
-    if resolve(ctx.cwd, path).is_dir():
-        return entries_of(ctx, path)
     with open_parent(ctx, path) as handle:
+        if handle.path.is_dir():
+            return entries_of(ctx, path)
         if (buffer := ctx.buffers.get(handle.path)) is not None:
             return _read_whole(ctx, handle, buffer, wanted)
         with os.fdopen(open_regular(handle), "rb") as file:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
 from agentcli.core.mending import Mended, mended, with_ignored
 from agentcli.core.model import ToolSchema

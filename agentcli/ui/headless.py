@@ -47,8 +47,9 @@ class Headless:
     def show(self, event: Event) -> None:
         """Handle an event: record it for the result and print it in the format."""
         self._builder.note(event)
-        for each in run_events(event):
-            self._line(each)
+        if self.format == "stream-json":
+            for each in run_events(event):
+                self._write(each)
         # Who reads the stream sees all in it; a warning is for whoever looks at the terminal, too.
         if (self.format != "stream-json" or isinstance(event, Warned | Noticed)) and (note := _progress(event)):
             print(safe(note), file=self.err, flush=True)

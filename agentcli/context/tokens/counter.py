@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from agentcli.context.cleared import forget_markers
@@ -14,6 +13,7 @@ from agentcli.context.tokens.estimators import Calibrated, Estimator
 from agentcli.context.tokens.image_tokens import image_tokens
 from agentcli.context.tokens.running import RequestSizes, RunningSizes
 from agentcli.context.view import Block, View, ViewMessage
+from agentcli.core.dataclass import replace
 from agentcli.core.history import History
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import RequestMessage, ToolSchema
@@ -179,8 +179,8 @@ class TokenCounter:
         return self.calibration.rate(self.model) / self.calibration.rate(model)
 
     def _use_rate(self) -> None:
-        if isinstance(self.rule, Calibrated):
-            self.rule = replace(self.rule, rate=self.calibration.rate(self.model))
+        if isinstance(self.rule, Calibrated) and (rate := self.calibration.rate(self.model)) != self.rule.rate:
+            self.rule = replace(self.rule, rate=rate)
 
     def _added(self, body: Message | ToolResult) -> tuple[float, int]:
         parts: Iterable[Part | ToolResult] = body.parts if isinstance(body, Message) else (body,)

@@ -1,8 +1,8 @@
 """Index of a session's texts: tells which records may hold a piece of text, so that a search reads few of them.
 
 Each record has a row with its turn, its call ids, and a Bloom filter of the three-byte pieces of its texts, case folded. The
-rows of `SEGMENT` records make a file of `recall/`, written when the last of them is, never changed, and rebuilt from the
-records when it is lost or damaged. The rows of the newest records are in memory only.
+rows of `SEGMENT` records make a file of `recall/`, made when the last of them is written, never changed, and rebuilt from the
+records when it is lost or damaged. The rows of the newest records are made when something is searched for, and in memory only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import struct
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,10 +45,12 @@ class RecallIndex:
     disk: Disk
     whole: Callable[[str], str]
     _rows: dict[int, bytes] = field(default_factory=dict, repr=False)
+    _without_row: dict[int, Entry] = field(default_factory=dict, repr=False)
+    """The records that were added since, by number."""
 
     def add(self, record: Record, turn: int, load: Load) -> None:
-        """Note a record that was just written; the one that fills a segment writes its file. Never raises for a failing disk."""
-        self._rows[record.seq] = _row(Entry(record, turn), self.whole)
+        """Note a record that was just written; the one that fills a segment has its file made. Never raises for a failing disk."""
+        self._without_row[record.seq] = Entry(record, turn)
         if record.seq % SEGMENT == 0:
             self._fill(record.seq // SEGMENT, load, save=True)
 
@@ -91,7 +93,10 @@ class RecallIndex:
 
     def _holds(self, segment: int) -> bool:
         """True if all rows of a segment are in memory."""
-        return all(seq in self._rows for seq in range((segment - 1) * SEGMENT + 1, segment * SEGMENT + 1))
+        return all(
+            seq in self._rows or seq in self._without_row
+            for seq in range((segment - 1) * SEGMENT + 1, segment * SEGMENT + 1)
+        )
 
     def _segment(self, segment: int) -> Sequence[bytes]:
         """The rows of a file, or none where it is missing or damaged."""
@@ -107,6 +112,9 @@ class RecallIndex:
         """The rows of a segment from memory and, where they are missing there, from the records."""
         first, last = (segment - 1) * SEGMENT + 1, segment * SEGMENT
         numbers = range(first, min(last, newest or last) + 1)
+        for seq in numbers:
+            if entry := self._without_row.pop(seq, None):
+                self._rows[seq] = _row(entry, self.whole)
         turn = None if all(seq in self._rows for seq in numbers) else self._turn_before(first, load)
         for seq in numbers:
             if seq in self._rows:
@@ -170,8 +178,7 @@ def _signature(texts: Sequence[str]) -> tuple[int, bytes]:
     pieces = _pieces(_folded("\n".join(texts)))
     size = _rounded(len(pieces) * _BITS_EACH // 8 + 1)
     bits = bytearray(size)
-    for piece in pieces:
-        place = _place(piece, size)
+    for place in _places(pieces, size):
         bits[place >> 3] |= 1 << (place & 7)
     return _SIEVE, bytes(bits)
 
@@ -180,9 +187,10 @@ def _pieces(data: bytes) -> set[tuple[int, int, int]]:
     return set(zip(data, data[1:], data[2:], strict=False))
 
 
-def _place(piece: tuple[int, int, int], size: int) -> int:
-    a, b, c = piece
-    return ((a << 16 | b << 8 | c) * _SPREAD & 0xFFFF_FFFF) * size * 8 >> 32
+def _places(pieces: Iterable[tuple[int, int, int]], size: int) -> set[int]:
+    """The bits of these pieces in a filter of so many bytes."""
+    bits = size * 8
+    return {((a << 16 | b << 8 | c) * _SPREAD & 0xFFFF_FFFF) * bits >> 32 for a, b, c in pieces}
 
 
 def _rounded(size: int) -> int:
@@ -224,7 +232,7 @@ class _Sieve:
         return any(all(row[start + byte] & mask for byte, mask in group) for group in places)
 
     def _placed(self, size: int) -> list[list[tuple[int, int]]]:
-        groups = [sorted({_place(piece, size) for piece in group}) for group in self._wanted]
+        groups = [sorted(_places(group, size)) for group in self._wanted]
         placed = [[(place >> 3, 1 << (place & 7)) for place in group] for group in groups]
         self._places[size] = placed
         return placed

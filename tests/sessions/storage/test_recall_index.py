@@ -209,6 +209,25 @@ def test_a_huge_text_may_hold_anything(tmp_path: Path) -> None:
     assert [*index.candidates(1, lambda _: record, [["needle"]])] == [(1, 1)]
 
 
+def test_texts_are_not_looked_at_before_something_is_searched_or_a_segment_is_full(tmp_path: Path) -> None:
+    looked_at: list[str] = []
+
+    def whole(path: str) -> str:
+        looked_at.append(path)
+        return "a needle"
+
+    index = RecallIndex(tmp_path / "recall", Hasty(), whole)
+    for seq in range(1, SEGMENT):
+        index.add(
+            Record(seq, "", "", "", ToolResult(f"c{seq}", "bash", "success", "", output_file=f"{seq}")), 1, {}.get
+        )
+    assert looked_at == []
+    assert [seq for seq, _ in index.candidates(9, {}.get, [["needle"]])] == [*range(9, 0, -1)]
+    assert len(looked_at) == 9
+    index.add(Record(SEGMENT, "", "", "", ToolResult("last", "bash", "success", "", output_file="last")), 1, {}.get)
+    assert len(looked_at) == len(set(looked_at)) == SEGMENT
+
+
 def test_a_kept_output_is_searched_whole(tmp_path: Path, store: Store) -> None:
     for journal in (store.create(tmp_path), MemorySession()):
         journal.append(Message("user", (Text("Go."),), 1))
