@@ -13,6 +13,7 @@ _HARMFUL = re.compile(
     "\ud800-\udfff"  # lone surrogates: no terminal can encode them
     "\U000e0000-\U000e0fff]"  # tags and the rest of the plane's ignorable characters
 )
+_HARMLESS = bytes([*b"\t\n", *range(0x20, 0x7F)])
 _INVISIBLE_KINDS = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
@@ -23,9 +24,16 @@ def safe(text: str) -> str:
     Newline and tab stay. A carriage return before a newline is dropped, so that text with DOS line ends reads well.
     The joiners that emoji and some scripts need (U+200C, U+200D, variation selectors) stay as well: they move no other text.
     """
-    if text.isascii() and (text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable()):
-        return text
-    return _HARMFUL.sub(_spelled, text.replace("\r\n", "\n"))
+    return text if is_safe(text) else _HARMFUL.sub(_spelled, text.replace("\r\n", "\n"))
+
+
+def is_safe(text: str) -> bool:
+    """True if `safe` leaves the text as it is. Its lines then end in newlines alone: `str.splitlines` knows no other harmless end."""
+    if text.isascii() and text.isprintable():
+        return True
+    # Few characters are left to be looked for once plain ASCII is gone, and bytes are deleted much faster than they are matched.
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _HARMLESS)
+    return not rest or not _HARMFUL.search(rest.decode("utf-8", "surrogatepass"))
 
 
 def safe_line(text: str) -> str:

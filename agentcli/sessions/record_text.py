@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
+from agentcli.core.sanitise import is_safe
+
+_INDENT = "    "
 
 
 def as_text(record: Record) -> str:
@@ -32,5 +35,6 @@ def _part(part: Part) -> str:
 
 
 def _indented(text: str) -> str:
-    lines = text.splitlines()
-    return "    " + "\n    ".join(lines) if lines else ""
+    # To replace what separates lines takes a fraction of the time of splitting and joining them.
+    lines = text.removesuffix("\n") if is_safe(text) else "\n".join(text.splitlines())
+    return _INDENT + lines.replace("\n", f"\n{_INDENT}") if text else ""

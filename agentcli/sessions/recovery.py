@@ -203,19 +203,19 @@ class _Found:
 
 
 def _read(folder: Path, through: Through) -> _Found:
-    shelf = RecordFolder(folder / "records")
-    info = read_info(folder)
-    mark = shelf.mark()
-    stale = info is None or mark != info.shelf
-    newest = shelf.newest(info.records, info.shelf) if info else 0
-    proof = info.head if info and info.records == newest else ""
-    if info is None or _is_implausible(info, newest):
-        info, newest, proof = retrace(folder), max(shelf.numbers(), default=0), ""
-    reader = Reader(shelf, proof)
-    history = fold(tail(reader, newest, through))
-    losses = [*reader.losses, *reader.doubts, *vanished(newest, info)]
-    # Where the folder lies counts, not what a file copied into it says.
-    here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)
+    with RecordFolder(folder / "records").held_open() as shelf:
+        info = read_info(folder)
+        mark = shelf.mark()
+        stale = info is None or mark != info.shelf
+        newest = shelf.newest(info.records, info.shelf) if info else 0
+        proof = info.head if info and info.records == newest else ""
+        if info is None or _is_implausible(info, newest):
+            info, newest, proof = retrace(folder), max(shelf.numbers(), default=0), ""
+        reader = Reader(shelf, proof)
+        history = fold(tail(reader, newest, through))
+        losses = [*reader.losses, *reader.doubts, *vanished(newest, info)]
+        # Where the folder lies counts, not what a file copied into it says.
+        here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)
     return _Found(here, history, losses, stale)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.core.sanitise import invisible, safe, safe_line
+from agentcli.core.sanitise import invisible, is_safe, safe, safe_line
 
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]
 BIDI = list("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -47,6 +47,21 @@ def test_no_text_at_all_gets_a_control_through(text: str) -> None:
         assert letter in "\n\t" or unicodedata.category(letter) != "Cc"
         assert unicodedata.bidirectional(letter) not in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
     assert safe(safe(text)) == safe(text)
+
+
+@given(
+    st.text(
+        st.one_of(st.sampled_from([*CONTROLS, *BIDI, *TAGS, *UNSEEN, *"ab\t\n\né日→👍\u200d\ufe0f"]), st.characters())
+    )
+)
+def test_a_text_is_safe_if_nothing_in_it_is_escaped(text: str) -> None:
+    assert is_safe(text) == (safe(text) == text)
+    assert not is_safe(text) or len(text.splitlines()) == len(text.removesuffix("\n").split("\n")) or not text
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *SEQUENCES])
+def test_nothing_hostile_is_safe(text: str) -> None:
+    assert not is_safe(text)
 
 
 @pytest.mark.parametrize(
