@@ -63,7 +63,7 @@ def environment(here: Surroundings, mode: Mode) -> str:
     held = f"commands in the {here.sandbox} sandbox" if here.sandbox else "no sandbox"
     answers = "the user answers questions" if here.attended else "nobody answers questions"
     return (
-        f"{WHERE}\nFolder: {here.cwd}{more}\nPlatform: {platform.system()}; commands run in bash\n"
+        f"{WHERE}\nFolder: {here.cwd}{more}\nPlatform: {platform.system()}\n"
         f"When the session began:\n- Git: {_git(here)}\n- Top level: {_top_level(here.cwd)}\n- Mode {mode}; {held}; {answers}"
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from agentcli.core.record import Mode
 
 NOBODY = "Nobody is there to allow it, so it is denied"
-FIRST_DENIAL = "Calls like this will be denied again; go on without them and say at the end what could not be run."
+FIRST_DENIAL = "Calls like this one, and variants of it, will be denied again; go on without them and say at the end what could not be run."
 """Added for the model to the first call that is denied because nobody is there."""
 
 _RUNS: Mapping[Mode, str] = {
@@ -24,12 +24,9 @@ _NO_SANDBOX = "no sandbox works here, so only reading and edits inside the works
 
 
 def for_model(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
-    """The reminder for the model at the start. `rules` is true where some rule allows more."""
+    """The reminder for the model at the start; how to go on is said with the first denial. `rules` is true where some rule allows more."""
     more = ", unless a rule of the user allows them" if rules and mode != "plan" else ""
-    return (
-        f"Nobody can allow calls in this run: {_runs(mode, sandboxed)}{more}. "
-        "Do not try variants of a denied call; say at the end what could not be run."
-    )
+    return f"Nobody can allow calls in this run: {_runs(mode, sandboxed)}{more}."
 
 
 def for_person(mode: Mode, *, sandboxed: bool, rules: bool) -> str:

@@ -44,7 +44,7 @@ async def grep(
     call_id: str,
     pattern: str,
     path: str = ".",
-    glob: Annotated[str, "e.g. *.{ts,tsx}"] = "",
+    glob: str = "",
     output_mode: Mode = "content",
     ignore_case: Annotated[bool, "", "-i"] = False,
     numbers: Annotated[bool, "", "-n"] = True,

@@ -30,7 +30,7 @@ _SHORT = 200
 async def recall(
     ctx: ToolContext,
     call_id: str,
-    id: Annotated[str, "Of a call, or number of a record"] = "",
+    id: str = "",
     pattern: str = "",
     role: Literal["user", "assistant", "input", "output", "summary"] | None = None,
     since: Annotated[int, "", "from"] = _FIRST,

@@ -12,11 +12,11 @@ from agentcli.core.tool import Delegation, ToolContext, ToolOutput
 async def task(
     ctx: ToolContext,
     call_id: str,
-    description: Annotated[str, "3 to 5 words"],
+    description: str,
     prompt: str,
     agent: str = "",
     resume: Annotated[str, "Id of a former subagent"] = "",
-    run_in_background: Annotated[bool, "bash_output shows the report"] = False,
+    run_in_background: bool = False,
 ) -> ToolOutput:
     if ctx.spawn is None:
         raise ToolError("There are no subagents here. Do it yourself.")

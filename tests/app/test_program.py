@@ -43,7 +43,7 @@ def test_the_model_that_is_configured_for_summaries_counts_instead(tmp_path: Pat
         program(tmp_path, "context.compression_model.default=nobody/nothing").models.spec("anthropic/claude-haiku-4-5")
 
 
-MOST_TOKENS = 2_400
+MOST_TOKENS = 2_200
 """Tokens of o200k that system prompt and tools may have together, before the instructions of the user and the project."""
 MOST_TOKENS_OF_SMALL = 2_400
 """The same in a small window, in tokens as they are estimated without a vocabulary."""
