@@ -56,7 +56,19 @@ def http_client(settings: ProviderSettings, *, without_comments: bool = False) -
         "response": [refuse_page, *mending, remember],
     }
     # Redirects are not followed: they could take the key to another host.
-    return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks, verify=tls_context())
+    return httpx2.AsyncClient(
+        timeout=limits, follow_redirects=False, event_hooks=hooks, verify=tls_context(), transport=_transport()
+    )
+
+
+def _transport() -> httpx2.AsyncBaseTransport | None:
+    """The transport of a client; None, for httpx's own, where the environment names a proxy."""
+    from urllib.request import getproxies
+
+    from agentcli.providers.transport import AsyncioTransport
+
+    proxies = getproxies()
+    return None if any(map(proxies.get, ("http", "https", "all"))) else AsyncioTransport(tls_context())
 
 
 def tls_context() -> ssl.SSLContext:
