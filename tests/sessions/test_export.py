@@ -37,7 +37,14 @@ from agentcli.core.record import (
 )
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.exporting import ExportFormat, collect, export
-from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, _parser, rendered
+from agentcli.sessions.exporting.highlight import (
+    HIGHLIGHT_LIMIT,
+    _language_of_file,
+    _parser,
+    _remembered,
+    language_of,
+    rendered,
+)
 from agentcli.sessions.exporting.html import _plain
 from agentcli.sessions.importing import Imported, plant, read
 from agentcli.sessions.info import SessionInfo
@@ -561,3 +568,38 @@ def test_a_page_has_no_character_that_cannot_be_displayed(text: str) -> None:
     found = _plain(text)
     assert all(letter in "\n\t" or letter.isprintable() for letter in found)
     assert _plain(found) == found
+
+
+def test_equal_code_is_coloured_once_and_long_code_is_not_remembered() -> None:
+    _remembered.cache_clear()
+    change = {"file_path": "a.py", "old_string": "x = 1\ny = 2", "new_string": "z = 3\n" * 4_000}
+    page = exported("html", *(agent(ToolCall(f"c{n}", "edit", change)) for n in range(5)))
+    assert page.count('<span class="n">x</span>') == 5
+    assert (_remembered.cache_info().misses, _remembered.cache_info().currsize) == (1, 1)
+
+
+def test_the_language_of_a_file_is_looked_up_once_for_all_with_the_same_endings() -> None:
+    _language_of_file.cache_clear()
+    for name in ("a.py", "b.py", "c/d.py", "x.tar.gz", "y.tar.gz", "plain", "other"):
+        language_of("content", {"file_path": name})
+    assert _language_of_file.cache_info().misses == 3
+
+
+def test_files_have_the_languages_that_pygments_finds_for_their_names() -> None:
+    from pygments.lexers import find_lexer_class_for_filename, get_all_lexers
+
+    patterns = sorted({pattern for _, _, patterns, _ in get_all_lexers(plugins=False) for pattern in patterns})
+    names = [pattern.replace("*", stem) for pattern in patterns[::7] for stem in ("name", "some.name")]
+    for name in (
+        *names,
+        "Makefile.am",
+        "CMakeLists.txt",
+        "FooSpec.hs",
+        "page.1",
+        ".bashrc",
+        "x.bashrc",
+        "a.Makefile.b",
+        "",
+    ):
+        lexer = find_lexer_class_for_filename(name)
+        assert language_of("content", {"file_path": name}) == (lexer.aliases[0] if lexer and lexer.aliases else "")

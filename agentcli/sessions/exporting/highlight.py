@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from fnmatch import translate
 from functools import cache, lru_cache
 from html import escape
 from typing import Any
@@ -12,6 +13,8 @@ from agentcli.sessions.settings import SessionSettings
 
 HIGHLIGHT_LIMIT = SessionSettings().highlight
 
+_SHORT, _REMEMBERED = 2_000, 1_000
+"""Characters of a piece of code that is remembered with its colours; the number of those pieces."""
 _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9 ,.;:?()/'-]*[A-Za-z0-9,.;:?()/'-])?")
 """A line that has nothing in it which Markdown or HTML could take for more than text."""
 _LANGUAGES = {"command": "bash", "sql": "sql"}
@@ -21,10 +24,8 @@ def coloured(code: str, language: str, limit: int = HIGHLIGHT_LIMIT) -> str:
     """The code as HTML spans; plain where the language is not known, or the code too long."""
     if not language or len(code) > limit:
         return escape(code)
-    from pygments import highlight  # type: ignore[import-untyped]
-
-    lexer = _lexer(language)
-    return str(highlight(code, lexer, _formatter())) if lexer else escape(code)
+    # The same commands and edits come again and again.
+    return _remembered(code, language) if len(code) <= _SHORT else _highlighted(code, language)
 
 
 def language_of(field: str, given: Mapping[str, Any]) -> str:
@@ -34,7 +35,7 @@ def language_of(field: str, given: Mapping[str, Any]) -> str:
     path = given.get("file_path")
     if field not in ("content", "old_string", "new_string") or not isinstance(path, str):
         return ""
-    return _language_of_file(path.rsplit("/", 1)[-1])
+    return _language_of_file(_endings(path.rsplit("/", 1)[-1]))
 
 
 def rendered(markdown: str, limit: int = HIGHLIGHT_LIMIT) -> str:
@@ -42,6 +43,16 @@ def rendered(markdown: str, limit: int = HIGHLIGHT_LIMIT) -> str:
     if _PLAIN.fullmatch(markdown):
         return f"<p>{markdown}</p>\n"  # most of what a model says between two calls, and to parse it takes long
     return str(_parser(limit).render(markdown))
+
+
+def _highlighted(code: str, language: str) -> str:
+    from pygments import highlight  # type: ignore[import-untyped]
+
+    lexer = _lexer(language)
+    return str(highlight(code, lexer, _formatter())) if lexer else escape(code)
+
+
+_remembered = lru_cache(_REMEMBERED)(_highlighted)
 
 
 # The libraries take a tenth of a second to load, and only this export needs them. To look up a language, or to make a formatter,
@@ -62,6 +73,19 @@ def _formatter() -> Any:
     from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
     return HtmlFormatter(nowrap=True)
+
+
+def _endings(name: str) -> str:
+    """A name that stands for all with the same endings, since these tell the language; the name itself where more of it does."""
+    return name if _told_by_more().match(name) else f"x{''.join(name.partition('.')[1:])}"
+
+
+@cache
+def _told_by_more() -> re.Pattern[str]:
+    from pygments.lexers import get_all_lexers
+
+    patterns = (pattern for _, _, patterns, _ in get_all_lexers() for pattern in patterns)
+    return re.compile("|".join(translate(pattern) for pattern in patterns if not pattern.startswith("*.")))
 
 
 @lru_cache(1_000)
