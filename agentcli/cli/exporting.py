@@ -61,8 +61,7 @@ def export(
 def _whole(
     context: ProjectContext, session: Session, format: str, keep_secrets: bool, secrets: Iterable[str]
 ) -> Iterator[str]:
-    from agentcli.sessions.exporting import ExportFormat, collect
-    from agentcli.sessions.exporting import export as write
+    from agentcli.sessions.exporting import ExportFormat, collect, export_pieces
 
     config = context.config
     contents = config.checkpoints.export_bytes if format == "json" and keep_secrets else 0
@@ -71,11 +70,10 @@ def _whole(
         source = collect(session, contents, progress.of(total), whole=format == "json")
     form = cast(ExportFormat, format)
     with Progress("Exporting records") as progress:
-        text = write(
+        yield from export_pieces(
             source, form, redacted=not keep_secrets, secrets=secrets, say=aside, settings=config.sessions,
             through=progress.of(total),
         )  # fmt: skip
-    yield text
 
 
 def _trajectory(context: ProjectContext, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
@@ -97,7 +95,8 @@ def _write(pieces: Iterable[str], output: str) -> None:
     """Write the pieces to the file, or to stdout if none is named. Raises InputError for a file that cannot be written."""
     if not output:
         on_terminal = sys.stdout.isatty()
-        for piece in pieces:
+        # Progress is drawn on a terminal, too: there the text comes once that is done.
+        for piece in list(pieces) if on_terminal else pieces:
             sys.stdout.write(safe(piece) if on_terminal else piece)
         return
     whole = Path(output)

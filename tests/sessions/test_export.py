@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agentcli.core.codec.encode import dumps
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import (
@@ -25,6 +26,7 @@ from agentcli.core.record import (
     Failure,
     Pin,
     Prune,
+    Record,
     Retry,
     Settings,
     Title,
@@ -36,7 +38,7 @@ from agentcli.core.record import (
     VerbatimText,
 )
 from agentcli.sessions.checkpoints.changes import Changes
-from agentcli.sessions.exporting import ExportFormat, collect, export
+from agentcli.sessions.exporting import ExportFormat, collect, export, export_pieces
 from agentcli.sessions.exporting.highlight import (
     HIGHLIGHT_LIMIT,
     _language_of_file,
@@ -570,6 +572,24 @@ def test_a_page_has_no_character_that_cannot_be_displayed(text: str) -> None:
     assert _plain(found) == found
 
 
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_an_export_goes_out_while_its_records_are_read(form: ExportFormat) -> None:
+    passed = []
+
+    def through(records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            passed.append(record.seq)
+            yield record
+
+    source = collect(journal(*(user(f"number {n}.") for n in range(9))))
+    pieces = export_pieces(source, form, through=through)
+    early = ""
+    while "number 1." not in early:
+        early += next(pieces)
+    assert passed == [1, 2]
+    assert early + "".join(pieces) == export(source, form)
+
+
 def test_equal_code_is_coloured_once_and_long_code_is_not_remembered() -> None:
     _remembered.cache_clear()
     change = {"file_path": "a.py", "old_string": "x = 1\ny = 2", "new_string": "z = 3\n" * 4_000}
@@ -603,3 +623,27 @@ def test_files_have_the_languages_that_pygments_finds_for_their_names() -> None:
     ):
         lexer = find_lexer_class_for_filename(name)
         assert language_of("content", {"file_path": name}) == (lexer.aliases[0] if lexer and lexer.aliases else "")
+
+
+@pytest.mark.parametrize("text", ["\x7f é \ud800 \U0001f511", "é", "\ud83d\udd11", "plain\x1b"])
+@pytest.mark.parametrize("redacted", [True, False])
+def test_a_json_export_is_ascii_throughout_where_a_lone_surrogate_is_in_it_and_else_as_short_as_can_be(
+    text: str, redacted: bool
+) -> None:
+    whole = exported("json", user("é\x7f before"), user(text), agent("after é"), redacted=redacted)
+    assert whole == dumps(json.loads(whole)) + "\n"
+
+
+def test_a_redacted_export_brings_records_of_another_form_into_its_own(store: Store, tmp_path: Path) -> None:
+    session = store.create(tmp_path)
+    for words in ("one é", f"two {SECRET}", "three"):
+        session.append(user(words))
+    session.close()
+    for path in (store.folder(session.info) / "records").iterdir():
+        path.write_text(
+            json.dumps({**json.loads(path.read_text()), "odd": 1e16}, indent=1).replace("1e+16", "1.0E16") + "\n"
+        )
+    whole = export(collect(session), "json")
+    assert whole == dumps(json.loads(whole)) + "\n"
+    assert SECRET not in whole
+    assert "one é" in whole

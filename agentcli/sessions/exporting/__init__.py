@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, get_args
 
 from agentcli.core.record import Checkpoint
@@ -17,7 +17,7 @@ FORMATS: tuple[str, ...] = (*get_args(ExportFormat), "atif")
 """All formats; `to_atif` writes the last one, piece by piece."""
 SETTINGS = SessionSettings()
 
-__all__ = ["FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export"]
+__all__ = ["FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export", "export_pieces"]
 
 
 def export(
@@ -28,28 +28,40 @@ def export(
     secrets: Iterable[str] = (),
     say: Callable[[str], object] = lambda note: None,
     settings: SessionSettings = SETTINGS,
-    through: Through = iter,
 ) -> str:
-    """The text of the file. The records in it pass `through` a callback that may show progress. Secrets, the known `secrets` among them, are taken out unless `redacted` is false; only then is JSON free of any loss.
+    """The text of the file as a whole, else as `export_pieces`."""
+    return "".join(export_pieces(source, form, redacted=redacted, secrets=secrets, say=say, settings=settings))
 
-    `say` is called with a line for people about everything that the file lacks.
+
+def export_pieces(
+    source: Source,
+    form: ExportFormat,
+    *,
+    redacted: bool = True,
+    secrets: Iterable[str] = (),
+    say: Callable[[str], object] = lambda note: None,
+    settings: SessionSettings = SETTINGS,
+    through: Through = iter,
+) -> Iterator[str]:
+    """The text of the file in pieces, so that that of a large session is never in memory as a whole. The records in it pass `through` a callback that may show progress. Secrets, the known `secrets` among them, are taken out unless `redacted` is false; only then is JSON free of any loss.
+
+    `say` is called at the end with a line for people about everything that the file lacks.
     """
     redactor = Redactor(secrets)
     clean = redactor if redacted else str
     match form:
         case "json":
-            text = to_json(source, redactor if redacted else None, through)
+            yield from to_json(source, redactor if redacted else None, through)
         case "md":
             from agentcli.sessions.exporting.markdown import to_markdown
 
-            text = to_markdown(source, clean, through)
+            yield from to_markdown(source, clean, through)
         case "html":
             from agentcli.sessions.exporting.html import to_html
 
-            text = to_html(source, clean, through, highlight_limit=settings.highlight)
+            yield from to_html(source, clean, through, highlight_limit=settings.highlight)
     for note in (*redactor.notes(), *_lacks(source, form, redacted)):
         say(note)
-    return text
 
 
 def _lacks(source: Source, form: ExportFormat, redacted: bool) -> list[str]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agentcli.core.codec.encode import dumps, loads
+from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.sessions.exporting.source import Source
 from agentcli.sessions.exporting.transcript import Clean
 from agentcli.sessions.importing.recognise import EXPORT
@@ -16,35 +20,68 @@ VERSION = 2
 """Version 1 had no states of files, and refused sessions with a missing record."""
 _OPAQUE = frozenset({"schema", "seq", "id", "time", "kind", "prev", "call_id", "data", "signature", "meta", "mime"})
 """Fields without prose: images, signatures and names that something else refers to."""
+_UNPRINTABLE = re.compile(r"[^ -~\n]+")
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""JSON with lone surrogates as they are; an encoder is made once, which takes as long as to encode a short record."""
 
 
-def to_json(source: Source, clean: Clean | None = None, through: Through = iter) -> str:
-    """One JSON object. Without `clean` the import gives back the very same records, outputs and states of files, byte for byte."""
+def to_json(source: Source, redactor: Redactor | None = None, through: Through = iter) -> Iterator[str]:
+    """One JSON object, in pieces. Without a redactor the import gives back the very same records, outputs and states of files, byte for byte.
+
+    Lone surrogates survive as escapes, for which all of it is ASCII then.
+    """
+    pieces = list(_pieces(source, redactor, through))
+    return map(_in_ascii, pieces) if any(map(_has_surrogates, pieces)) else iter(pieces)
+
+
+def _pieces(source: Source, redactor: Redactor | None, through: Through) -> Iterator[str]:
+    clean: Clean = redactor or str
     files = {record.seq: data for record, data in source.records}
-    records = [_raw(files[record.seq], clean) for record in through([record for record, _ in source.records])]
-    outputs = {name: clean(text) if clean else text for name, text in source.outputs.items()}
     session = info_to_json(source.info)
-    if clean:
-        session |= {name: clean(session[name]) for name in ("title", "name")}
     head = {
         "format": EXPORT,
         "version": VERSION,
-        "redacted": clean is not None,
+        "redacted": redactor is not None,
         "missing": [seq for seq in range(1, source.info.records + 1) if seq not in files],
         "left_out": dict(source.left_out),
-        "session": session,
+        "session": {**session, **{name: clean(session[name]) for name in ("title", "name")}},
     }
     # A content that is cleaned is another: no change could be undone with it.
-    contents = {} if clean else {key: _content(data) for key, data in source.contents.items()}
-    return dumps({**head, "records": records, "outputs": outputs, "contents": contents}) + "\n"
+    contents = {} if redactor else source.contents
+    records = through([record for record, _ in source.records])
+    yield f'{_compact(head)[:-1]},"records":['
+    yield from _with_commas(_record(files[record.seq], redactor) for record in records)
+    yield '],"outputs":{'
+    yield from _with_commas(f"{_compact(name)}:{_compact(clean(text))}" for name, text in source.outputs.items())
+    yield '},"contents":{'
+    yield from _with_commas(f"{_compact(key)}:{_compact(_content(data))}" for key, data in contents.items())
+    yield "}}\n"
 
 
-def _raw(data: bytes, clean: Clean | None) -> Any:
-    """A record as JSON; as text if its file is not written in this program's form."""
-    raw = loads(data)
-    if clean:
-        return _cleaned(raw, clean)
-    return raw if (dumps(raw) + "\n").encode("utf-8") == data else data.decode("utf-8")
+def _with_commas(items: Iterable[str]) -> Iterator[str]:
+    between = ""
+    for item in items:
+        yield f"{between}{item}"
+        between = ","
+
+
+def _record(data: bytes, redactor: Redactor | None) -> str:
+    """A record's JSON; a string of it if its file is not written in this program's form and is to come back as it is."""
+    if redactor is None:
+        raw = loads(data)
+        return _compact(raw if (dumps(raw) + "\n").encode("utf-8") == data else data.decode("utf-8"))
+    return _compact(_cleaned(loads(data), redactor))
+
+
+def _has_surrogates(text: str) -> bool:
+    try:
+        return not text.isascii() and not text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+
+
+def _in_ascii(piece: str) -> str:
+    return _UNPRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], piece)
 
 
 def _content(data: bytes) -> dict[str, str]:

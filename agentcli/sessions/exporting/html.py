@@ -31,16 +31,15 @@ _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 def to_html(
     source: Source, clean: Clean = str, through: Through = iter, *, highlight_limit: int = HIGHLIGHT_LIMIT
-) -> str:
-    """The whole session as one page. Code longer than `highlight_limit` characters stays plain.
+) -> Iterator[str]:
+    """The whole session as one page, in pieces. Code longer than `highlight_limit` characters stays plain.
 
     All that came from outside is escaped, and a policy in the page forbids it scripts and the network even so.
     """
     info = source.info
     title = _text(clean(info.name or info.title or info.id))
     content = entries([record for record, _ in source.records], clean, through)
-    body = "\n".join(block for entry in content for block in _entry(entry, highlight_limit))
-    return f"""<!doctype html>
+    yield f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -57,11 +56,13 @@ def to_html(
 <p>{" · ".join(_text(fact) for fact in _facts(source, clean))}</p>
 </header>
 <main>
-{body}
-</main>
-</body>
-</html>
 """
+    between = ""
+    for entry in content:
+        for block in _entry(entry, highlight_limit):
+            yield f"{between}{block}"
+            between = "\n"
+    yield "\n</main>\n</body>\n</html>\n"
 
 
 def _facts(source: Source, clean: Clean) -> Iterator[str]:

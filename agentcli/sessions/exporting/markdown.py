@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from agentcli.sessions.exporting.source import Source
@@ -22,24 +21,20 @@ from agentcli.sessions.storage.records import Through
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
 
 
-def to_markdown(source: Source, clean: Clean = str, through: Through = iter) -> str:
-    """The whole session as one Markdown document."""
+def to_markdown(source: Source, clean: Clean = str, through: Through = iter) -> Iterator[str]:
+    """The whole session as one Markdown document, in pieces."""
     info = source.info
     title = clean(info.name or info.title or info.id)
     cost = "" if info.cost is None else f" · ${info.cost:.2f}"
-    lines = [
-        f"# {_line(title)}",
-        "",
-        f"{info.time.created} · {info.model or 'no model'}{cost} · `{info.directory or '-'}`",
-    ]
+    yield f"# {_line(title)}\n\n{info.time.created} · {info.model or 'no model'}{cost} · `{info.directory or '-'}`\n"
     speaker = ""
     for entry in entries([record for record, _ in source.records], clean, through):
         who = _SPEAKERS.get(entry.speaker, "") if isinstance(entry, MessageText) else speaker
         if isinstance(entry, MessageText) and (who != speaker or entry.speaker == "user"):
-            lines += ["", f"## {who}", ""]
+            yield f"\n## {who}\n\n"
             speaker = who
-        lines += ["", *_entry(entry)]
-    return "\n".join(lines) + "\n"
+        yield "\n"
+        yield from (f"{line}\n" for line in _entry(entry))
 
 
 def _entry(entry: Entry) -> Iterable[str]:
@@ -70,8 +65,9 @@ def _call(entry: Call) -> Iterator[str]:
 
 def fence(text: str, language: str = "") -> str:
     """A code block that nothing inside it can end."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    ticks = "`" * max(3, longest + 1)
+    ticks = "```"
+    while ticks in text:
+        ticks += "`"
     return f"{ticks}{language}\n{text.rstrip()}\n{ticks}"
 
 
