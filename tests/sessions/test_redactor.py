@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.core.text.secrets import redact
-from agentcli.sessions.exporting.redactor import Redactor, _matches
+from agentcli.core.codec.encode import dumps
+from agentcli.core.message import Message, Text
+from agentcli.core.text.secrets import POSSIBLE, redact
+from agentcli.sessions.exporting import collect, export
+from agentcli.sessions.exporting.redactor import Redactor, search
+from agentcli.sessions.memory import MemorySession
 from tests.core.text.test_secrets import BODY, SECRETS
 
 SAMPLES = (
@@ -78,4 +85,53 @@ def test_each_kind_of_secret_is_taken_out_wherever_it_stands(sample: str, around
 
 
 def test_an_ordinary_text_is_not_searched_by_each_pattern() -> None:
-    assert not _matches()("def area(width: float) -> float:\n    return width**2  # see https://host/page?id=1\n")
+    assert not search(POSSIBLE, True)(
+        "def area(width: float) -> float:\n    return width**2  # see https://host/page?id=1\n"
+    )
+
+
+KNOWN = ("hunter2!", 'quoted "\u00e9\\', "two\nlines")
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS)
+def test_json_passes_only_where_no_text_in_it_loses_anything(text: str) -> None:
+    for whole in (text, f"{text}{KNOWN[1]}{text}", f"{KNOWN[2]}{text}"):
+        written = json.dumps({"a": [whole], "b": "\u4e2d"}, ensure_ascii=False)
+        assert redact(whole, KNOWN) == whole or not Redactor(KNOWN).passes(written)
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS)
+def test_a_json_export_loses_the_same_as_each_text_by_itself(text: str) -> None:
+    journal = MemorySession()
+    for whole in (text, f"{text}{KNOWN[1]}{text}", f"{KNOWN[2]}{text}"):
+        journal.append(Message("user", (Text(whole),), 1))
+    records = json.loads(export(collect(journal), "json", secrets=KNOWN))["records"]
+    found = [record["parts"][0]["text"] for record in records]
+    assert found == [redact(record.body.parts[0].text, KNOWN) for record in journal.records()]
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("around", ["{}", "\n{}\n", '"{}"', "\u00e9\u0301{}"])
+def test_json_with_a_secret_in_it_does_not_pass(sample: str, around: str) -> None:
+    text = around.format(sample)
+    assert redact(text) == text or not Redactor().passes(dumps([text]))
+
+
+@pytest.mark.parametrize("text", ['"password"\n=\t"abcdefgh"', "Bearer\x1ca1b2c3d4e5f6", "api_key\x0b: abcd1234"])
+def test_escapes_in_json_hide_no_secret(text: str) -> None:
+    assert redact(text) != text
+    assert not Redactor().passes(dumps([text]))
+
+
+def test_ordinary_json_passes() -> None:
+    assert Redactor(("hunter2!",)).passes(
+        dumps({"text": 'def area():\n    return "\u00e9"  # see https://host/page?id=1\n'})
+    )
+
+
+def test_without_the_engine_everything_is_searched_in_the_slow_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_core", None)
+    assert search.__wrapped__(POSSIBLE, True)("harmless")
+    assert not search.__wrapped__(POSSIBLE, False)("harmless")

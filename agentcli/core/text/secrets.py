@@ -196,25 +196,32 @@ _MAIL = late(
 )
 _DIGITS = late(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
 _DIGITS_HINT = late(r"\d(?:[ -]?\d){12}")
-_SPACE = r"[\s\x1c-\x1f]"
-POSSIBLE = "|".join(
-    (
-        r"-----BEGIN[A-Z ]*PRIVATE",
-        r"://[^\s/:@]*:[^\s/@]+@",
-        _TOKEN.pattern.replace(r"\b", ""),
-        rf"(?ix:{_WORDS_FOR_SECRETS}[\w\u0080-\U0010ffff-]*[\"']?{_SPACE}*[=:]{_SPACE}*[\"']?[^\s\"',;`<>()\[\]{{}}$]{{4}})",
-        rf"(?i:(?:(?:bearer|basic){_SPACE}|(?:authorization|cookie|token)[\"']?{_SPACE}*[:=]{_SPACE}*[\"']?)"
-        rf"(?:(?:bearer|basic|token){_SPACE})?{_SPACE}*[A-Za-z0-9._~+/=-]{{12}})",
-        r"(?i:[?&](?:key|sig|signature|code|token)=[A-Za-z0-9._~+/=-]{12})",
-        r"[A-Za-z0-9._%+-]@[A-Za-z0-9][A-Za-z0-9.-]*\.[A-Za-z]{2}",
-        r"[0-9](?:[ -]?[0-9]){12}",
+
+
+def _possible(space: str, quote: str) -> str:
+    return "|".join(
+        (
+            r"-----BEGIN[A-Z ]*PRIVATE",
+            r"://[^\s/:@]*:[^\s/@]+@",
+            _TOKEN.pattern.replace(r"\b", ""),
+            rf"(?ix:{_WORDS_FOR_SECRETS}[\w\u0080-\U0010ffff-]*{quote}?{space}*[=:]{space}*{quote}?[^\s\"',;`<>()\[\]{{}}$]{{4}})",
+            rf"(?i:(?:(?:bearer|basic){space}|(?:authorization|cookie|token){quote}?{space}*[:=]{space}*{quote}?)"
+            rf"(?:(?:bearer|basic|token){space})?{space}*[A-Za-z0-9._~+/=-]{{12}})",
+            r"(?i:[?&](?:key|sig|signature|code|token)=[A-Za-z0-9._~+/=-]{12})",
+            r"[A-Za-z0-9._%+-]@[A-Za-z0-9][A-Za-z0-9.-]*\.[A-Za-z]{2}",
+            r"[0-9](?:[ -]?[0-9]){12}",
+        )
     )
-)
+
+
+POSSIBLE = _possible(r"[\s\x1c-\x1f]", r"[\"']")
 """A pattern that is found in all that `redact` takes out, known secrets aside, and in more.
 
 It looks neither ahead nor back, so that engines can search for it in linear time. Beyond ASCII their digits may be others, and so
 may be their upper and lower case.
 """
+POSSIBLE_IN_JSON = _possible(r"(?:\s|\\[fnrt]|\\u00[01][0-9a-f])", r"(?:\\?[\"'])")
+"""The same for the JSON of a text, in which only quotes, backslashes and control characters are escaped."""
 # A type or a call after the name is code about secrets, not a secret.
 _HARMLESS = late(
     r"(?:str|string|int|bool|bytes|none|null|undefined|true|false|self|this|os|process|config|settings|env)\b",

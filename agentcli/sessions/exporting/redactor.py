@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
-from agentcli.core.text.secrets import POSSIBLE, is_plain, redact
+from agentcli.core.codec.encode import dumps
+from agentcli.core.text.secrets import POSSIBLE, POSSIBLE_IN_JSON, is_plain, redact
 
 _SHORT, _REMEMBERED = 100, 10_000
 """Characters of a text that is remembered with its outcome, since names and paths come again and again; the number of those texts."""
@@ -16,6 +17,7 @@ class Redactor:
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._known = tuple(known)
+        self._known_in_json = tuple(dumps(secret)[1:-1] for secret in self._known)
         self._remembered = lru_cache(_REMEMBERED)(self._redacted)
         self.changed = 0
 
@@ -24,6 +26,12 @@ class Redactor:
         self.changed += clean != text
         return clean
 
+    def passes(self, written: str) -> bool:
+        """True if no text in a piece of JSON is changed. Other characters in it than must be escaped stand for themselves."""
+        if search(POSSIBLE_IN_JSON, True)(written) or not is_plain(written):
+            return False
+        return not any(secret in written for secret in self._known_in_json)
+
     def notes(self) -> list[str]:
         """A line for people about what was taken out, if anything was."""
         if not self.changed:
@@ -31,19 +39,19 @@ class Redactor:
         return [f"Secrets were taken out of {self.changed:,} texts; --keep-secrets leaves them in."]
 
     def _redacted(self, text: str) -> str:
-        if _matches()(text) or not is_plain(text) or any(secret in text for secret in self._known):
+        if search(POSSIBLE, True)(text) or not is_plain(text) or any(secret in text for secret in self._known):
             return redact(text, self._known)
         return text
 
 
 @cache
-def _matches() -> Callable[[str], bool]:
-    """A search for `POSSIBLE` that is some fifty times as quick as `redact`: the regular expressions of pydantic take linear time.
+def search(pattern: str, otherwise: bool) -> Callable[[str], bool]:
+    """A search that is some fifty times as quick as `redact`: the regular expressions of pydantic take linear time.
 
-    Without them everything may be a secret.
+    Without them the answer is always `otherwise`.
     """
     try:
         from pydantic_core import SchemaValidator, core_schema
     except ImportError:
-        return lambda text: True
-    return SchemaValidator(core_schema.str_schema(pattern=POSSIBLE, regex_engine="rust-regex")).isinstance_python
+        return lambda text: otherwise
+    return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex")).isinstance_python
