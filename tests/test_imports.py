@@ -110,7 +110,7 @@ def test_a_run_with_gemini_loads_of_its_sdk_only_the_client(tmp_path: Path) -> N
     run = f"{keys}\nfrom agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'flash', '--set', 'retry.attempts=1'])"
     modules = loaded(run, tmp_path)
     assert {"agentcli.providers.google.api", "google.auth"} <= modules
-    assert not modules & {"google.genai", "websockets", "anthropic", "openai", "rich", "tiktoken"}
+    assert not modules & {"google.genai", "pydantic", "websockets", "anthropic", "openai", "rich", "tiktoken"}
 
 
 PARSING = (

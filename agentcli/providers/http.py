@@ -23,8 +23,8 @@ opened: ContextVar[list[httpx2.Response] | None] = ContextVar("opened", default=
 """The responses that the running stream has opened, for a reader that must close them itself."""
 
 
-def http_client(settings: ProviderSettings, *, without_comments: bool = False) -> httpx2.AsyncClient:
-    """A client whose requests all wait `idle_timeout` for the next byte, whatever an SDK asks for.
+def http_client(settings: ProviderSettings, base_url: str = "", *, without_comments: bool = False) -> httpx2.AsyncClient:
+    """A client for requests below a URL, which all wait `idle_timeout` for the next byte, whatever an SDK asks for.
 
     `without_comments` spares the SDK the comments by which proxies keep a connection alive, for one that takes them for a reply that
     it cannot read.
@@ -56,23 +56,29 @@ def http_client(settings: ProviderSettings, *, without_comments: bool = False) -
         "response": [refuse_page, *mending, remember],
     }
     # Redirects are not followed: they could take the key to another host.
+    tls = tls_context(base_url)
     return httpx2.AsyncClient(
-        timeout=limits, follow_redirects=False, event_hooks=hooks, verify=tls_context(), transport=_transport()
+        timeout=limits, follow_redirects=False, event_hooks=hooks, verify=tls, transport=_transport(tls)
     )
 
 
-def _transport() -> httpx2.AsyncBaseTransport | None:
+def _transport(tls: ssl.SSLContext) -> httpx2.AsyncBaseTransport | None:
     """The transport of a client; None, for httpx's own, where the environment names a proxy."""
     from urllib.request import getproxies
 
     from agentcli.providers.transport import AsyncioTransport
 
     proxies = getproxies()
-    return None if any(map(proxies.get, ("http", "https", "all"))) else AsyncioTransport(tls_context())
+    return None if any(map(proxies.get, ("http", "https", "all"))) else AsyncioTransport(tls)
 
 
-def tls_context() -> ssl.SSLContext:
-    """The TLS settings of all clients of the process: loading the certificates takes 30 ms and a megabyte."""
+def tls_context(base_url: str = "") -> ssl.SSLContext:
+    """The TLS settings for requests below a URL, shared by all clients of the process: loading the certificates takes 30 ms and a megabyte.
+
+    Where they are sent without TLS, none are loaded, so that no server would be trusted.
+    """
+    if base_url.startswith("http://"):
+        return _trusting_nobody()
     return _tls_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
@@ -81,6 +87,13 @@ def _tls_context(*_certificates: str | None) -> ssl.SSLContext:
     import httpx2
 
     return httpx2.create_ssl_context()
+
+
+@cache
+def _trusting_nobody() -> ssl.SSLContext:
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def uncommented(stream: Any) -> Any:

@@ -21,7 +21,7 @@ def warm(kind: str, *, freeze: bool = True) -> None:
     import gc
     import sys
 
-    from agentcli.providers.partial_import import import_part, import_partly
+    from agentcli.providers.partial_import import import_partly
 
     provider = PROVIDERS[kind]
     with _importing:
@@ -34,6 +34,8 @@ def warm(kind: str, *, freeze: bool = True) -> None:
         try:
             import_partly(missing, provider.sdk_unused)
             if provider.sdk_part:
+                from agentcli.providers.private_import import import_part
+
                 _parts[kind] = import_part(provider.sdk_part)
         finally:
             if freeze:

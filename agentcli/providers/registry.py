@@ -22,15 +22,10 @@ _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class SdkPart:
-    """The part of an SDK that is used: a module, and what the import of it may pass over."""
+    """The part of an SDK that is used: a module, and the packages and modules that the import of it passes over."""
 
     module: str
     unused: tuple[str, ...]
-    """Packages whose names are not used."""
-    models: str
-    """A module of which only some classes are used."""
-    classes: tuple[str, ...]
-    """The beginnings of their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +148,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             sdk=("httpx2",),
             sdk_part=SdkPart(
                 "google.genai._api_client",
-                unused=("google.genai.client", "websockets"),
-                models="google.genai.types",
-                classes=("Http", "ResourceScope"),
+                unused=("google.genai.types", "pydantic", "websockets", "anyio"),
             ),
             key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
             key_prefix="AIza",

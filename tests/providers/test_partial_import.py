@@ -1,21 +1,13 @@
 """The SDKs without what is never used of them. Most tests run a process of their own: an import happens once."""
 
-import asyncio
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
-from agentcli.providers.catalog import spec
-from agentcli.providers.google.api import fits
-from agentcli.providers.google.sdk import SdkApi
-from agentcli.providers.preload import own_sdk
 from agentcli.providers.scripted.model import say
-from agentcli.providers.settings import BUILT_IN
 from tests.e2e.program import ROOT, Program
 from tests.loopback import Loopback
-from tests.providers.hearing import request
 
 UNUSED = ("anthropic.types.beta.", "anthropic.resources.beta.", "anthropic.lib.tools.")
 
@@ -105,73 +97,6 @@ print([name for name in sys.modules if name.startswith("fragile")])
     assert run(program) == "['fragile']"
 
 
-GEMINI = """
-import asyncio, sys
-from agentcli.providers.preload import own_sdk
-from agentcli.providers.scripted.model import say
-from tests.loopback import Loopback
-from tests.providers.hearing import connected, hear, request
-async def ask():
-    model = connected(server, "flash")
-    print((await hear(model, request(model.spec, "hello"))).text)
-    await model.close()
-"""
-
-
-def test_a_request_to_gemini_makes_no_models_and_others_get_the_whole_sdk():
-    program = f"""{GEMINI}
-with Loopback([say("one"), say("two"), say("three")], strict=False) as server:
-    asyncio.run(ask())
-    print([name for name in sys.modules if name.startswith("google.genai")], own_sdk("google").__package__)
-    from google import genai
-    from google.genai import types
-    http = types.HttpOptions(base_url=server.url, headers={{"x-own": "1"}})
-    client = genai.Client(api_key="loopback-key", vertexai=False)
-    config = types.GenerateContentConfig(http_options=http)
-    chunks = client.models.generate_content_stream(model="gemini-3.8-flash", contents="hello", config=config)
-    print("".join(chunk.text for chunk in chunks))
-    asyncio.run(ask())
-    print("websockets" in sys.modules, own_sdk("google").HttpOptions is types.HttpOptions)
-"""
-    assert run(program).splitlines() == ["one", "[] google.genai", "two", "three", "True False"]
-
-
-def test_a_sdk_of_gemini_that_is_imported_already_is_used_as_it_is():
-    program = f"""
-from google.genai import types
-{GEMINI}
-with Loopback([say("one")]) as server:
-    asyncio.run(ask())
-print(own_sdk("google").HttpOptions is types.HttpOptions)
-"""
-    assert run(program).splitlines() == ["one", "True"]
-
-
-@pytest.mark.parametrize(
-    "models",
-    [
-        "class Used:\n    pass\nclass Other:\n    LIMIT = 3\nassert Other.LIMIT",
-        "class Used:\n    pass\nclass Other:\n    pass",
-    ],
-)
-def test_a_part_that_needs_more_of_its_models_is_imported_with_all_of_them(tmp_path, models):
-    package = tmp_path / "fragile"
-    package.mkdir()
-    (package / "__init__.py").write_text("from . import models\n")
-    (package / "models.py").write_text(models)
-    (package / "client.py").write_text("from .models import Other, Used\n")
-    program = f"""
-import sys; sys.path.insert(0, {str(tmp_path)!r})
-from agentcli.providers.partial_import import import_part
-from agentcli.providers.registry import SdkPart
-client = import_part(SdkPart("fragile.client", ("fragile.unused",), "fragile.models", ("Used",)))
-import fragile.models
-print(client.Used.__module__, hasattr(client.Other, "LIMIT"), client.Other is fragile.models.Other)
-"""
-    whole = "LIMIT" in models
-    assert run(program) == f"fragile.models {whole} {whole}"
-
-
 def test_a_package_that_is_imported_already_stays_as_it_is():
     program = f"""
 import anthropic.types.beta as real
@@ -201,19 +126,3 @@ def test_a_session_runs_on_every_version_of_the_sdk_that_is_allowed(tmp_path, mo
         process = program.start("-m", model, "-p", "hi")
         out, errors = process.communicate(timeout=60)
     assert (process.returncode, out.strip()) == (0, "hello"), errors
-
-
-def test_an_sdk_of_gemini_without_the_client_that_is_used_is_asked_by_its_public_one():
-    assert fits(own_sdk("google"))
-    assert not fits(SimpleNamespace(BaseApiClient=object))
-    with Loopback([say("one")]) as server:
-        assert asyncio.run(answered(SdkApi(BUILT_IN["google"], "loopback-key", server.url))) == "one"
-    assert server.asked[0].headers["x-goog-api-key"] == "loopback-key"
-
-
-async def answered(api: SdkApi) -> str:
-    """The text of a reply through the SDK's public client."""
-    chunks = [chunk async for chunk in api.chunks(request(spec("flash"), "hello"))]
-    await api.close()
-    parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
-    return "".join(part["text"] for part in parts)

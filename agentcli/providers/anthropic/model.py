@@ -187,7 +187,7 @@ class AnthropicModel:
 
     @cached_property
     def _http(self) -> Any:
-        return http_client(self._settings)
+        return http_client(self._settings, self._base_url)
 
     @cached_property
     def _client(self) -> Any:

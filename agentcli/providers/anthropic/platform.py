@@ -29,7 +29,7 @@ def on_platform(sdk: Any, settings: ProviderSettings, base_url: str) -> Any:
         headers["anthropic-beta"] = ",".join(settings.beta_headers)
     address = {"base_url": base_url} if base_url else {}
     try:
-        return make(max_retries=0, http_client=http_client(settings), default_headers=headers, **address)
+        return make(max_retries=0, http_client=http_client(settings, base_url), default_headers=headers, **address)
     except (sdk.AnthropicError, ValueError, ImportError) as error:
         raise refused_by_platform(error, settings) from None
 

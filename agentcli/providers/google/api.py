@@ -18,27 +18,28 @@ from agentcli.core.model import Request
 from agentcli.core.sanitise import safe_line
 from agentcli.providers.google.client import connected
 from agentcli.providers.google.errors import from_answer, from_api_error
-from agentcli.providers.google.models import KIND
 from agentcli.providers.google.request import Former, Json, countable, to_body
 from agentcli.providers.http import http_client, tls_context
-from agentcli.providers.preload import own_sdk
 from agentcli.providers.settings import ProviderSettings
-
-
-def fits(sdk: object) -> bool:
-    """True if an SDK has what is used of it here, some of which it calls private."""
-    client = getattr(sdk, "BaseApiClient", None)
-    return all(hasattr(client, name) for name in ("_build_request", "_async_request", "async_request"))
 
 
 class GeminiApi:
     """Connection to generateContent with a key."""
 
-    def __init__(self, settings: ProviderSettings, key: str | None, base_url: str) -> None:
+    def __init__(self, settings: ProviderSettings, key: str | None, base_url: str, sdk: ModuleType) -> None:
+        self._sdk = sdk
         self._settings = settings
         self._key = key
         self._base_url = base_url
         self._former = Former()
+
+    def fits(self) -> bool:
+        """True if the SDK has what is used of it here, some of which it calls private."""
+        try:
+            asked = self._client._build_request("post", "models/any:countTokens", {})
+            return bool(asked.url and asked.headers and self._client._async_request and self._client.async_request)
+        except Exception:  # noqa: BLE001 - an SDK that is built differently may fail in any way
+            return False
 
     async def chunks(self, request: Request) -> AsyncGenerator[Json, None]:
         """The chunks of a reply, as they come. Raises ModelError for a refusal, also one in the middle of the stream."""
@@ -75,19 +76,15 @@ class GeminiApi:
             raise from_api_error(error, self._key, self._settings) from None
 
     @cached_property
-    def _sdk(self) -> ModuleType:
-        return own_sdk(KIND)
-
-    @cached_property
     def _http(self) -> Any:
-        return http_client(self._settings, without_comments=True)
+        return http_client(self._settings, self._base_url, without_comments=True)
 
     @cached_property
     def _client(self) -> Any:
         make = partial(self._sdk.BaseApiClient, vertexai=False, api_key=self._key or "none")
-        # It would load the certificates again for clients that are never used.
-        tls = {"client_args": {"verify": tls_context()}, "async_client_args": {"ssl": tls_context()}}
-        return connected(make, self._http, self._settings, self._key, self._base_url, **tls)
+        # It would make a client of its own for requests that wait, and load the certificates again for web sockets; neither is used.
+        unused = {"httpx_client": self._http, "async_client_args": {"ssl": tls_context(self._base_url)}}
+        return connected(make, self._http, self._settings, self._key, self._base_url, **unused)
 
 
 def _model(request: Request) -> str:

@@ -91,8 +91,11 @@ class GoogleModel:
 
     @cached_property
     def _api(self) -> GeminiApi | SdkApi:
-        from agentcli.providers.google.api import GeminiApi, fits
+        from agentcli.providers.google.api import GeminiApi
         from agentcli.providers.google.sdk import SdkApi
 
-        fitting = not self._settings.platform and fits(own_sdk(KIND))
-        return (GeminiApi if fitting else SdkApi)(self._settings, self._key, self._base_url)
+        if not self._settings.platform:
+            api = GeminiApi(self._settings, self._key, self._base_url, own_sdk(KIND))
+            if api.fits():
+                return api
+        return SdkApi(self._settings, self._key, self._base_url)

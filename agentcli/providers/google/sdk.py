@@ -68,7 +68,7 @@ class SdkApi:
         return self._client
 
     def _connect(self, sdk: Any) -> Any:
-        self._http = http_client(self._settings, without_comments=True)
+        self._http = http_client(self._settings, self._base_url, without_comments=True)
         with self._translated():
             make = partial(sdk.Client, **self._account())
             return connected(make, self._http, self._settings, self._key, self._base_url)

@@ -156,7 +156,7 @@ class OpenAIModel:
             api_key=self._key or "none",
             base_url=self._base_url,
             max_retries=0,
-            http_client=http_client(self._settings),
+            http_client=http_client(self._settings, self._base_url),
             default_headers=self._headers(),
         )
 
