@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agentcli.app.options import Options
 from agentcli.core.errors import CredentialsError, InputError
+from agentcli.core.garbage import nothing_collected
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,9 +47,10 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
 def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
     """Run with these options and return the exit code."""
     if options.print:
-        from agentcli.app.print_mode import print_mode
-        from agentcli.app.program import Program
-        from agentcli.logs import log_to
+        with nothing_collected():
+            from agentcli.app.print_mode import print_mode
+            from agentcli.app.program import Program
+            from agentcli.logs import log_to
 
         program = Program(options)
         log_to(program.dirs, program.env, enabled=not options.no_session)

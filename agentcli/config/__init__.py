@@ -8,7 +8,7 @@ import tomllib
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -65,7 +65,7 @@ class Config:
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Every key with its value in force, in the order of the sections."""
-        for key in _types():
+        for key in _places():
             yield key, _reach(self, _path(key))
         for table in TABLES:
             for name, values in getattr(self, table).items():
@@ -137,7 +137,7 @@ def parsed(key: str, text: str) -> Any:
 
 
 def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
-    known = _types()
+    known = _places()
     config = Config()
     tables: Tables = {table: {} for table in TABLES}
     origins: dict[str, str] = {}
@@ -151,14 +151,14 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
                     continue
                 key = ".".join((table, *split(name)[:2]))
             elif key in known:
-                value = coerce(key, known[key], raw, layer)
+                value = coerce(key, _type(key), raw, layer)
                 if isinstance(value, Mapping):
                     value = {**_reach(config, _path(key)), **value}
                 config = _changed(config, _path(key), value)
             elif entry(key)[0]:
                 config = _with_entry(config, key, raw, layer)
                 key = entry(key)[0]
-            elif _is_section(key, known):
+            elif _is_section(key):
                 raise ConfigError(f"{given}{layer.place(key)} must be a table, not {raw!r}.")
             else:
                 _report_unknown(
@@ -199,13 +199,13 @@ def steps(key: str) -> tuple[str, ...]:
 def _with_entry(config: Config, key: str, raw: Any, layer: Layer) -> Config:
     """The configuration with one name of such a table set; the others stay."""
     table, name = entry(key)
-    value = coerce(key, get_args(_types()[table])[1], raw, layer)
+    value = coerce(key, get_args(_type(table))[1], raw, layer)
     changed: Config = _changed(config, _path(table), {**_reach(config, _path(table)), name: value})
     return changed
 
 
-def _is_section(key: str, known: Mapping[str, Any]) -> bool:
-    return key in TABLES or any(name.startswith(f"{key}.") for name in known)
+def _is_section(key: str) -> bool:
+    return key in TABLES or any(name.startswith(f"{key}.") for name in _places())
 
 
 def _changed(value: Any, path: Sequence[str], new: Any) -> Any:
@@ -265,7 +265,7 @@ def _flatten(tables: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Ite
     for name, value in tables.items():
         key = prefix + name
         key = LISTS.get(key, key) if isinstance(value, list) else key
-        whole = _full(key) in _types() or (depth == 2 and key.startswith(_FREE) and name != "prices")
+        whole = _full(key) in _places() or (depth == 2 and key.startswith(_FREE) and name != "prices")
         if isinstance(value, Mapping) and not whole:
             yield from _flatten(value, key + ".", depth + 1)
         else:
@@ -294,7 +294,7 @@ def _preset_layer(layers: Sequence[Layer]) -> Iterator[Layer]:
     """The settings of the preset that these layers name: above files and the environment, below the flags of a run."""
     given = [(layer, key) for layer in layers for key in layer.values if _full(key) == _PRESET]
     for layer, key in given[-1:]:
-        if name := coerce(_PRESET, _types()[_PRESET], layer.values[key], layer):
+        if name := coerce(_PRESET, _type(_PRESET), layer.values[key], layer):
             yield Layer(f"preset {name}", {f"context.sliding.{field}": value for field, value in PRESETS[name].items()})
 
 
@@ -308,19 +308,32 @@ def _flag(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-@cache
 def _types() -> Mapping[str, Any]:
-    return {_key(path): hint for section in SECTIONS for path, hint in _fields((section,), getattr(Config(), section))}
+    return {key: _type(key) for key in _places()}
 
 
-def _fields(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    hints = typing.get_type_hints(type(value), include_extras=True)
+def _type(key: str) -> Any:
+    owner, name = _places()[key]
+    return _hints(owner)[name]
+
+
+_hints = cache(partial(typing.get_type_hints, include_extras=True))
+
+
+@cache
+def _places() -> Mapping[str, tuple[type, str]]:
+    """The class and the field that each setting is."""
+    config = Config()
+    return {_key(path): place for section in SECTIONS for path, place in _fields((section,), getattr(config, section))}
+
+
+def _fields(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], tuple[type, str]]]:
     for item in dataclasses.fields(value):
         inner = getattr(value, item.name)
         if dataclasses.is_dataclass(inner):
             yield from _fields((*path, item.name), inner)
         else:
-            yield (*path, item.name), hints[item.name]
+            yield (*path, item.name), (type(value), item.name)
 
 
 def _key(path: Sequence[str]) -> str:

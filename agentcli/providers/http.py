@@ -23,7 +23,9 @@ opened: ContextVar[list[httpx2.Response] | None] = ContextVar("opened", default=
 """The responses that the running stream has opened, for a reader that must close them itself."""
 
 
-def http_client(settings: ProviderSettings, base_url: str = "", *, without_comments: bool = False) -> httpx2.AsyncClient:
+def http_client(
+    settings: ProviderSettings, base_url: str = "", *, without_comments: bool = False
+) -> httpx2.AsyncClient:
     """A client for requests below a URL, which all wait `idle_timeout` for the next byte, whatever an SDK asks for.
 
     `without_comments` spares the SDK the comments by which proxies keep a connection alive, for one that takes them for a reply that

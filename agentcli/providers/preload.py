@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from types import ModuleType
 
+from agentcli.core.garbage import nothing_collected
 from agentcli.providers.registry import PROVIDERS
 
 _importing = threading.Lock()
@@ -18,8 +19,8 @@ def warm(kind: str, *, freeze: bool = True) -> None:
     Collecting garbage meanwhile would stop the other threads for long, and what was imported is never garbage. Without
     `freeze` the collector is left alone: in a program of somebody else it is not ours.
     """
-    import gc
     import sys
+    from contextlib import nullcontext
 
     from agentcli.providers.partial_import import import_partly
 
@@ -28,20 +29,12 @@ def warm(kind: str, *, freeze: bool = True) -> None:
         missing = [module for module in provider.sdk if module not in sys.modules]
         if not missing and (provider.sdk_part is None or kind in _parts):
             return
-        was_enabled = gc.isenabled()
-        if freeze:
-            gc.disable()
-        try:
+        with nothing_collected() if freeze else nullcontext():
             import_partly(missing, provider.sdk_unused)
             if provider.sdk_part:
                 from agentcli.providers.private_import import import_part
 
                 _parts[kind] = import_part(provider.sdk_part)
-        finally:
-            if freeze:
-                gc.freeze()
-            if was_enabled:
-                gc.enable()
 
 
 def own_sdk(kind: str) -> ModuleType:

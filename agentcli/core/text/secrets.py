@@ -16,7 +16,11 @@ _SHORTEST = 8
 
 def holds_secret(name: str, value: str) -> bool:
     """True if a variable of the environment must be hidden from commands, by its name or by its value."""
-    return bool(_NAME.search(_CAMEL.sub("_", name)) or _TOKEN.search(value) or _URL_PASSWORD.search(value))
+    if _NAME.search(_CAMEL.sub("_", name)):
+        return True
+    if _holds_any(value, _TOKEN_HINTS) and _TOKEN.search(value):
+        return True
+    return "://" in value and "@" in value and bool(_URL_PASSWORD.search(value))
 
 
 def is_secret_file(path: str) -> bool:

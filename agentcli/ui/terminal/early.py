@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import select
 import signal
@@ -66,20 +65,19 @@ class EarlyTerminal:
 
     def during(self, load: Callable[[], T]) -> T:
         """Call `load` in a thread, echoing keys meanwhile. Ctrl-C raises KeyboardInterrupt and abandons the thread."""
+        from agentcli.core.garbage import nothing_collected
+
         outcome: list[Callable[[], T]] = []
         awake, ring = os.pipe()
         thread = threading.Thread(target=_attempt, args=(load, outcome, ring), daemon=True)
-        # Collecting garbage while thousands of functions and classes are made only costs time: all of them stay.
-        gc.disable()
-        thread.start()
         try:
-            while not outcome:
-                ready, _, _ = select.select([self._keyboard, awake], [], [])
-                if self._keyboard in ready:
-                    self._take(os.read(self._keyboard, 65536))
+            with nothing_collected():
+                thread.start()
+                while not outcome:
+                    ready, _, _ = select.select([self._keyboard, awake], [], [])
+                    if self._keyboard in ready:
+                        self._take(os.read(self._keyboard, 65536))
         finally:
-            gc.freeze()
-            gc.enable()
             os.close(awake)
         return outcome[0]()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from agentcli.core.errors import HANGUP, INTERRUPTED
+from agentcli.core.garbage import nothing_collected
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.input.completion import Menu
 from agentcli.ui.input.handler import Act
@@ -92,16 +92,12 @@ class Startup:
             await loading.result().close()
 
     async def _load(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> Terminal:
-        gc.disable()
-        try:
+        with nothing_collected():
             make_terminal = await asyncio.to_thread(load_terminal)
             terminal = make_terminal(self.device)
             host, session, settings, state = await asyncio.to_thread(
                 open_, terminal.approve, terminal.ask_user, self._report_from(asyncio.get_running_loop())
             )
-        finally:
-            gc.freeze()
-            gc.enable()
         terminal.open(host, session, settings, state, [*prompts, *self.waiting])
         return terminal
 
