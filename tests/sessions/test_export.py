@@ -40,6 +40,7 @@ from agentcli.core.record import (
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.exporting import ExportFormat, collect, export, export_pieces
 from agentcli.sessions.exporting.highlight import (
+    _PLAIN,
     HIGHLIGHT_LIMIT,
     _language_of_file,
     _parser,
@@ -563,6 +564,11 @@ def test_how_much_code_is_coloured_can_be_set() -> None:
 def test_text_without_markup_is_rendered_as_the_parser_would(text: str) -> None:
     for markdown in (text, f"Read {text}"):
         assert rendered(markdown) == _parser(HIGHLIGHT_LIMIT).render(markdown)
+
+
+def test_names_of_files_and_functions_are_no_markup() -> None:
+    assert _PLAIN.fullmatch("I run tests/test_export.py for to_html().")
+    assert not _PLAIN.fullmatch("I look at __init__.py.")
 
 
 @given(st.text(st.sampled_from("ab \n\t\x00\x1b[1m\x7f\xa0\u200b\ud800é"), max_size=24))

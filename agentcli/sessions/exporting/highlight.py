@@ -15,8 +15,8 @@ HIGHLIGHT_LIMIT = SessionSettings().highlight
 
 _SHORT, _REMEMBERED = 2_000, 1_000
 """Characters of a piece of code that is remembered with its colours; the number of those pieces."""
-_PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9 ,.;:?()/'-]*[A-Za-z0-9,.;:?()/'-])?")
-"""A line that has nothing in it which Markdown or HTML could take for more than text."""
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;:?()/'-]*(?:(?<=[A-Za-z0-9])_[A-Za-z0-9][A-Za-z0-9 ,.;:?()/'-]*)*(?<! )")
+"""A line that has nothing in it which Markdown or HTML could take for more than text: underscores stand within words only."""
 _LANGUAGES = {"command": "bash", "sql": "sql"}
 
 
