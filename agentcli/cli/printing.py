@@ -65,12 +65,21 @@ def print_table(
 def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
     """The rows under a head as aligned lines; nothing is cut."""
     lines = [[column.head for column in columns], *rows]
-    padded = [_padded([line[n] for line in lines], column) for n, column in enumerate(columns)]
-    return [(" " * GAP).join(texts).rstrip() for texts in zip(*padded, strict=True)]
+    padded = []
+    for n, column in enumerate(columns):
+        texts = [line[n] for line in lines]
+        # Blanks at the end of a line would go again.
+        ends_line = n == len(columns) - 1 and not column.numeric
+        padded.append(texts if ends_line else _padded(texts, column))
+    return [(" " * GAP).join(cells).rstrip() for cells in zip(*padded, strict=True)]
 
 
-def _padded(texts: Sequence[str], column: Column) -> list[str]:
+def _padded(texts: Sequence[str], column: Column) -> Sequence[str]:
     """The texts of a column, all as wide as the widest."""
+    joined = "".join(texts)
+    if joined.isascii() and "\x1b" not in joined:  # the width of each is its length
+        widest = max(map(len, texts))
+        return [text.rjust(widest) if column.numeric else text.ljust(widest) for text in texts]
     cells = [width(text) for text in texts]
     widest = max(cells)
     blanks = [" " * (widest - taken) for taken in cells]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from agentcli.cli.printing import STYLED_ROWS, Column, print_styled, print_table
+from agentcli.cli.printing import STYLED_ROWS, Column, plain_table, print_styled, print_table
 from agentcli.ui.render.cells import ESCAPE, width
 
 COLUMNS = (
@@ -71,3 +71,12 @@ def test_brackets_and_emoji_codes_are_taken_as_they_are() -> None:
     screen = Screen()
     print_styled([("[bold] :smile: 1.5", "")], screen, 80)
     assert screen.getvalue() == "[bold] :smile: 1.5\n"
+
+
+def test_columns_are_aligned_whether_texts_are_wide_or_not_and_lines_end_without_blanks() -> None:
+    plain = plain_table(
+        (Column("a"), Column("n", numeric=True), Column("last")), [["x", "1", "long text "], ["yyy", "22", ""]]
+    )
+    assert plain == ["a     n  last", "x     1  long text", "yyy  22"]
+    wide = plain_table((Column("a"), Column("last", numeric=True)), [["説明", "1"], ["b", "\x1b[1m22\x1b[0m"]])
+    assert wide == ["a     last", "説明     1", "b       \x1b[1m22\x1b[0m"]

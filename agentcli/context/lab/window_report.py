@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any
@@ -90,8 +90,8 @@ def show(
     shares = _summing_to(window.tokens, shares)
     used = sum(shares.values())
     shares["free"] = max(0, limits.usable - used)
-    gone = frozenset(plan.summarised)
-    rows = tuple(_row(message, window, plan, gone) for message in view.messages)
+    edits = _Edits.of(plan)
+    rows = tuple([_row(message, window, edits) for message in view.messages])
     known = _cached(view) if cached is None else cached
     return WindowReport(shares, limits.usable, limits.window, min(known, used), rows, marks)
 
@@ -133,34 +133,57 @@ def _kind(block: Block) -> str:
     return "assistant" if block.source == "assistant" else "user"
 
 
-def _row(message: ViewMessage, window: Window, plan: Plan, gone: Set[int]) -> Row:
-    tier = max((block.tier for block in message.blocks), default=0)
+def _row(message: ViewMessage, window: Window, edits: _Edits) -> Row:
+    tier = max([block.tier for block in message.blocks], default=0)
     return Row(
         message.seq,
         message.role,
         message.turn,
         window.size(message),
         tier,
-        _fate(message, plan, gone),
+        edits.fate(message),
         _summary(message),
     )
 
 
-def _fate(message: ViewMessage, plan: Plan, gone: Set[int]) -> str:
-    """The most notable fate of its blocks: a message with cleared outputs is shown as such even if the rest is kept."""
-    if any(block.pinned for block in message.blocks):
-        return "pinned"
-    if all(block.source == "compactor" for block in message.blocks):
-        return "snapshot"
-    if any(block.seq in gone for block in message.blocks):
-        return "summarised"
-    if any(block.tool_use_id in plan.clipped for block in message.blocks if block.tool_use_id):
-        return "to clip"
-    if any(block.tool_use_id in plan.cleared for block in message.blocks if block.tool_use_id):
-        return "to clear"
-    if any(call.call_id in plan.cleared_inputs for call in message.calls):
-        return "to clear"
-    return "cleared" if any(block.cleared for block in message.blocks) else "kept"
+@dataclass(frozen=True, slots=True)
+class _Edits:
+    """The effect of a plan: the seqs that it summarises, and the calls whose outputs and inputs it clips and clears."""
+
+    summarised: Set[int]
+    clipped: Set[str]
+    cleared: Set[str]
+    inputs: Set[str]
+
+    @classmethod
+    def of(cls, plan: Plan) -> _Edits:
+        """The edits of a plan, to be asked for each block of a long view."""
+        return cls(
+            frozenset(plan.summarised), frozenset(plan.clipped), frozenset(plan.cleared), frozenset(plan.cleared_inputs)
+        )
+
+    def fate(self, message: ViewMessage) -> str:
+        """The most notable fate of its blocks: a message with cleared outputs is shown as such even if the rest is kept."""
+        fates = {self._fate(block) for block in message.blocks}
+        if "pinned" not in fates and all(block.source == "compactor" for block in message.blocks):
+            return "snapshot"
+        return next(fate for fate in _FATES if fate in fates)
+
+    def _fate(self, block: Block) -> str:
+        if block.pinned:
+            return "pinned"
+        if block.seq in self.summarised:
+            return "summarised"
+        call = block.tool_use_id
+        if call and call in self.clipped:
+            return "to clip"
+        if (call and call in self.cleared) or (isinstance(block.part, ToolCall) and block.part.call_id in self.inputs):
+            return "to clear"
+        return "cleared" if block.cleared else "kept"
+
+
+_FATES = ("pinned", "summarised", "to clip", "to clear", "cleared", "kept")
+"""The fates of blocks, the most notable first."""
 
 
 def _cached(view: View) -> int:
@@ -172,8 +195,10 @@ def _cached(view: View) -> int:
 
 def _summary(message: ViewMessage) -> str:
     """A message summed up in a line: the person's words first, what was injected with them last."""
-    blocks = sorted(message.blocks, key=lambda block: isinstance(block.part, Text) and block.part.synthetic)
-    text = " · ".join(filter(None, (_block_text(block) for block in blocks)))
+    blocks: Sequence[Block] = message.blocks
+    if len(blocks) > 1:
+        blocks = sorted(blocks, key=lambda block: isinstance(block.part, Text) and block.part.synthetic)
+    text = " · ".join(filter(None, map(_block_text, blocks)))
     line = " ".join(text.split())
     short = line[:500]
     return short if short.isprintable() else "".join(letter for letter in short if letter.isprintable())

@@ -19,6 +19,8 @@ from agentcli.core.message import File, Image, Message, Part, Text, Thinking, To
 from agentcli.core.model import RequestMessage, ToolSchema
 from agentcli.core.record import Prune, Record
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
+
 
 class TokenCounter:
     """Token counts by one estimator. Remembers what it measured, so it is kept for a session's whole life.
@@ -215,7 +217,7 @@ def _parts_sent(message: RequestMessage) -> Iterable[Part | ToolResult]:
 
 def as_text(value: Mapping[str, Any]) -> str:
     """A call's input as compact JSON, the way it goes over the wire."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return _COMPACT.encode(value)
 
 
 def _schema_text(tool: ToolSchema) -> str:

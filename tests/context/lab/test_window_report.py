@@ -80,3 +80,36 @@ def test_the_whole_is_the_size_that_every_plan_goes_by() -> None:
     counter.learn(history)
     whole = Window(view(history), LIMITS, counter, ContextSettings(), TRAITS)
     assert show(whole, IDLE).used == whole.tokens
+
+
+class Compared(str):
+    """A text that counts how often it is compared."""
+
+    times = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+
+def test_a_message_is_not_compared_with_each_call_that_a_plan_changes() -> None:
+    calls = [f"call {number}" for number in range(200)]
+    asked = Message("assistant", tuple(ToolCall(call, "read", {}) for call in calls), 1)
+    results = [ToolResult(call, "read", "success", call) for call in calls]
+    many = tuple(map(Compared, calls))
+    plan = Plan("auto", clipped=many[:100], cleared=many[100:150], cleared_inputs=many[150:])
+    Compared.times = 0
+    rows = window(Message("user", (Text("Go."),), 1), asked, *results, plan=plan).rows
+    assert [row.fate for row in rows] == ["kept", "to clear", "to clip"]
+    assert Compared.times < 10 * len(calls)
+
+
+def test_the_most_notable_fate_is_told_of_a_message() -> None:
+    asked = Message("assistant", (Text("Look."), ToolCall("c1", "read", {})), 1)
+    bodies = (Message("user", (Text("Go."),), 1), asked, ToolResult("c1", "read", "success", "x"))
+    clears, clips = Plan("auto", cleared_inputs=("c1",)), Plan("auto", clipped=("c1",), cleared=("c1",))
+    assert [row.fate for row in window(*bodies, plan=clears).rows] == ["kept", "to clear", "kept"]
+    assert [row.fate for row in window(*bodies, plan=clips).rows] == ["kept", "kept", "to clip"]
+    summarised = Plan("auto", summarised=(1, 2, 3), cleared=("c1",))
+    assert [row.fate for row in window(*bodies, Pin(1), plan=summarised).rows] == ["pinned", "summarised", "summarised"]
