@@ -58,20 +58,7 @@ def http_client(
         "response": [refuse_page, *mending, remember],
     }
     # Redirects are not followed: they could take the key to another host.
-    tls = tls_context(base_url)
-    return httpx2.AsyncClient(
-        timeout=limits, follow_redirects=False, event_hooks=hooks, verify=tls, transport=_transport(tls)
-    )
-
-
-def _transport(tls: ssl.SSLContext) -> httpx2.AsyncBaseTransport | None:
-    """The transport of a client; None, for httpx's own, where the environment names a proxy."""
-    from urllib.request import getproxies
-
-    from agentcli.providers.transport import AsyncioTransport
-
-    proxies = getproxies()
-    return None if any(map(proxies.get, ("http", "https", "all"))) else AsyncioTransport(tls)
+    return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks, verify=tls_context(base_url))
 
 
 def tls_context(base_url: str = "") -> ssl.SSLContext:
