@@ -18,6 +18,7 @@ from agentcli.providers.catalog import spec
 from agentcli.providers.google.api import GeminiApi
 from agentcli.providers.google.request import Former, countable, to_body, to_sdk
 from agentcli.providers.google.sdk import SdkApi
+from agentcli.providers.preload import own_sdk
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.providers.wire import wire_id
@@ -466,8 +467,9 @@ def test_gemini_counts_a_history_with_pictures_and_signatures() -> None:
     reply = RequestMessage("assistant", (signed,), "google", "gemini-3.8-flash")
     made = request(spec("flash"), "a", reply, RequestMessage("user", (image,)))
     with Loopback([], strict=False) as server:
-        for api in (GeminiApi, SdkApi):
-            assert asyncio.run(counted(api(BUILT_IN["google"], "loopback-key", server.url), made))
+        of = (BUILT_IN["google"], "loopback-key", server.url)
+        for api in (GeminiApi(*of, own_sdk("google")), SdkApi(*of)):
+            assert asyncio.run(counted(api, made))
         # The SDK writes this name in either case.
         ours, theirs = (json.loads(asked.body.replace(b"mime_type", b"mimeType")) for asked in server.asked)
         assert ours == theirs == {"contents": countable(made)}
