@@ -112,32 +112,55 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 def _compiled_init(cls: Any) -> Any:
     """A function that sets the slots of an instance from its arguments. A field with `init=False` and no default is left to `__post_init__`."""
     known: dict[str, Any] = {"missing": dataclasses.MISSING}
-    parameters = ["self"]
-    lines = []
+    parameters, values = ["self"], {}
     fields = [field for field in dataclasses.fields(cls) if field.init]
     for field in (*(one for one in fields if not one.kw_only), *(one for one in fields if one.kw_only)):
-        name, value, parameter = field.name, field.name, field.name
-        known[f"set_{name}"] = getattr(cls, name).__set__
+        name, values[field.name], parameter = field.name, field.name, field.name
         if field.default is not dataclasses.MISSING:
             known[f"default_{name}"] = field.default
             parameter = f"{name}=default_{name}"
         elif field.default_factory is not dataclasses.MISSING:
             known[f"new_{name}"] = field.default_factory
-            parameter, value = f"{name}=missing", f"new_{name}() if {name} is missing else {name}"
+            parameter, values[name] = f"{name}=missing", f"new_{name}() if {name} is missing else {name}"
         if field.kw_only and "*" not in parameters:
             parameters.append("*")
         parameters.append(parameter)
-        lines.append(f"    set_{name}(self, {value})")
     for field in dataclasses.fields(cls):
         if not field.init and field.default is not dataclasses.MISSING:
-            known[f"set_{field.name}"], known[f"default_{field.name}"] = getattr(cls, field.name).__set__, field.default
-            lines.append(f"    set_{field.name}(self, default_{field.name})")
+            known[f"default_{field.name}"], values[field.name] = field.default, f"default_{field.name}"
+    lines = _setting(cls, values, known)
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
     exec(f"def __init__({', '.join(parameters)}):\n" + ("\n".join(lines) or "    pass"), known)
     init = known["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init
+
+
+def _setting(cls: Any, values: Mapping[str, str], known: dict[str, Any]) -> list[str]:
+    """Lines that set each slot of `self` to the value of an expression; the names that they use are added to `known`."""
+    plain = [f"self.{name} = {value}" for name, value in values.items()]
+    if cls.__setattr__ is object.__setattr__:
+        return [f"    {line}" for line in plain]
+    known.update({f"set_{name}": getattr(cls, name).__set__ for name in values})
+    forced = [f"set_{name}(self, {value})" for name, value in values.items()]
+    if len(values) < MANY or cls.__bases__ != (object,):
+        return [f"    {line}" for line in forced]
+    # To go around the class that refuses to be changed takes long for each slot; an instance is of a twin without refusal meanwhile.
+    known.update(cls=cls, twin=type(cls.__name__, (), {"__slots__": cls.__slots__}), turn_into=_TURN_INTO)
+    return [
+        "    if self.__class__ is cls:",
+        "        turn_into(self, twin)",
+        *(f"        {line}" for line in plain),
+        "        self.__class__ = cls",
+        "    else:",
+        *(f"        {line}" for line in forced),
+    ]
+
+
+MANY = 5
+"""Slots from which on it is quicker to turn an instance into one of a twin of its class, and back, than to go around the class for each."""
+_TURN_INTO = object.__dict__["__class__"].__set__
 
 
 def _repr(self: Any) -> str:

@@ -112,6 +112,32 @@ def test_a_subclass_has_the_fields_of_its_base_first():
             assert (left, right, middle) == (1, (2,), "x")
 
 
+@dataclass(frozen=True, slots=True)
+class Many:
+    """With as many fields as it takes to set them in one go."""
+
+    one: int
+    two: int = 2
+    three: list[int] = field(default_factory=list)
+    four: int = 4
+    five: int = 5
+    six: int = field(default=6, init=False)
+
+
+class Lazy(Many):
+    """Not decorated, with a dictionary of its own."""
+
+
+@pytest.mark.parametrize("cls", [Many, Lazy])
+def test_an_instance_of_many_fields_is_one_of_its_own_class_and_cannot_be_changed(cls):
+    for made in [cls(1, three=[3]) for _ in range(2 * FEW)]:
+        assert type(made) is cls
+        assert dataclasses.astuple(made) == (1, 2, [3], 4, 5, 6)
+        assert copy.copy(made) == pickle.loads(pickle.dumps(made)) == made
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            made.one = 2
+
+
 def test_a_class_keeps_the_methods_it_defines():
     @dataclass(frozen=True, slots=True)
     class Loud:

@@ -252,8 +252,8 @@ def _with_ends(messages: Iterable[ViewMessage], history: History, longest: int) 
 
 def _uncleared(block: Block, body: Body | None, longest: int) -> Block:
     match block.part, body:
-        case ToolResult() as marked, ToolResult(output=output):
-            return replace(block, part=replace(marked, output=truncate_middle(output, longest)))
+        case ToolResult(call_id, name, status), ToolResult(output=output):
+            return replace(block, part=ToolResult(call_id, name, status, truncate_middle(output, longest)))
         case ToolCall(call_id) as marked, Message() as message:
             call = next((call for call in message.calls if call.call_id == call_id), marked)
             return replace(block, part=replace(call, input=_shortened(call, longest)))
