@@ -20,3 +20,11 @@ def uncollected() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def made_to_stay() -> Iterator[None]:
+    """The same, and what stands at the end is not looked through later either: a long session is hundreds of thousands of objects."""
+    with uncollected():
+        yield
+        gc.freeze()

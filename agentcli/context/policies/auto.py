@@ -152,7 +152,7 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     """The plan with the split and its effect, or with the reason why none would help."""
     limits, settings, before, head = window.limits, window.settings, window.tokens, window.counter.head
     messages = compactable(window.view)
-    sizes = [window.size(message) for message in messages]
+    sizes = window.counter.each(messages)
     aim = int(limits.soft * settings.auto.air)
     words = min(settings.keep_user_tokens, int(limits.usable * settings.keep_user_share))
     recent = settings.recent(limits.usable)

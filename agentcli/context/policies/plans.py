@@ -96,8 +96,7 @@ def recent_from(messages: Sequence[ViewMessage], sizes: Sequence[int], tokens: i
         left -= sizes[at]
     if messages and opens_turn(messages[-1]):
         at = min(at, len(messages) - 1)
-    answers = [n for n, message in enumerate(messages) if message.answer]
-    return min(at, answers[-1]) if answers else at
+    return min(at, next((n for n in range(len(messages) - 1, -1, -1) if messages[n].answer), at))
 
 
 def without_current(messages: Sequence[ViewMessage]) -> Sequence[ViewMessage]:
@@ -142,7 +141,7 @@ def split_plan(
     view, before = window.view, window.tokens
     messages = compactable(view)
     gone, kept = messages[primers:at], (*messages[:primers], *messages[at:])
-    freed = sum(map(window.size, gone))
+    freed = sum(window.counter.each(messages)[primers:at])
     if view.compaction:
         freed += sum(window.size(block) for block in view.blocks if block.seq == view.compaction.seq)
     return Plan(

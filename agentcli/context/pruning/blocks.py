@@ -160,6 +160,9 @@ def _clearable_input(block: Block, call: ToolCall, rules: PruneSettings, traits:
 
 def _insert(seqs: list[int], seq: int) -> bool:
     """Put a number into a sorted list; false if it is there already."""
+    if not seqs or seq > seqs[-1]:  # as nearly always
+        seqs.append(seq)
+        return True
     place = bisect_left(seqs, seq)
     if place < len(seqs) and seqs[place] == seq:
         return False

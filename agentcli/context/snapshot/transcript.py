@@ -19,6 +19,7 @@ _WHOLE = 1_000_000
 TAG = "conversation"
 _Kind = Literal["output", "words", "input"]
 """Kinds of text, which are cut to different lengths."""
+_Lengths = Mapping[_Kind, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def material(
 
 def recite(message: ViewMessage, clip: int, longest: int) -> str:
     """One message with its speaker, seqs and content; outputs cut to `clip` characters, all else to `longest`."""
-    return _Recital(message).cut(clip, longest)
+    return _Recital(message).cut(_lengths(clip, longest))
 
 
 class _Recital:
@@ -71,16 +72,18 @@ class _Recital:
         self._longest = max((len(text) for _, text, _ in self._pieces), default=0)
         self._whole = ""
 
-    def cut(self, clip: int, longest: int) -> str:
-        """The text with outputs of `clip` characters and all else of `longest`."""
-        if self._longest <= min(clip, longest):
-            self._whole = self._whole or self._told(_WHOLE, _WHOLE)
+    def cut(self, lengths: _Lengths) -> str:
+        """The text with each kind of text cut to its length."""
+        if self._longest <= min(lengths.values()):
+            self._whole = self._whole or self._told(lengths)
             return self._whole
-        return self._told(clip, longest)
+        return self._told(lengths)
 
-    def _told(self, clip: int, longest: int) -> str:
-        limits = {"output": clip, "words": longest, "input": max(clip, 200)}
-        lines = [lead + truncate_middle(text, limits[kind]) for lead, text, kind in self._pieces]
+    def _told(self, lengths: _Lengths) -> str:
+        lines = [
+            lead + (text if len(text) <= lengths[kind] else truncate_middle(text, lengths[kind]))
+            for lead, text, kind in self._pieces
+        ]
         return escape(TAG, self._heading + "\n".join(lines))
 
 
@@ -93,10 +96,15 @@ class _Recitals:
 
     def cut(self, clip: int, longest: int) -> Iterator[str]:
         """The text of each message, oldest first, cut to these lengths."""
+        lengths = _lengths(clip, longest)
         for number, message in enumerate(self._messages):
             if number == len(self._made):
                 self._made.append(_Recital(message))
-            yield self._made[number].cut(clip, longest)
+            yield self._made[number].cut(lengths)
+
+
+def _lengths(clip: int, longest: int) -> _Lengths:
+    return {"output": clip, "words": longest, "input": max(clip, 200)}
 
 
 def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:

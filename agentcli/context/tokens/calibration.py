@@ -3,7 +3,7 @@ need no estimate."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agentcli.context.view import View, ViewMessage
@@ -170,20 +170,20 @@ class _Span:
         return reported if LEAST * self.guess - SLACK <= reported <= MOST * self.guess + SLACK else self.guess
 
 
-def measured(view: View, guess: Callable[[ViewMessage], int], scale: Callable[[str], float]) -> int:
+def measured(view: View, guesses: Sequence[int], scale: Callable[[str], float]) -> int:
     """Tokens of a view's messages right after a compaction, before any reply to it.
 
     Kept messages were sent before: the prompts of two replies differ by what lies between them. Only the snapshot, newer
-    messages and edited ones must be estimated. `scale` turns tokens of the model with that id into tokens
+    messages and edited ones must be estimated, as by the `guesses` for each. `scale` turns tokens of the model with that id into tokens
     of the one in use.
     """
     total, span, dropped = 0, _Span(), _thinking_dropped_before(view)
-    for message in view.messages:
+    for message, guess in zip(view.messages, guesses, strict=True):
         usage = _report(view, message)
         if usage is not None:
             total += span.tokens(usage)
             span = _Span(usage, scale(message.model), edited=message.seq < dropped)
-        span = replace(span, guess=span.guess + guess(message), edited=span.edited or _is_edited(message))
+        span = replace(span, guess=span.guess + guess, edited=span.edited or _is_edited(message))
     return total + span.guess
 
 

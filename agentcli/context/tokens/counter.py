@@ -41,6 +41,7 @@ class TokenCounter:
         self._newest: tuple[tuple[object, ...], int] = ((), 0)
         self._sizes: dict[int, tuple[Part | ToolResult, float]] = {}
         self._head: tuple[object, float] = ((), 0.0)
+        self._each: tuple[tuple[Sequence[ViewMessage], Estimator, Sequence[int]], ...] = ()
         self._forget_sums()
         self._compaction: Record | None = None
         self._learned: Learned | None = None
@@ -110,9 +111,18 @@ class TokenCounter:
             size += known[1] if known and known[0] is block.part else self.units(block.part)
         return round(size * rule.rate + len(message.blocks) * rule.per_block + rule.per_message)
 
+    def each(self, messages: Sequence[ViewMessage]) -> Sequence[int]:
+        """Tokens of each of the messages. A planner and what measures its plan ask for the same ones."""
+        for known, rule, sizes in self._each:
+            if known is messages and rule is self.rule:
+                return sizes
+        sizes = tuple(map(self.message, messages))
+        self._each = ((messages, self.rule, sizes), *self._each[:1])
+        return sizes
+
     def view(self, view: View) -> int:
         """Tokens of all messages of a view, without system and tools: a plain sum."""
-        return sum(map(self.message, view.messages))
+        return sum(self.each(view.messages))
 
     def prompt(self, view: View) -> int:
         """Tokens that the next prompt will hold, system and tools included.
@@ -135,7 +145,7 @@ class TokenCounter:
             return head + self.view(view)
         reported = self._from_last_reply(view)
         if reported is None:
-            return head + measured(view, self.message, self._scale)
+            return head + measured(view, self.each(view.messages), self._scale)
         size, blocks = self._in_view.of(view.messages).whole
         rule = self.rule
         whole = head + round(size * rule.rate + blocks * rule.per_block + len(view.messages) * rule.per_message)
@@ -161,6 +171,7 @@ class TokenCounter:
     def _forget_sums(self) -> None:
         self._in_view = RunningSizes[ViewMessage](_parts_in_view, self.units)
         self._sent = RunningSizes[RequestMessage](_parts_sent, self.units)
+        self._each = ()
 
     def _from_last_reply(self, view: View) -> int | None:
         edited = view.compaction.seq if view.compaction else 0

@@ -12,6 +12,8 @@ Json = Mapping[str, Any]
 def text(raw: Json, name: str, default: str | None = "") -> str:
     """A string; `default` where it is missing or null. Raises KeyError when there is no default, TypeError for another type."""
     value = raw.get(name)
+    if type(value) is str:
+        return value
     if value is None and default is not None:
         return default
     if not isinstance(value, str):

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.session import AgentSession
+from agentcli.context.compaction.record import shrinkage
 from agentcli.context.policies import plan
-from agentcli.context.view import view
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import ViewMessage, view
 from agentcli.core.event import CompactionEnded, Pruned
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.providers.scripted.model import say
@@ -47,3 +49,24 @@ def test_its_view_is_edited_where_outputs_are_cleared_and_made_anew_only_where_i
         events = say_to(resumed, "Go on.")
     assert [event for event in events if isinstance(event, Pruned)]
     assert calls[view] == 3, "by which the summary is measured, which stands then, and which the reply to it ends"
+
+
+def test_once_its_prompt_is_counted_no_message_is_measured_again_to_plan_and_to_tell_what_the_plan_saves(
+    resumed: AgentSession,
+) -> None:
+    window = resumed.conversation.builder.window()
+    before = window.tokens
+    with counted(TokenCounter.message) as calls:
+        planned = plan(window)
+        assert shrinkage(window, planned.tokens_after_estimate)
+    assert 0 < planned.tokens_after_estimate < before
+    assert not calls
+
+
+def test_its_newest_answer_is_found_without_looking_at_all_others(resumed: AgentSession) -> None:
+    window = resumed.conversation.builder.window()
+    answer = ViewMessage.answer.fget
+    assert answer is not None
+    with counted(answer) as calls:
+        plan(window)
+    assert calls[answer] < len(window.view.messages) / 10
