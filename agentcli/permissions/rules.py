@@ -225,9 +225,10 @@ def path_rule(
 
 def exact_path(target: Path, workspace: Workspace) -> str:
     """The pattern that fits one resolved path alone: from the workspace's top where it lies inside."""
-    inside = next((target.relative_to(root) for root in workspace.resolved_roots if root in target.parents), None)
-    text = f"./{inside}" if inside else str(target)
-    return literal(text)
+    text = str(target)
+    tops = (f"{str(root).rstrip('/')}/" for root in workspace.resolved_roots)
+    inside = next((text.removeprefix(top) for top in tops if text.startswith(top)), "")
+    return literal(f"./{inside}" if inside else text)
 
 
 def literal(path: str) -> str:

@@ -151,11 +151,13 @@ class CapableModel:
             try:
                 async with aclosing(self._model.stream(sent)) as steps:  # type: ignore[type-var]
                     async for step in steps:
-                        for notice in self._learn(() if started else suspected):
-                            yield notice
+                        if not started:
+                            for notice in self._learn(suspected):
+                                yield notice
                         started, counted = True, counted or (isinstance(step, UsageSeen) and step.usage.total > 0)
-                        for notice in self._learn({"usage"} if isinstance(step, Stopped) and not counted else ()):
-                            yield notice
+                        if isinstance(step, Stopped) and not counted:
+                            for notice in self._learn({"usage"}):
+                                yield notice
                         yield step
                 await self._ask_loaded()
                 return

@@ -161,7 +161,7 @@ class TokenCounter:
         if known != fixed:
             size = sum(map(self.rule.size, system))
             size += sum(self.rule.size(_schema_text(tool), code=True) for tool in tools)
-            self._head = fixed, size
+        self._head = fixed, size  # the very tuple that is asked about again: nothing in it is compared then
         return round(size * self.rule.rate + (len(system) + len(tools)) * self.rule.per_block)
 
     def sizes(self, messages: Sequence[RequestMessage]) -> RequestSizes:

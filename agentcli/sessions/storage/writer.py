@@ -28,9 +28,10 @@ class Writer:
     ) -> None:
         """`origin` is the content of `origin.json`, written once, when the folder is created; then `on_created` is called."""
         self._folder, self._disk, self._origin, self._lock = folder, disk, origin, lock
+        self._records = folder / "records"
         self._on_created = on_created
         self.outputs = Outputs(folder / "outputs", disk)
-        self._exists = (folder / "records").is_dir()
+        self._exists = self._records.is_dir()
         self._waiting: deque[tuple[Record, bytes]] = deque()
         self._trouble = ""
         self._news = ""
@@ -96,17 +97,16 @@ class Writer:
         self.outputs.save()  # before the results that name them
         if not self._waiting:
             return
-        records = self._folder / "records"
         for record, data in self._waiting:
-            put_file(self._disk, records / file_name(record.seq, record.kind), data)
-        sync_folder(self._disk, records)  # once for all that wait
+            put_file(self._disk, self._records / file_name(record.seq, record.kind), data)
+        sync_folder(self._disk, self._records)  # once for all that wait
         self._waiting.clear()
 
     def _make(self) -> None:
         make_folder(self._disk, self._folder)
         if self._lock is None:
             self._lock = Lock(self._folder / "lock")
-        make_folder(self._disk, self._folder / "records", durable=False)  # synced with the next file in the same folder
+        make_folder(self._disk, self._records, durable=False)  # synced with the next file in the same folder
         write_file(self._disk, self._folder / "origin.json", self._origin)
         self._exists = True
         if self._on_created is not None:
@@ -115,7 +115,7 @@ class Writer:
     def _late_lock(self) -> Lock:
         """The lock that could not be taken at first; of no use when another process wrote meanwhile."""
         lock = Lock(self._folder / "lock")
-        newest = max(RecordFolder(self._folder / "records").numbers(), default=0)
+        newest = max(RecordFolder(self._records).numbers(), default=0)
         if self._waiting and newest >= self._waiting[0][0].seq:
             lock.release()
             raise SessionBusy("Another process has written to this session. Continue in a copy with /fork.")

@@ -16,7 +16,7 @@ from agentcli.core.tool import ToolContext
 
 _TRIES = 5
 _WALK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
-_KERNEL = (Path("/proc"), Path("/sys"), Path("/dev"))
+_KERNEL = (("/", "proc"), ("/", "sys"), ("/", "dev"))
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFSOCK: "a socket",
@@ -143,7 +143,7 @@ def missing(handle: FileHandle) -> ToolError:
 def _descend(target: ResolvedPath, make: bool) -> int:
     folder = os.open(target.root, _WALK)
     try:
-        for part in target.path.relative_to(target.root).parts[:-1]:
+        for part in target.path.parts[len(target.root.parts) : -1]:
             inner = _enter(folder, part, make)
             os.close(folder)
             folder = inner
@@ -166,13 +166,16 @@ def _enter(folder: int, part: str, make: bool) -> int:
 
 def _refuse_kernel_files(real: Path, root: Path, path: str) -> None:
     """Refuse files of kernel file systems, some of which never end, unless the workspace itself lies there."""
-    if any(real.is_relative_to(folder) and not root.is_relative_to(folder) for folder in _KERNEL):
+    top = real.parts[:2]
+    if top in _KERNEL and root.parts[:2] != top:
         raise ToolError(f"{path} belongs to the kernel and is no regular file. Use bash if you really need it.")
 
 
 def _display(real: Path, cwd: Path) -> str:
-    here = os.path.realpath(cwd)
-    return str(real.relative_to(here)) if real.is_relative_to(here) else str(real)
+    try:
+        return str(real.relative_to(os.path.realpath(cwd)))
+    except ValueError:
+        return str(real)
 
 
 def _is_below_a_file(target: ResolvedPath) -> bool:

@@ -54,7 +54,7 @@ def encode(text: str, encoding: Encoding, label: str) -> bytes:
 
 def replace_surrogates(text: str) -> str:
     """Text that can be sent anywhere: what was no text (a lone surrogate in Python's eyes) becomes U+FFFD."""
-    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def is_binary(head: bytes) -> bool:
