@@ -49,6 +49,7 @@ from agentcli.sessions.exporting.highlight import (
     rendered,
 )
 from agentcli.sessions.exporting.html import _plain
+from agentcli.sessions.exporting.markdown import fence
 from agentcli.sessions.importing import Imported, plant, read
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.memory import MemorySession
@@ -653,3 +654,9 @@ def test_a_redacted_export_brings_records_of_another_form_into_its_own(store: St
     assert whole == dumps(json.loads(whole)) + "\n"
     assert SECRET not in whole
     assert "one é" in whole
+
+
+@pytest.mark.parametrize(("run", "ticks"), [(0, 3), (2, 3), (3, 4), (50_000, 50_001)])
+def test_a_code_block_in_markdown_is_fenced_by_more_backticks_than_are_in_it(run: int, ticks: int) -> None:
+    text = f"a ` b {'`' * run} c"
+    assert fence(text) == f"{'`' * ticks}\n{text}\n{'`' * ticks}"

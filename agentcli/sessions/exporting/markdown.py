@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from agentcli.sessions.exporting.source import Source
@@ -65,9 +66,8 @@ def _call(entry: Call) -> Iterator[str]:
 
 def fence(text: str, language: str = "") -> str:
     """A code block that nothing inside it can end."""
-    ticks = "```"
-    while ticks in text:
-        ticks += "`"
+    longest = max(map(len, re.findall(r"`{3,}", text))) if "```" in text else 2
+    ticks = "`" * (longest + 1)
     return f"{ticks}{language}\n{text.rstrip()}\n{ticks}"
 
 

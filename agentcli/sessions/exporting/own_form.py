@@ -10,7 +10,8 @@ from agentcli.sessions.exporting.redactor import search
 def body_in_own_form(stored: str) -> str:
     """The text of a record file behind the fields that all records share; empty unless to encode the record again gives the very same text.
 
-    A record that is refused may be in that form all the same, such as one with a number of many digits.
+    A record that is refused may be in that form all the same, such as one with a number of many digits. That no object has a name
+    twice is taken for granted: no encoder writes that.
     """
     head = _HEAD.match(stored)
     if head is None or any(repr(float(number)) != number for number in head.groups() if number):
