@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import field
 from pathlib import Path
 
@@ -42,21 +43,25 @@ def collect(
     The records pass `through` a callback that may show progress. Unless it is to be the `whole`, the bytes of the records' files and
     the outputs are left out: only JSON needs them.
     """
-    shelf = RecordFolder(journal.folder / "records") if journal.folder else None
     own = getattr(journal, "info", None)
     info = own if isinstance(own, SessionInfo) else SessionInfo(journal.id, "", "")
     records: list[tuple[Record, bytes]] = []
     names = _names_of_outputs(journal.folder) if whole else {}
-    for record in through(journal.records()):
-        data = ((shelf and shelf.read(record.seq)) or encode(record)) if whole or own is None else b""
-        records.append((record, data))
-        if own is None:
-            info = note(info, record, digest(data))
-        if whole and isinstance(record.body, ToolResult) and record.body.output_file:
-            names[record.body.output_file.rsplit("/", 1)[-1]] = record.body.output_file
+    with _records_in(journal.folder) as shelf:
+        for record in through(journal.records()):
+            data = ((shelf and shelf.read(record.seq)) or encode(record)) if whole or own is None else b""
+            records.append((record, data))
+            if own is None:
+                info = note(info, record, digest(data))
+            if whole and isinstance(record.body, ToolResult) and record.body.output_file:
+                names[record.body.output_file.rsplit("/", 1)[-1]] = record.body.output_file
     outputs = {name: journal.output(path) for name, path in names.items()}
     known, left_out = _contents(journal.folder, [record for record, _ in records], contents)
     return Source(info, tuple(records), outputs, known, left_out)
+
+
+def _records_in(folder: Path | None) -> AbstractContextManager[RecordFolder | None]:
+    return RecordFolder(folder / "records").held_open() if folder else contextlib.nullcontext()
 
 
 def _names_of_outputs(folder: Path | None) -> dict[str, str]:
