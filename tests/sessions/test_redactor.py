@@ -135,3 +135,11 @@ def test_without_the_engine_everything_is_searched_in_the_slow_way(monkeypatch: 
     monkeypatch.setitem(sys.modules, "pydantic_core", None)
     assert search.__wrapped__(POSSIBLE, True)("harmless")
     assert not search.__wrapped__(POSSIBLE, False)("harmless")
+
+
+def test_equal_texts_that_may_hold_a_secret_are_searched_by_each_pattern_once_and_counted_each_time() -> None:
+    redactor = Redactor()
+    text = f"{'x ' * 60}{SAMPLES[0]}"
+    assert {redactor(text) for _ in range(5)} == {redact(text)}
+    redactor(f"{text}{'x ' * 20_000}")
+    assert (redactor.changed, redactor._suspects.cache_info().misses) == (6, 1)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from agentcli.core.codec.encode import dumps
 from agentcli.core.text.secrets import POSSIBLE, POSSIBLE_IN_JSON, is_plain, redact
 
 _SHORT, _REMEMBERED = 100, 10_000
 """Characters of a text that is remembered with its outcome, since names and paths come again and again; the number of those texts."""
+_LONG, _SUSPECTS = 20_000, 100
+"""The same for texts that may hold a secret, since the same files are read again and again."""
 
 
 class Redactor:
@@ -19,6 +21,7 @@ class Redactor:
         self._known = tuple(known)
         self._known_in_json = tuple(dumps(secret)[1:-1] for secret in self._known)
         self._remembered = lru_cache(_REMEMBERED)(self._redacted)
+        self._suspects = lru_cache(_SUSPECTS)(partial(redact, known=self._known))
         self.changed = 0
 
     def __call__(self, text: str) -> str:
@@ -40,7 +43,7 @@ class Redactor:
 
     def _redacted(self, text: str) -> str:
         if search(POSSIBLE, True)(text) or not is_plain(text) or any(secret in text for secret in self._known):
-            return redact(text, self._known)
+            return self._suspects(text) if len(text) <= _LONG else redact(text, self._known)
         return text
 
 
