@@ -17,7 +17,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.record import Record
 from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.info import SessionInfo, Times, encode_info, note, title_of_fork
+from agentcli.sessions.info import SessionInfo, Times, encode_info, note_all, title_of_fork
 from agentcli.sessions.project import project_id
 from agentcli.sessions.recovery import encode_origin, retrace
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file, write_new
@@ -228,10 +228,7 @@ def _share(path: Path, there: Path, disk: Disk) -> None:
 
 def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk) -> SessionInfo:
     write_new(disk, folder / "origin.json", encode_origin(info))
-    records = folder / "records"
-    for record, data, head in _records(imported):
-        write_new(disk, records / file_name(record.seq, record.kind), data)
-        info = note(info, record, head)
+    info = note_all(info, _written(imported, folder / "records", disk))
     files: list[tuple[Path, bytes]] = []
     for name, text in imported.outputs.items():
         files.append((folder / "outputs" / Path(name).name, text.encode("utf-8", "backslashreplace")))
@@ -244,6 +241,14 @@ def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk) -> S
     info = replace(info, shelf=RecordFolder(folder / "records").mark())
     write_new(disk, folder / "session.json", encode_info(info))
     return info
+
+
+def _written(imported: Imported, folder: Path, disk: Disk) -> Iterator[tuple[Record, str]]:
+    """The records, each as soon as it is written, with the hashes of their files."""
+    prefix = f"{folder}{os.sep}"  # as text: a path of each of thousands takes longer than to write it
+    for record, data, head in _records(imported):
+        write_new(disk, f"{prefix}{file_name(record.seq, record.kind)}", data)
+        yield record, head
 
 
 def _records(imported: Imported) -> Iterator[tuple[Record, bytes, str]]:

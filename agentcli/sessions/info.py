@@ -101,16 +101,35 @@ class SessionInfo:
 
 def note(info: SessionInfo, record: Record, head: str) -> SessionInfo:
     """The summary after one more record, whose file has the SHA-256 `head`."""
-    noted = _noted(info, record, head)
-    if info.parent is None or info.parent.kind != "fork" or record.seq > info.parent.seq:
-        return noted
+    return note_all(info, ((record, head),))
+
+
+def note_all(info: SessionInfo, records: Iterable[tuple[Record, str]]) -> SessionInfo:
+    """The summary after more records, each with the SHA-256 of its file."""
+    created, last = info.time.created, None
+    for last in records:
+        record, _ = last
+        created = created or record.time
+        noted = _noted(info, record)
+        info = _inherited(info, noted) if _comes_from_source(info, record) else noted
+    if last is None:
+        return info
+    record, head = last
+    return replace(info, time=Times(created, record.time, info.time.compacting), records=record.seq, head=head)
+
+
+def _comes_from_source(info: SessionInfo, record: Record) -> bool:
+    """True for a record of a fork that was written in the session that it comes from."""
+    return info.parent is not None and info.parent.kind == "fork" and record.seq <= info.parent.seq
+
+
+def _inherited(info: SessionInfo, noted: SessionInfo) -> SessionInfo:
     title = noted.title if noted.title == info.title else title_of_fork(noted.title)
     return replace(noted, title=title, inherited=noted.usage, inherited_cost=noted.cost)
 
 
-def _noted(info: SessionInfo, record: Record, head: str) -> SessionInfo:
-    times = Times(info.time.created or record.time, record.time, info.time.compacting)
-    info = replace(info, time=times, records=record.seq, head=head)
+def _noted(info: SessionInfo, record: Record) -> SessionInfo:
+    """The summary with what is in a record."""
     match record.body:
         case Message(role="user") as message if not info.title:
             return replace(info, title=first_title(message))
@@ -125,7 +144,7 @@ def _noted(info: SessionInfo, record: Record, head: str) -> SessionInfo:
             folders = {path for side in sides for path, state in side.items() if _is_folder(state)}
             return _touched(info, [path for side in sides for path in side if path not in folders])
         case Compaction(usage=usage, cost=cost):
-            return _spent(replace(info, time=replace(times, compacting=record.time)), usage, cost)
+            return _spent(replace(info, time=replace(info.time, compacting=record.time)), usage, cost)
         case Failure(usage=usage, cost=cost):
             return _spent(info, usage, cost)
         case Title(title, name, _, usage, cost):

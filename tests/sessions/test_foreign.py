@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from agentcli.core.codec.encode import Damaged, body_to_json, decode, encode
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Record
-from agentcli.sessions.info import SessionInfo, decode_info, encode_info, note
+from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, note, note_all
 
 SAMPLES = Path(__file__).parent / "samples" / "schema-1"
 RAW = [json.loads(path.read_bytes()) for path in sorted((SAMPLES / "records").iterdir())]
@@ -77,3 +78,16 @@ def test_a_session_json_with_a_wrong_type_anywhere_is_lost_or_harmless(way: tupl
     for raw in RAW:
         info = note(info, decode(json.dumps(raw).encode()), "")
     assert isinstance(info.cost, float | int)
+
+
+@pytest.mark.parametrize("parent", [None, Parent("s", 5), Parent("s", 99), Parent("s", 5, "subagent")])
+def test_a_summary_of_many_records_is_that_of_one_after_the_other(parent: Parent | None) -> None:
+    noted = [(decode(json.dumps(raw).encode()), f"hash {raw['seq']}") for raw in RAW]
+    info = SessionInfo("s", "p", "/repo", parent)
+    one_by_one = info
+    for record, head in noted:
+        one_by_one = note(one_by_one, record, head)
+    assert note_all(info, noted) == one_by_one
+    assert one_by_one.time.created == noted[0][0].time
+    assert (one_by_one.records, one_by_one.head) == (len(noted), f"hash {len(noted)}")
+    assert note_all(one_by_one, ()) == one_by_one

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -40,9 +42,31 @@ def claude_code(records: int = RECORDS) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "session.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in claude_code()))
+    return written(tmp_path / "session.jsonl", RECORDS)
+
+
+def written(path: Path, records: int) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in claude_code(records)))
     return path
+
+
+def calls_to_import(folder: Path, records: int) -> int:
+    """The number of Python functions that are called to import a session of so many records."""
+    file = written(folder / f"{records}.jsonl", records)
+    takeover, found = Takeover(Store(folder / "store"), folder), candidates(file)
+    calls = 0
+
+    def count(_: FrameType, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        [outcome] = takeover.run(found)
+    finally:
+        sys.setprofile(None)
+    assert outcome.status == "imported"
+    return calls
 
 
 def most_memory(work: Callable[[], object]) -> int:
@@ -94,3 +118,11 @@ def test_python_does_not_look_for_garbage_among_what_is_imported(file: Path, tmp
     assert outcome.info.records > RECORDS
     assert gc.isenabled()
     assert len(collections) <= 8  # else one for every few records
+
+
+def test_a_record_costs_few_steps_however_many_there_are(tmp_path: Path) -> None:
+    calls_to_import(tmp_path, 10)  # what is made once
+    few, some, many = (calls_to_import(tmp_path, records) for records in (20, 120, 320))
+    each = (some - few) / 100
+    assert each < 115  # 136 where each record is encoded and decoded to be checked, and the summary made anew for it
+    assert (many - some) / 200 == pytest.approx(each, rel=0.05)

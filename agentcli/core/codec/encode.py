@@ -33,6 +33,7 @@ __all__ = [
     "body_from_json",
     "body_to_json",
     "decode",
+    "dump_line",
     "dumps",
     "encode",
     "loads",
@@ -45,14 +46,26 @@ __all__ = [
 Json = dict[str, Any]
 
 
+_to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_to_ascii = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def dumps(value: Any) -> str:
     """Compact JSON with a fixed order of keys as given; lone surrogates survive as escapes."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _to_text(value)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"))
+        return _to_ascii(value)
     return text
+
+
+def dump_line(value: Any) -> bytes:
+    """The same as a line of UTF-8, as it stands in a file."""
+    try:
+        return (_to_text(value) + "\n").encode("utf-8")
+    except UnicodeEncodeError:
+        return (_to_ascii(value) + "\n").encode("ascii")
 
 
 def encode(record: Record) -> bytes:
@@ -69,7 +82,7 @@ def encode(record: Record) -> bytes:
     if isinstance(record.body, ToolResult):
         # Both the record and the span of its call are called `time` in the file: there the span holds the record's.
         body["time"] = {**body["time"], "recorded": record.time}
-    return (dumps({**head, **body}) + "\n").encode("utf-8")
+    return dump_line({**head, **body})
 
 
 def body_to_json(body: Body) -> Json:

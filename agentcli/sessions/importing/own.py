@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agentcli.core.codec.encode import Damaged, decode, dumps
+from agentcli.core.codec.encode import Damaged, decode, dump_line
 from agentcli.core.errors import InputError
 from agentcli.core.history import fold
 from agentcli.core.record import Record
@@ -30,7 +30,7 @@ def read(lines: Iterable[str]) -> Imported:
         raise InputError(f"line {getattr(error, 'lineno', 1)}: not JSON ({error})") from error
     notes: list[str] = []
     with reading("the export"):
-        info = decode_info(dumps(whole["session"]).encode("utf-8"))
+        info = decode_info(dump_line(whole["session"]))
         files = [_bytes(raw) for raw in whole["records"]]
         outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
         contents = dict(_contents(whole.get("contents") or {}, notes))
@@ -63,7 +63,7 @@ def read_source(text: str) -> Source:
     try:
         with reading("the export"):
             whole = json.loads(text)
-            info = decode_info(dumps(whole["session"]).encode("utf-8"))
+            info = decode_info(dump_line(whole["session"]))
             files = [_bytes(raw) for raw in whole["records"]]
             outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
     except ValueError as error:
@@ -72,7 +72,7 @@ def read_source(text: str) -> Source:
 
 
 def _bytes(raw: Any) -> bytes:
-    return raw.encode("utf-8") if isinstance(raw, str) else (dumps(raw) + "\n").encode("utf-8")
+    return raw.encode("utf-8") if isinstance(raw, str) else dump_line(raw)
 
 
 def _contents(raw: Mapping[str, Mapping[str, str]], notes: list[str]) -> Iterator[tuple[str, bytes]]:

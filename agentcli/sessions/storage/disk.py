@@ -13,7 +13,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 class Disk:
     """The system calls that change files, one method each. Every one of them may raise OSError."""
 
-    def create(self, path: Path) -> int:
+    def create(self, path: str | Path) -> int:
         """A new file, for its owner alone, open for writing."""
         return os.open(path, _NEW, 0o600)
 
@@ -77,7 +77,7 @@ def put_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> No
         raise
 
 
-def write_new(disk: Disk, path: Path, data: bytes) -> None:
+def write_new(disk: Disk, path: str | Path, data: bytes) -> None:
     """A file in a folder that nobody reads yet: neither a temporary file nor the medium is needed. Raises OSError."""
     _fill(disk, path, data, durable=False)
 
@@ -117,7 +117,7 @@ def reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _fill(disk: Disk, path: Path, data: bytes, durable: bool) -> None:
+def _fill(disk: Disk, path: str | Path, data: bytes, durable: bool) -> None:
     file = disk.create(path)
     try:
         _write_all(disk, file, memoryview(data))
