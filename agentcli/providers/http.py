@@ -85,6 +85,23 @@ def _trusting_nobody() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
+class PreparedRequest:
+    """Address and headers of a request as an SDK has prepared it, for later ones with another body: preparing one takes an SDK as long as sending it."""
+
+    def __init__(self, request: httpx2.Request) -> None:
+        self._url = request.url
+        self._headers = {name: value for name, value in request.headers.items() if name not in _OF_ONE_REQUEST}
+
+    async def send(self, client: httpx2.AsyncClient, body: bytes) -> httpx2.Response:
+        """The response to a request like it, its body not read yet."""
+        request = client.build_request("POST", self._url, content=body, headers=self._headers)
+        return await client.send(request, stream=True)
+
+
+_OF_ONE_REQUEST = frozenset({"content-length", "cookie"})
+"""Headers that are made anew for each request."""
+
+
 def uncommented(stream: Any) -> Any:
     """The same stream of server-sent events without the lines that are comments. A line is passed on when it is whole."""
     return _uncommented_streams()(stream)

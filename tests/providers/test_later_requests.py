@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 from dataclasses import replace
 
 import pytest
 
 from agentcli.core.model import Clearing
+from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.scripted.model import say
 from tests.loopback import Bytes, Loopback, Plan, Raw, Refuse
 from tests.providers.hearing import BOTH, Heard, connected, hear, request
@@ -71,3 +74,14 @@ def test_a_later_request_that_fails_has_the_error_of_a_first_one(
     assert later == error([answer])
     assert later[0] == cause
     assert words in later[1]
+
+
+def test_a_connection_of_an_event_loop_that_has_ended_counts_as_lost() -> None:
+    def texts(server: Loopback) -> list[str]:
+        model = connected(server, "haiku", retry=RetryPolicy(attempts=3, first=0.001))
+        return [asyncio.run(hear(model, request(model.spec, "hello"))).text for _ in range(2)]
+
+    with Loopback([say("one"), *[say("two")] * 4]) as server, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # nobody can close what belongs to the other loop
+        assert texts(server) == ["one", "two"]
+        gc.collect()

@@ -17,16 +17,13 @@ from agentcli.providers.anthropic.platform import on_platform, platform_errors, 
 from agentcli.providers.anthropic.reply import Reply
 from agentcli.providers.anthropic.request import Former, to_body, to_wire
 from agentcli.providers.errors import vendor_name
-from agentcli.providers.http import connection_error, http_client, quiet_sdk
+from agentcli.providers.http import PreparedRequest, connection_error, http_client, quiet_sdk
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.sse import event_data
 from agentcli.providers.wire import UsedIds
-
-_OF_ONE_REQUEST = frozenset({"content-length", "cookie"})
-"""Headers that are made anew for each request."""
 
 
 class AnthropicModel:
@@ -41,8 +38,8 @@ class AnthropicModel:
         self._base_url = bare or ("" if settings.platform else PROVIDERS[KIND].url)
         self._former = Former()
         self._used = UsedIds()
-        self._prepared: tuple[Mapping[str, str], Any, Mapping[str, str]] | None = None
-        """What `to_body` had as headers, and what the SDK made of them: the URL and all headers."""
+        self._prepared: tuple[Mapping[str, str], PreparedRequest] | None = None
+        """A request with its own headers, those that `to_body` gave it."""
 
     @property
     def spec(self) -> ModelSpec:
@@ -103,19 +100,19 @@ class AnthropicModel:
 
         body, headers = to_body(request, self._settings, self._former)
         if self._prepared and self._prepared[0] == headers:
-            return await self._repost(*self._prepared[1:], body)
+            try:
+                return await self._good(await self._prepared[1].send(self._http, body))
+            except (OSError, RuntimeError) as error:
+                # Those of TLS, and of an event loop that has ended, pass through httpx as they are; the SDK takes them for errors of the connection.
+                raise connection_error(error, self._settings, self._host) from None
         response = await self._client.post(
             "/v1/messages", cast_to=httpx2.Response, content=body, options={"headers": headers}, stream=True
         )
-        whole = {name: value for name, value in response.request.headers.items() if name not in _OF_ONE_REQUEST}
-        self._prepared = headers, response.request.url, whole
+        self._prepared = headers, PreparedRequest(response.request)
         return response
 
-    async def _repost(self, url: Any, headers: Mapping[str, str], body: bytes) -> Any:
-        """The response to a body that goes where the one before went, with the same headers: the SDK would take as long to prepare them as to send them."""
-        response = await self._http.send(
-            self._http.build_request("POST", url, content=body, headers=headers), stream=True
-        )
+    async def _good(self, response: Any) -> Any:
+        """The response, unless it is a refusal. Raises the SDK's error for one."""
         if response.is_success:
             return response
         await response.aread()

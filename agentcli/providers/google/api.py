@@ -19,7 +19,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.providers.google.client import connected
 from agentcli.providers.google.errors import from_answer, from_api_error
 from agentcli.providers.google.request import Former, Json, countable, to_body
-from agentcli.providers.http import http_client, tls_context
+from agentcli.providers.http import PreparedRequest, http_client, tls_context
 from agentcli.providers.settings import ProviderSettings
 
 
@@ -32,21 +32,22 @@ class GeminiApi:
         self._key = key
         self._base_url = base_url
         self._former = Former()
+        self._prepared: tuple[str, PreparedRequest] | None = None
+        """A request with the model in its address."""
 
     def fits(self) -> bool:
         """True if the SDK has what is used of it here, some of which it calls private."""
         try:
             asked = self._client._build_request("post", "models/any:countTokens", {})
-            return bool(asked.url and asked.headers and self._client._async_request and self._client.async_request)
+            used = self._client._async_request, self._client.async_request, self._sdk.HttpResponse
+            return bool(asked.url and asked.headers and all(used))
         except Exception:  # noqa: BLE001 - an SDK that is built differently may fail in any way
             return False
 
     async def chunks(self, request: Request) -> AsyncGenerator[Json, None]:
         """The chunks of a reply, as they come. Raises ModelError for a refusal, also one in the middle of the stream."""
-        asked = self._client._build_request("post", f"{_model(request)}:streamGenerateContent?alt=sse", {})
-        asked.data = to_body(request, self._settings, self._former)
         with self._translated():
-            answer = await self._client._async_request(asked, stream=True)
+            answer = await self._post(request)
             try:
                 async for chunk in answer.async_segments():
                     if "error" in chunk:  # in the middle of a stream, with a status that was good
@@ -54,6 +55,19 @@ class GeminiApi:
                     yield chunk
             finally:
                 await answer.response_stream.aclose()
+
+    async def _post(self, request: Request) -> Any:
+        """The response to a request for a stream. Raises the SDK's error for a refusal."""
+        model, body = _model(request), to_body(request, self._settings, self._former)
+        if self._prepared and self._prepared[0] == model:
+            response = await self._prepared[1].send(self._http, body)
+            await self._sdk.errors.APIError.raise_for_async_response(response)
+            return self._sdk.HttpResponse(response.headers, response)
+        asked = self._client._build_request("post", f"{model}:streamGenerateContent?alt=sse", {})
+        asked.data = body
+        answer = await self._client._async_request(asked, stream=True)
+        self._prepared = model, PreparedRequest(answer.response_stream.request)
+        return answer
 
     async def count(self, request: Request) -> Any:
         """The number of tokens as the API counts them."""
