@@ -43,7 +43,7 @@ def export_pieces(
     settings: SessionSettings = SETTINGS,
     through: Through = iter,
 ) -> Iterator[str]:
-    """The text of the file in pieces, so that that of a large session is never in memory as a whole. The records in it pass `through` a callback that may show progress. Secrets, the known `secrets` among them, are taken out unless `redacted` is false; only then is JSON free of any loss.
+    """The text of the file in pieces, so that a large session is never one text in memory. The records in it pass `through` a callback that may show progress. Secrets, the known `secrets` among them, are taken out unless `redacted` is false; only then is JSON free of any loss.
 
     `say` is called at the end with a line for people about everything that the file lacks.
     """
