@@ -660,3 +660,8 @@ def test_a_redacted_export_brings_records_of_another_form_into_its_own(store: St
 def test_a_code_block_in_markdown_is_fenced_by_more_backticks_than_are_in_it(run: int, ticks: int) -> None:
     text = f"a ` b {'`' * run} c"
     assert fence(text) == f"{'`' * ticks}\n{text}\n{'`' * ticks}"
+
+
+def test_a_text_that_can_be_displayed_is_not_taken_apart() -> None:
+    text = "é = '日本'\n\tprint(é)  # 🙂\n"
+    assert _plain(text) is text

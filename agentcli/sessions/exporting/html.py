@@ -122,7 +122,7 @@ def _text(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Remove what a page cannot display: control characters, escape sequences of terminals, lone surrogates."""
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+    if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     text = _ESCAPES.sub("", text) if "\x1b" in text else text
     visible = "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n"))
