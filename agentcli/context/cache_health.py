@@ -112,17 +112,18 @@ class CacheHealth:
 
 def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, Traits], thrash: int = 3) -> CacheHealth:
     """Cache statistics from the records of a session, for a resumed session to continue."""
-    health, edited, last, former = CacheHealth(thrash=thrash), True, "", 0
+    health, edited, last, former = CacheHealth(thrash=thrash), True, None, 0
     for record in records:
         match record.body:
             case Message(role="assistant", usage=usage) as reply if usage and usage.prompt:
                 edited = edited or reply.model != model.id
-                counted = health.counting(model, usage, edited=edited, idle=_seconds_between(last, record.time))
+                now = _moment(record.time)
+                counted = health.counting(model, usage, edited=edited, idle=_seconds_between(last, now))
                 recalls = sum(tools.get(call.name, UNKNOWN).recalls for call in reply.calls)
                 if counted.misses > health.misses:
                     counted = replace(counted, missed=(former, record.seq))
                 health = replace(counted, recalls=health.recalls + recalls) if recalls else counted
-                former, edited, last = record.seq, False, record.time
+                former, edited, last = record.seq, False, now
             case Compaction(status="compressed"):
                 health, edited = replace(health, compactions=health.compactions + 1), True
             case Prune():
@@ -172,10 +173,17 @@ def _digest(value: object) -> str:
     return hashlib.sha256(dumps(value).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _seconds_between(earlier: str, later: str) -> float:
+def _moment(time: str) -> datetime | None:
     try:
-        return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
-    except (ValueError, TypeError):
+        return datetime.fromisoformat(time)
+    except ValueError:
+        return None
+
+
+def _seconds_between(earlier: datetime | None, later: datetime | None) -> float:
+    try:
+        return (later - earlier).total_seconds() if earlier and later else 0.0
+    except TypeError:  # only one of them names its zone
         return 0.0
 
 

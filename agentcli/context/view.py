@@ -213,9 +213,9 @@ class Lens:
     def reply(self, record: Record, message: Message) -> ViewMessage:
         pinned = record.seq in self.history.pins
         parts = (message.without_thoughts() if record.seq < self.thinking_from else message).parts
-        blocks = tuple(
-            [self.spoken(Block(part, record.seq, 2, "assistant", record.time, "", pinned)) for part in parts]
-        )
+        blocks = tuple([Block(part, record.seq, 2, "assistant", record.time, "", pinned) for part in parts])
+        if self.history.cleared_inputs or record.seq < self.history.held_thinking:
+            blocks = tuple(map(self.spoken, blocks))
         cut = message.stop in ("interrupted", "error", None)
         return ViewMessage(
             "assistant", blocks, record.seq, message.turn, message.provider, message.model, message.usage, cut

@@ -48,15 +48,16 @@ def _edits_since(history: History, former: History) -> Sequence[Prune] | None:
 
 def _edited(messages: Iterable[ViewMessage], prunes: Sequence[Prune], lens: Lens) -> Iterator[ViewMessage]:
     """The messages as they are after these prunes; those in which nothing was cleared or restored are the same objects."""
-    outputs = {call for prune in prunes for call in (*prune.call_ids, *prune.restored)}
-    inputs = {call for prune in prunes for call in (*prune.inputs, *prune.restored)}
-    records = {record.seq: record for record in lens.history.entries}
+    calls = {call for prune in prunes for call in (*prune.cleared, *prune.restored)}
+    records, inputs = {record.seq: record for record in lens.history.entries}, lens.history.cleared_inputs
 
     def shown(block: Block) -> Block:
         whole = block.original or block.part
-        if isinstance(whole, ToolCall) and whole.call_id in inputs:
+        if isinstance(whole, ToolCall):
+            if whole.call_id not in calls or not (block.cleared or whole.call_id in inputs):
+                return block
             return lens.spoken(replace(block, part=whole, cleared=False, held=False, original=None))
-        body = records[block.seq].body if block.tool_use_id in outputs else None
+        body = records[block.seq].body if block.tool_use_id in calls else None
         return lens.result(records[block.seq], body) if isinstance(body, ToolResult) else block
 
     for message in messages:

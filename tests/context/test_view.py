@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from agentcli.context.cleared import CLEARED
-from agentcli.context.view import ACKNOWLEDGED, GO_ON, View, view
+from agentcli.context.view import ACKNOWLEDGED, GO_ON, Lens, View, view
 from agentcli.context.view_growth import grown
 from agentcli.core.history import evolve
 from agentcli.core.message import File, Image, Text, ToolResult
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record, Undo, VerbatimText
 from tests.context.made import call, history, prompt, reply, result, thought
+from tests.counted import counted
 
 SNAPSHOT = "<state_snapshot>what was done</state_snapshot>"
 
@@ -158,6 +159,20 @@ def test_a_prune_makes_only_the_messages_anew_that_it_edits() -> None:
     assert [new is old for new, old in zip(seen.messages, before.messages, strict=True)] == [
         "b" not in {block.tool_use_id for block in message.blocks} for message in before.messages
     ]
+
+
+def test_the_provider_clears_the_result_of_a_call_whose_input_it_clears() -> None:
+    past = history(*TALK)
+    pruned = evolve(past, Record(9, "", "", "", Prune((), 5, "test", inputs=("b",), by="provider")))
+    assert grown(pruned, past, view(past)) == view(pruned)
+
+
+def test_the_calls_of_a_reply_are_looked_at_one_by_one_only_where_inputs_are_cleared() -> None:
+    for edits, times in ((), 0), ((Prune((), 5, "test", inputs=("b",)),), 4):
+        past = history(*TALK, *edits)
+        with counted(Lens.spoken) as calls:
+            view(past)
+        assert calls[Lens.spoken] == times
 
 
 @pytest.mark.parametrize("edit", [Prune(("a",), 1, "test", 5), compaction(1, drop_thinking_before=5)])

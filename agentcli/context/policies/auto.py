@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
-from itertools import accumulate
+from collections.abc import Container, Iterator, Sequence
+from itertools import accumulate, chain
 
 from agentcli.context.compaction.carryover import carried_tokens, verbatim_answer, verbatim_pins, verbatim_prompts
 from agentcli.context.loss.phases import open_question, phase_end
@@ -206,8 +206,9 @@ def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float, l
     return places[-1] if places else 0
 
 
-def _places(messages: Sequence[ViewMessage]) -> list[int]:
-    return [n for n in range(1, len(messages)) if opens_turn(messages[n]) or opens_step(messages[n])]
+def _places(messages: Sequence[ViewMessage], after: int = 0) -> Iterator[int]:
+    """The places behind one at which the messages may be split."""
+    return (n for n in range(after + 1, len(messages)) if opens_step(messages[n]) or opens_turn(messages[n]))
 
 
 def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room: int) -> int:
@@ -216,7 +217,7 @@ def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room:
     An answer that this takes in is carried beside the summary.
     """
     before = list(accumulate(sizes, initial=0))
-    for place in (at, *(n for n in _places(messages) if n > at)):
+    for place in chain((at,), _places(messages, at)):
         at = place
         if before[-1] - before[at] <= room:
             break

@@ -99,20 +99,21 @@ class ViewBlocks:
 
     def _add(self, block: Block, rules: PruneSettings, traits: Mapping[str, Traits]) -> None:
         number, part, units = len(self.blocks), block.part, self._counter.units(block.part)
-        if clearable(block, rules):
-            self.outputs.append(number)
-            self._output_units.append(self._output_units[-1] + units)
-            if not block.cleared:
-                self.standing.append(number)
-                self._clearable_units += units
+        if isinstance(part, ToolResult):
+            if clearable(block, rules):
+                self.outputs.append(number)
+                self._output_units.append(self._output_units[-1] + units)
+                if not block.cleared:
+                    self.standing.append(number)
+                    self._clearable_units += units
+            if completed(block):
+                self.succeeded.add(block.tool_use_id)
         elif isinstance(part, ToolCall) and _clearable_input(block, part, rules, traits):
             self.inputs.append(number)
             self._clearable_units += units
         elif isinstance(part, Thinking):
             self.thoughts.append(number)
             self._thought_units += units
-        if completed(block):
-            self.succeeded.add(block.tool_use_id)
         if block.source == "assistant":
             self.answered = number
             _insert(self.replies, block.seq)

@@ -41,6 +41,8 @@ def material(
     """
     recitals = _Recitals(messages)
     for clip in (_WHOLE, *form.clips):
+        if 0 < recitals.longest <= clip:  # nothing is cut that the former length left whole: it does not fit either
+            continue
         texts = _fitting(recitals.cut(clip, _WHOLE), counter, room)
         if texts is not None:
             return Material(("\n\n".join(texts),), _clipped(messages, clip))
@@ -62,19 +64,19 @@ def recite(message: ViewMessage, clip: int, longest: int) -> str:
 class _Recital:
     """A message in words, to be cut to one length after the other."""
 
-    __slots__ = ("_heading", "_longest", "_pieces", "_whole")
+    __slots__ = ("_heading", "_pieces", "_whole", "longest")
 
     def __init__(self, message: ViewMessage) -> None:
         speaker = "ASSISTANT" if message.role == "assistant" else "USER" if message.is_prompt else "TOOLS"
         number = "" if message.has_results else f" #{message.seq}"
         self._heading = f"[turn {message.turn}] {speaker}{number}:\n"
         self._pieces = [piece for piece in map(_piece, message.blocks) if piece[0] or piece[1]]
-        self._longest = max((len(text) for _, text, _ in self._pieces), default=0)
+        self.longest = max((len(text) for _, text, _ in self._pieces), default=0)
         self._whole = ""
 
     def cut(self, lengths: _Lengths) -> str:
         """The text with each kind of text cut to its length."""
-        if self._longest <= min(lengths.values()):
+        if self.longest <= min(lengths.values()):
             self._whole = self._whole or self._told(lengths)
             return self._whole
         return self._told(lengths)
@@ -93,6 +95,8 @@ class _Recitals:
     def __init__(self, messages: Sequence[ViewMessage]) -> None:
         self._messages = messages
         self._made: list[_Recital] = []
+        self.longest = 0
+        """Characters of the longest text so far."""
 
     def cut(self, clip: int, longest: int) -> Iterator[str]:
         """The text of each message, oldest first, cut to these lengths."""
@@ -100,6 +104,7 @@ class _Recitals:
         for number, message in enumerate(self._messages):
             if number == len(self._made):
                 self._made.append(_Recital(message))
+                self.longest = max(self.longest, self._made[number].longest)
             yield self._made[number].cut(lengths)
 
 

@@ -106,7 +106,7 @@ class Calibrated:
     per_message: float = 0.0
 
     def size(self, text: str, code: bool = False) -> float:
-        return len(text) + 3 * beyond_ascii(text)
+        return len(text) if text.isascii() else len(text) + 3 * beyond_ascii(text)
 
 
 class Tiktoken:

@@ -33,13 +33,13 @@ class RunningSizes(Generic[M]):
             del kept[same + 1 :]
         if self.snapshot >= same:
             self.snapshot = -1
+        size, parts, largest, measure = self._sizes[-1], self._parts[-1], self._largest[-1], self._size
         for number, message in enumerate(messages[same:], same):
-            size, parts, largest = self._sizes[-1], self._parts[-1], self._largest[-1]
             for part in self._content(message):
-                measured = self._size(part)
+                measured = measure(part)
                 size, parts = size + measured, parts + 1
-                if measured > largest and isinstance(part, ToolResult):
-                    largest = measured
+                if isinstance(part, ToolResult):
+                    largest = max(largest, measured)
                 elif self.snapshot < 0 and isinstance(part, Text) and part.source == "compactor":
                     self.snapshot = number
             self._sizes.append(size)

@@ -92,3 +92,12 @@ def test_each_message_is_put_into_words_once_however_many_lengths_are_tried() ->
         made = material(messages, COUNTS, 3_000, 2, SnapshotSettings(hard_clips=(800, 300, 100)))
     assert made.clipped == calls, "the largest lengths did not do"
     assert count[as_text] == calls
+
+
+def test_lengths_that_cut_nothing_are_not_tried() -> None:
+    messages, tried = told(steps(60, 300)), []
+    for clips in ((16_000, 6_000, 2_000), ()):
+        with counted(TokenCounter.text) as count:
+            material(messages, COUNTS, 1_000, 100, SnapshotSettings(clips=clips, hard_clips=(100,)))
+        tried.append(count[TokenCounter.text])
+    assert tried[0] == tried[1]
