@@ -42,9 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _end_undisturbed() -> None:
-    """Nothing is left to be done but to end with the exit code, which a signal would now replace."""
+    """Nothing is left to be done but to end with the exit code, which a signal would now replace, and memory goes with the process."""
     import signal
 
+    gc.freeze()  # else garbage is looked for among all objects, several times: a sixth of the time of a short command
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 

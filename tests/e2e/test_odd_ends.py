@@ -230,3 +230,10 @@ def test_calls_with_text_that_no_system_call_takes_are_refused_and_the_run_goes_
         ran = program.ask("-p", "go", "--mode", mode, "-m", f"script:{program.base / 's.json'}")
         assert (ran.code, ran.result["text"]) == (0, "Done.")
         assert len(ran.of("tool_result")) == len(calls)
+
+
+def test_the_end_of_the_program_looks_for_no_garbage(program: Program) -> None:
+    # What is registered first comes last: after all that the program does on leaving.
+    script = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 1_000)); from agentcli.__main__ import main; main(['--version'])"
+    ran = subprocess.run([sys.executable, "-c", script], env=program.env, capture_output=True, text=True, timeout=SOON)
+    assert ran.stdout.splitlines()[-1:] == ["True"], ran.stderr
