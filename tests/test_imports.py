@@ -51,6 +51,11 @@ def test_the_package_is_imported_without_its_python_api_until_a_name_of_it_is_as
     assert not loaded("from agentcli import Session, query, run, run_batch, tool", tmp_path) & set(HEAVY)
 
 
+def test_a_program_that_ends_looks_for_no_garbage(tmp_path: Path) -> None:
+    after = "import atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 1000, file=sys.stderr))"
+    assert "True" in loaded(f"{after}\nfrom agentcli.__main__ import main\nmain(['--version'])", tmp_path)
+
+
 def test_the_composition_root_loads_no_sdk_and_no_terminal_library(tmp_path: Path) -> None:
     assert not loaded("import agentcli.app.program", tmp_path) & set(HEAVY)
 
@@ -138,6 +143,11 @@ for path in paths(whole_group()):
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             assert run([*path, option]) == code, path
 """
+
+
+def test_the_help_of_a_command_reads_nothing_of_the_others(tmp_path: Path) -> None:
+    modules = loaded("from agentcli.__main__ import main\nmain(['batch', '--help'])", tmp_path)
+    assert not modules & {"json", "agentcli.cli.starting", "agentcli.cli.sessions"}
 
 
 def test_the_help_of_any_command_and_a_usage_error_load_only_the_parser_and_tables_of_names(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Mapping
@@ -213,6 +212,8 @@ def report(
 
     swebench prints predictions for the harness of SWE-bench, a line for each finished task.
     """
+    import json
+
     from agentcli.app.options import Options
     from agentcli.app.project import ProjectContext
     from agentcli.batch.results import load, write_pages, write_report

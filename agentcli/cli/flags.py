@@ -14,27 +14,36 @@ import typer
 
 def taking(options: type, name: str = "asked") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command a parameter for each field of a dataclass; it gets them as one value, its argument `name`."""
+    return functools.partial(_Taking, options, name)
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        hints = get_type_hints(command, include_extras=True)
+
+class _Taking:
+    """A command with the fields of a dataclass as parameters, which are read off it when the command is asked for."""
+
+    __name__: str
+
+    def __init__(self, options: type, name: str, command: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, command, ("__module__", "__name__", "__qualname__", "__doc__"))
+        self._options, self._name, self._command = options, name, command
+
+    def __call__(self, **given: Any) -> Any:
+        asked = self._options(**{each.name: given.pop(each.name) for each in fields(self._options)})
+        return self._command(**given, **{self._name: asked})
+
+    # Typer reads a command's parameters off its signature and annotations.
+    @functools.cached_property
+    def __signature__(self) -> inspect.Signature:
+        hints = get_type_hints(self._command, include_extras=True)
         own = [
             parameter.replace(annotation=hints[parameter.name])
-            for parameter in inspect.signature(command).parameters.values()
-            if parameter.name != name
+            for parameter in inspect.signature(self._command).parameters.values()
+            if parameter.name != self._name
         ]
-        shared = _parameters(options)
+        return inspect.Signature([*own, *_parameters(self._options)])
 
-        @functools.wraps(command)
-        def typed(**given: Any) -> Any:
-            asked = options(**{each.name: given.pop(each.name) for each in shared})
-            return command(**given, **{name: asked})
-
-        # Typer reads a command's parameters off its signature and annotations.
-        typed.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-        typed.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
-        return typed
-
-    return decorate
+    @functools.cached_property
+    def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]
+        return {name: each.annotation for name, each in self.__signature__.parameters.items()}
 
 
 def by_option(flags: Any) -> dict[str, Any]:

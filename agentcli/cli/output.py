@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -30,6 +29,8 @@ def aside(text: str, who: str = "note") -> None:
 
 def say_json(value: Any) -> None:
     """Print a value for scripts; on a terminal all that is not ASCII is spelled out."""
+    import json
+
     print(json.dumps(value, indent=2, ensure_ascii=sys.stdout.isatty()))
 
 

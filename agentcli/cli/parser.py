@@ -1,4 +1,8 @@
-"""The commands and their options, as typer sees them."""
+"""The commands and their options, as typer sees them, without what a command line does not need of them.
+
+Typer reads the parameters of every command off its annotations, and has pydantic convert the value of every option, given or not:
+both take longer than all else in a command line.
+"""
 
 from __future__ import annotations
 
@@ -6,50 +10,20 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from copy import copy
+from enum import Enum
 from importlib import import_module
 from inspect import getdoc
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_name
 
 from agentcli import __version__
-from agentcli.app.options import LAST, Options
+from agentcli.app.options import Options
 from agentcli.cli.arguments import prepared
-from agentcli.cli.flags import (
-    AddDir,
-    AgentName,
-    Allow,
-    AppendPrompt,
-    AppendPromptFile,
-    Cwd,
-    Deny,
-    Fork,
-    Format,
-    Handoff,
-    MaxCost,
-    MaxTime,
-    MaxTokens,
-    MaxTurns,
-    McpConfig,
-    Mode,
-    Model,
-    NoSession,
-    Output,
-    Plain,
-    Print,
-    PromptText,
-    SessionId,
-    Set,
-    SystemPrompt,
-    SystemPromptFile,
-    Trust,
-    by_option,
-    taking,
-)
-from agentcli.cli.lazy_typer import convert_lazily, listed, reduced
-from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 
 _HELP_NAMES = ["-h", "--help"]
@@ -69,129 +43,12 @@ class _Agentcli(TyperGroup):
         self.format_commands(ctx, formatter)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFlags:
-    """The flags that every session takes."""
-
-    prompt_flag: PromptText = None
-    print: Print = False
-    model: Model = ""
-    mode: Mode = ""
-    allow: Allow = None
-    deny: Deny = None
-    cwd: Cwd = ""
-    add_dir: AddDir = None
-    mcp_config: McpConfig = None
-    output_format: Output = Format.text
-    max_turns: MaxTurns = None
-    max_cost: MaxCost = None
-    max_tokens: MaxTokens = None
-    max_time: MaxTime = None
-    system_prompt: SystemPrompt = None
-    system_prompt_file: SystemPromptFile = None
-    append_system_prompt: AppendPrompt = ""
-    append_system_prompt_file: AppendPromptFile = None
-    agent: AgentName = ""
-    settings: Set = None
-    no_session: NoSession = False
-    session_id: SessionId = ""
-    fork: Fork = False
-    handoff: Handoff = None
-    trust: Trust = False
-    plain: Plain = False
-
-
-def _options(flags: SessionFlags, prompt: str | None, session: str | None) -> Options:
-    """The flags of a run as one value; files named by flags are read here."""
-    given = by_option(flags)
-    message = given.pop("prompt_flag")
-    if message is not None and prompt is not None:
-        raise UsageError(
-            f"There are two prompts, {message!r} and {prompt!r}. Put quotes around a prompt of several words."
-        )
-    for name in ("system_prompt", "append_system_prompt"):
-        file = given.pop(f"{name}_file")
-        given[name] = _read(file) if file else given[name]
-    given["print"] = given["print"] or message is not None
-    given["output_format"] = given["output_format"].value
-    if given["fork"] and session is None:
-        raise UsageError(
-            "--fork needs a session to copy. "
-            "Name one with `agentcli resume SESSION --fork`, or use the newest with `agentcli -c --fork`."
-        )
-    if given["session_id"] and session is not None:
-        raise UsageError("--session-id is for a new session; to go on with one: agentcli resume ID.")
-    if given["handoff"] is not None and (session is None or not given["print"]):
-        raise UsageError(
-            "--handoff needs a session and -p: agentcli resume SESSION --handoff TEXT -p PROMPT. "
-            "In the terminal, use /handoff."
-        )
-    return Options(prompt=message if message is not None else prompt, session=session, **given)
-
-
-@taking(SessionFlags, "flags")
-def run(
-    flags: SessionFlags,
-    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="first message")] = None,
-    go_on: Annotated[bool, typer.Option("-c", "--continue", help="resume the newest session of this project")] = False,
-) -> Options:
-    """Open a session in the current folder, or answer one prompt with -p."""
-    return _options(flags, prompt, LAST if go_on else None)
-
-
-@taking(SessionFlags, "flags")
-def resume(
-    flags: SessionFlags,
-    session: Annotated[str | None, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")] = None,
-    prompt: Annotated[str | None, typer.Argument(metavar="PROMPT", help="next message")] = None,
-    last: Annotated[bool, typer.Option("--last", help="resume the newest session of this project")] = False,
-) -> Options:
-    """Resume a session."""
-    if last and session is not None:
-        if prompt is not None or len(session.split()) == 1:
-            raise UsageError(
-                f"Which session, the newest or {session!r}? Leave out --last or {session!r}. "
-                f'To send a message to the newest one: agentcli -c "{session}".'
-            )
-        prompt = session
-    return _options(flags, prompt, LAST if last else session or "")
-
-
-def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish")]) -> None:
-    """Print a completion script for your shell.
-
-    It completes commands, options, sessions, models and settings.
-    """
-    # It is answered before this parser is loaded, and stands here for the help and for what is mistyped.
-
-
-def demo(
-    prompt_flag: PromptText = None,
-    print: Print = False,
-    output_format: Output = Format.text,
-    plain: Plain = False,
-) -> Options:
-    """Play a session with a scripted model; needs no key.
-
-    It works on a temporary copy of a small broken project.
-    """
-    return Options(print=print or prompt_flag is not None, output_format=output_format.value, plain=plain, demo=True)
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"Can't read {path}: {error}") from error
-
-
 def invoke(arguments: list[str]) -> Options | int:
     """Parse the command line: the options of a run, or the exit code of any other command, which has run then.
 
     Raises UsageError for what makes no sense.
     """
-    arguments = prepared(arguments, {*_OWN, *_PLACES})
+    arguments = prepared(arguments, set(_PLACES))
     group = _group(arguments)
     try:
         if _HELP.intersection(arguments):
@@ -248,6 +105,10 @@ def whole_group() -> TyperGroup:
 
 
 _PLACES: Mapping[str, tuple[str, str]] = {
+    "run": ("agentcli.cli.starting:run", ""),
+    "resume": ("agentcli.cli.starting:resume", "Resume a session."),
+    "completion": ("agentcli.cli.starting:completion", "Print a completion script for your shell."),
+    "demo": ("agentcli.cli.starting:demo", "Play a session with a scripted model; needs no key."),
     "models": ("agentcli.cli.models:list_models", "List models with context window and price."),
     "tools": ("agentcli.cli.about:list_tools", "List the tools the model can use."),
     "doctor": ("agentcli.cli.about:doctor", "Check keys, endpoints, folders, tools and sessions."),
@@ -273,10 +134,6 @@ _PLACES: Mapping[str, tuple[str, str]] = {
 """Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help."""
 
 
-_OWN: Mapping[str, Callable[..., Any]] = {"run": run, "resume": resume, "completion": completion, "demo": demo}
-"""Commands that are defined here."""
-
-
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
     """The command line, as far as these arguments need it: the command that they name, or the list of all where they ask for help."""
     app = typer.Typer(
@@ -290,15 +147,11 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
         rich_markup_mode=None,
         context_settings={"help_option_names": _HELP_NAMES, "max_content_width": 100},
     )
+    evaluate_annotations(_main)
     app.callback(invoke_without_command=True)(_main)
     first = arguments[0] if arguments else ""
-    for name, own in _OWN.items():
-        if whole or name == first or (name == "run" and first in _HELP):
-            app.command(name, hidden=name == "run")(own)
-        elif first in _HELP:
-            app.command(name, help=getdoc(own))(listed)
     for name, (place, line) in _PLACES.items():
-        if whole or name == first:
+        if whole or name == first or (name == "run" and first in _HELP):
             module, _, attribute = place.partition(":")
             command = getattr(import_module(module), attribute)
             if name == "help":
@@ -306,7 +159,8 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
             if isinstance(command, typer.Typer):
                 app.add_typer(command if whole else reduced(command, arguments[1:]), name=name, help=line)
             else:
-                app.command(name)(command)
+                evaluate_annotations(command)
+                app.command(name, hidden=name == "run")(command)
         elif first in _HELP:
             app.command(name, help=line)(listed)
     group = typer.main.get_command(app)
@@ -319,3 +173,74 @@ def _main(version: Annotated[bool, typer.Option("-V", "--version", help="print t
     if version:
         print(f"agentcli {__version__}", file=sys.stdout)
         raise typer.Exit
+
+
+def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
+    """The group with only the command that its first argument names; if it names none, with all, where only commands named later keep their parameters."""
+    made = copy(group)
+    commands = {}
+    for command in group.registered_commands:
+        assert command.callback is not None
+        commands[command.name or get_command_name(command.callback.__name__)] = command
+    if arguments and arguments[0] in commands:
+        commands = {arguments[0]: commands[arguments[0]]}
+    made.registered_commands = []
+    for name, command in commands.items():
+        if name in arguments:
+            evaluate_annotations(command.callback)
+        else:
+            command = copy(command)
+            command.name, command.help, command.callback = name, getdoc(command.callback), listed
+        made.registered_commands.append(command)
+    return made
+
+
+def evaluate_annotations(command: Any) -> None:
+    """Evaluate the annotations of a command, which are texts: typer would do so twice."""
+    command.__annotations__ = get_type_hints(command, include_extras=True)
+
+
+def listed() -> None:
+    """Placeholder in the list of commands for one that was not asked for."""
+
+
+evaluate_annotations(listed)
+
+
+def convert_lazily(command: TyperGroup | TyperCommand, help_option_names: list[str]) -> None:
+    """Let typer convert only the values of this command, and of those in it, that are not yet of the type that it declares."""
+    for inner in command.commands.values() if isinstance(command, TyperGroup) else ():
+        assert isinstance(inner, TyperGroup | TyperCommand)
+        convert_lazily(inner, help_option_names)
+    # Typer makes the option for help late, and keeps it.
+    asks_help = command.get_help_option(command.context_class(command, help_option_names=help_option_names))
+    for parameter in (*command.params, asks_help):
+        if getattr(parameter, "_runtime_param", parameter) is None and hasattr(parameter, "type_descriptor"):
+            parameter._runtime_param = _Lazy(parameter.type_descriptor)  # type: ignore[union-attr]
+
+
+class _Lazy:
+    """Takes the place of typer's converter of a parameter, and makes that when it is needed."""
+
+    def __init__(self, descriptor: Any) -> None:
+        self._descriptor = descriptor
+        self._own: Any = None
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value as the command gets it. Raises BadParameter."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if self._descriptor.annotation == list[str] and isinstance(value, list | tuple):
+            return list(value)
+        if self._needs_none(value):
+            return value
+        if self._own is None:
+            from typer._coercion import build_runtime_param
+
+            self._own = build_runtime_param(self._descriptor)
+        return self._own.coerce(value, param=param, ctx=ctx)
+
+    def _needs_none(self, value: Any) -> bool:
+        annotation, info = self._descriptor.annotation, self._descriptor.parameter_info
+        plain = annotation in (str, bool, int, float) or (isinstance(annotation, type) and issubclass(annotation, Enum))
+        return plain and type(value) is annotation and info.parser is None and not self._descriptor.is_ranged

@@ -1,0 +1,48 @@
+"""Commands of a group are read as far as a command line needs it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Annotated
+
+import typer
+from typer.testing import CliRunner
+
+from agentcli.cli.flags import taking
+from agentcli.cli.parser import reduced
+from agentcli.core.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """Flags of a command."""
+
+    size: Annotated[int, typer.Option(help="its size")] = 3
+    names: Annotated[list[str] | None, typer.Option("--name", help="its names")] = None
+
+
+def test_only_the_command_that_is_asked_for_has_its_parameters_read() -> None:
+    app = typer.Typer()
+
+    @app.command("first")
+    @taking(Flags)
+    def first(asked: Flags, place: Annotated[str, typer.Argument()] = "here") -> str:
+        """Do the first thing."""
+        return f"{asked.size} {asked.names} {place}"
+
+    @app.command("second")
+    def second(twice: Annotated[bool, typer.Option()] = False) -> bool:
+        """Do the second thing."""
+        return twice
+
+    assert "second" in CliRunner().invoke(reduced(app, ["--help"]), ["--help"]).output
+    assert "__signature__" not in vars(first)
+    assert inspect.get_annotations(second)["return"] == "bool"
+    group = reduced(app, ["second"])
+    assert [command.name for command in group.registered_commands] == ["second"]
+    assert inspect.get_annotations(second)["return"] is bool
+    assert "__signature__" not in vars(first)
+    given = ["--size", "5", "--name", "a", "--name", "b", "there"]
+    asked = typer.main.get_command(reduced(app, ["first"])).main(given, standalone_mode=False)
+    assert asked == "5 ['a', 'b'] there"
+    assert first.__doc__ == "Do the first thing."
