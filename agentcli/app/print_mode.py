@@ -19,7 +19,7 @@ from agentcli.app.print_commands import events_of, print_command
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError
 from agentcli.core.event import Noticed, TurnEnded
-from agentcli.sessions.garbage import made_to_stay
+from agentcli.core.garbage import nothing_collected
 from agentcli.ui.headless import Headless
 from agentcli.ui.reading import reading, reports_on
 from agentcli.ui.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
@@ -54,7 +54,7 @@ def print_mode(program: Program, options: Options) -> int:
 async def _print(program: Program, options: Options, text: str, front: Headless) -> int:
     interrupt = asyncio.Event()
     with _signals(interrupt) as caught:
-        with program.preparing(), reports_on() as report, made_to_stay():
+        with program.preparing(), reports_on() as report, nothing_collected():
             session = program.sessions.begin(reading(report))
         await session.prepare(interrupt)
         front.begin(init_event(session))

@@ -8,16 +8,25 @@ from collections.abc import Iterator
 
 
 @contextlib.contextmanager
-def nothing_collected() -> Iterator[None]:
-    """Put collection off, as for imports: looking through thousands of functions and classes only costs time, and all of them stay.
+def uncollected() -> Iterator[None]:
+    """Keeps Python from looking for garbage while much is made: it would look through all of it again and again.
 
-    What is there at the end is not looked at again either.
+    What is freed by its last reference is freed all the same.
     """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         if enabled:
             gc.enable()
+
+
+@contextlib.contextmanager
+def nothing_collected() -> Iterator[None]:
+    """The same where all that is made stays, as with imports and a long session: later it is not looked through either."""
+    with uncollected():
+        try:
+            yield
+        finally:
+            gc.freeze()

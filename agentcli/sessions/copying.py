@@ -12,15 +12,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agentcli import __version__
-from agentcli.core.codec.encode import decode, encode
+from agentcli.core.codec.encode import encode
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
-from agentcli.core.record import Record
+from agentcli.core.record import Record, Title
 from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.info import SessionInfo, Times, encode_info, note_all, title_of_fork
+from agentcli.sessions.info import SessionInfo, Times, encode_info, note, note_all, title_of_fork
 from agentcli.sessions.project import project_id
 from agentcli.sessions.recovery import encode_origin, retrace
-from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file, write_new
+from agentcli.sessions.storage.disk import DISK, Disk, make_folder, put_file, reason, sync_folder, write_file, write_new
 from agentcli.sessions.storage.lock import Lock, is_locked
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import shared_segments
@@ -112,15 +112,19 @@ def remove_abandoned(project: Path, older_than: float) -> Sequence[Path]:
     return [folder for folder in gone if not folder.exists()]
 
 
-def fork(source: Path, target: Path, info: SessionInfo, seq: int, disk: Disk) -> SessionInfo:
-    """A session that shares the records of `source` up to `seq`: the same files by another name, since none ever changes."""
+def fork(
+    source: Path, target: Path, info: SessionInfo, seq: int, disk: Disk, unused_name: Callable[[str], str]
+) -> SessionInfo:
+    """A session that shares the records of `source` up to `seq`: the same files by another name, since none ever changes.
+
+    Where the source has a name, the last record of the copy gives it the `unused_name` for that.
+    """
 
     def fill(folder: Path) -> SessionInfo:
-        shelf = RecordFolder(source / "records")
-        for number in shelf.numbers():
-            path = shelf.path(number) if number <= seq else None
-            if path is not None:
-                _share(path, folder / "records" / path.name, disk)
+        here, there = f"{source / 'records'}{os.sep}", f"{folder / 'records'}{os.sep}"
+        for number, (name, *_) in RecordFolder(source / "records").files().items():
+            if number <= seq:
+                _share(f"{here}{name}", f"{there}{name}", disk)
         for name in ("outputs", "checkpoints/objects", "damaged"):
             _share_all(source / name, folder / name, disk)
         for path in shared_segments(source / RECALL, seq):
@@ -129,6 +133,8 @@ def fork(source: Path, target: Path, info: SessionInfo, seq: int, disk: Disk) ->
         counted = _counted(folder, info, seq)
         counted = replace(counted, title=title_of_fork(counted.title))
         counted = replace(counted, inherited=counted.usage, inherited_cost=counted.cost)
+        if counted.name:
+            counted = _named(folder, counted, unused_name(counted.name), disk)
         return _finish(folder, counted, disk)
 
     begun = build(target, fill, disk)
@@ -193,6 +199,13 @@ def _counted(folder: Path, info: SessionInfo, seq: int) -> SessionInfo:
     )
 
 
+def _named(folder: Path, info: SessionInfo, name: str, disk: Disk) -> SessionInfo:
+    record = Record(info.records + 1, new_id(), stamp(), info.head, Title(name=name))
+    data = encode(record)
+    put_file(disk, folder / "records" / file_name(record.seq, record.kind), data)
+    return note(info, record, digest(data))
+
+
 def _finish(folder: Path, info: SessionInfo, disk: Disk) -> SessionInfo:
     info = replace(info, shelf=RecordFolder(folder / "records").mark())
     write_file(disk, folder / "origin.json", encode_origin(info))
@@ -216,14 +229,14 @@ def _share_all(source: Path, target: Path, disk: Disk) -> None:
             _share(path, there, disk)
 
 
-def _share(path: Path, there: Path, disk: Disk) -> None:
+def _share(path: str | Path, there: str | Path, disk: Disk) -> None:
     try:
         disk.link(path, there)
     except FileNotFoundError:
         raise
     except OSError:  # another file system, or one without links, or too many of them
         with contextlib.suppress(FileExistsError):
-            write_file(disk, there, path.read_bytes())
+            write_file(disk, Path(there), Path(path).read_bytes())
 
 
 def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk) -> SessionInfo:
@@ -254,11 +267,10 @@ def _written(imported: Imported, folder: Path, disk: Disk) -> Iterator[tuple[Rec
 def _records(imported: Imported) -> Iterator[tuple[Record, bytes, str]]:
     """The records with the bytes of their files, and the hashes of these."""
     last, prev = 0, ""
-    for data in imported.raw:
-        record, prev = decode(data), digest(data)
-        last = record.seq
+    for record, data in imported.kept:
+        last, prev = record.seq, digest(data)
         yield record, data, prev
-    for seq, (when, body) in enumerate(imported.bodies[len(imported.raw) :], last + 1):
+    for seq, (when, body) in enumerate(imported.bodies[len(imported.kept) :], last + 1):
         record = Record(seq, new_id(), when, prev, body)
         data = encode(record)
         prev = digest(data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
@@ -218,15 +219,15 @@ def _from_losses(folder: Path, losses: Iterable[Loss]) -> Iterator[Problem]:
 def _duplicates(shelf: RecordFolder) -> Iterator[Loss]:
     """Second files with a number that is taken, and files that are no records at all."""
     try:
-        paths = sorted(shelf.folder.iterdir())
+        names = sorted(os.listdir(shelf.folder))
     except OSError:
         return
-    for path in paths:
-        seq = number_in(path.name)
-        if seq is None and not path.name.startswith("."):
-            yield Loss(0, f"{path.name} is not a record", path)
-        elif seq is not None and (first := shelf.path(seq)) is not None and first.name != path.name:
-            yield Loss(seq, f"record {seq} is there twice: {first.name} counts, {path.name} does not", path)
+    for seq, (first, *others) in sorted(shelf.files().items()):
+        for name in others:
+            yield Loss(seq, f"record {seq} is there twice: {first} counts, {name} does not", shelf.folder / name)
+    for name in names:
+        if number_in(name) is None and not name.startswith("."):
+            yield Loss(0, f"{name} is not a record", shelf.folder / name)
 
 
 def _unpaired(found: _Findings, lost: bool) -> Iterator[Problem]:

@@ -134,8 +134,8 @@ class Store:
             time=Times(stamp(), stamp()),
             imported={},
         )
-        forked = fork(source, self.folder(copy), copy, until, self._disk)
-        return self.rename(forked, self.unused_name(forked.name, forked.project_id)) if forked.name else forked
+        unused = partial(self.unused_name, project=copy.project_id)
+        return fork(source, self.folder(copy), copy, until, self._disk, unused)
 
     def checkpoints(
         self,

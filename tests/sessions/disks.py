@@ -39,7 +39,7 @@ class Failing(Hasty):
             self.failed += 1
             raise OSError(self.code, os.strerror(self.code))
 
-    def create(self, path: Path) -> int:
+    def create(self, path: str | Path) -> int:
         self._pass("create")
         return super().create(path)
 
@@ -104,10 +104,10 @@ class Recording(Hasty):
     acts: list[Act | tuple[File, bytes] | File | Path] = field(default_factory=list)
     _open: dict[int, File | Path] = field(default_factory=dict)
 
-    def create(self, path: Path) -> int:
+    def create(self, path: str | Path) -> int:
         number = super().create(path)
         self._open[number] = File()
-        self.acts.append(Act("create", path, file=self._open[number]))
+        self.acts.append(Act("create", Path(path), file=self._open[number]))
         return number
 
     def write(self, file: int, data: memoryview) -> int:
@@ -122,9 +122,9 @@ class Recording(Hasty):
         super().rename(old, new)
         self.acts.append(Act("rename", old, new))
 
-    def link(self, old: Path, new: Path) -> None:
+    def link(self, old: str | Path, new: str | Path) -> None:
         super().link(old, new)
-        self.acts.append(Act("link", new, old))
+        self.acts.append(Act("link", Path(new), Path(old)))
 
     def unlink(self, path: Path) -> None:
         super().unlink(path)

@@ -8,17 +8,20 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.codec.encode import Damaged
+from agentcli.core.codec.encode import decode
 from agentcli.core.errors import InputError
+from agentcli.core.message import Message, Text
 from agentcli.core.record import Body, Title
 from agentcli.sessions.copying import INCOMING, build, plant, settle_drafts
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import Parent, SessionInfo
-from agentcli.sessions.integrity import unfinished
+from agentcli.sessions.integrity import check, unfinished
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import DISK
+from agentcli.sessions.storage.records import RecordFolder
 from agentcli.sessions.store import Store
 from agentcli.sessions.tree import branches
+from tests.counted import counted
 from tests.sessions.bodies import compaction, files, read, reply, result, user
 
 
@@ -89,6 +92,24 @@ def test_forks_of_a_named_session_have_names_of_their_own(store: Store, session:
     assert store.find("mine").id == session.id
 
 
+def test_a_fork_has_its_name_when_it_appears_and_no_record_is_read_for_it(store: Store, session: Session) -> None:
+    session.append(Title(name="mine"))
+    session.close()
+    with counted(decode, RecordFolder.path) as calls:
+        fork = store.fork(session.info)
+    assert not calls
+    copy = store.open(fork.project_id, fork.id, read_only=True)
+    assert [record.body for record in copy.records()][-1] == Title(name="mine (2)")
+    assert (copy.info.records, copy.info.parent) == (session.info.records + 1, Parent(session.id, session.info.records))
+    assert check(copy.folder).problems == ()
+
+
+def test_of_two_files_with_one_number_a_fork_has_the_one_that_counts(store: Store, session: Session) -> None:
+    first = session.folder / "records" / "000001-message.json"
+    (first.parent / "000001-settings.json").write_bytes(first.read_bytes())
+    assert files(store.folder(store.fork(session.info))) == files(session.folder)[:1] + files(session.folder)[2:]
+
+
 def test_the_title_of_a_fork_says_that_it_is_one(store: Store, session: Session) -> None:
     fork = store.fork(session.info)
     assert (session.info.title, fork.title) == ("one", "one (fork)")
@@ -147,14 +168,15 @@ def test_a_session_from_outside_is_stored_with_its_own_times(store: Store, tmp_p
 
 def test_records_exported_as_they_were_come_back_byte_for_byte(store: Store, session: Session, tmp_path: Path) -> None:
     raw = [(session.folder / "records" / name).read_bytes() for name in files(session.folder)]
-    info = plant(store.root, from_outside(tmp_path, raw=tuple(raw)), tmp_path)
+    info = plant(store.root, from_outside(tmp_path, kept=tuple((decode(data), data) for data in raw)), tmp_path)
     assert [(store.folder(info) / "records" / name).read_bytes() for name in files(store.folder(info))] == raw
     assert info.usage == session.info.usage
 
 
-def test_a_session_from_outside_that_is_damaged_leaves_nothing(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(Damaged):
-        plant(store.root, from_outside(tmp_path, raw=(b"no record",)), tmp_path)
+def test_a_session_from_outside_that_cannot_be_written_leaves_nothing(store: Store, tmp_path: Path) -> None:
+    unwritable = Message("user", (Text("x", meta={"x": object()}),))
+    with pytest.raises(TypeError):
+        plant(store.root, from_outside(tmp_path, ("2026-01-01", user("Hi")), ("2026-01-02", unwritable)), tmp_path)
     assert store.list() == []
     assert [path for path in store.root.rglob("*") if path.name.startswith(INCOMING)] == []
 

@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
-from agentcli.sessions.importing import recognise
+from agentcli.core.codec.encode import decode
+from agentcli.sessions.exporting import collect, export
+from agentcli.sessions.importing import read, recognise
 from agentcli.sessions.importing.discover import candidates
 from agentcli.sessions.importing.recognise import lines
 from agentcli.sessions.importing.takeover import Takeover
 from agentcli.sessions.store import Store
+from tests.counted import counted
 
 RECORDS = 1_200
 ANSWER = "x = 1\n" * 300
@@ -126,3 +129,16 @@ def test_a_record_costs_few_steps_however_many_there_are(tmp_path: Path) -> None
     each = (some - few) / 100
     assert each < 115  # 136 where each record is encoded and decoded to be checked, and the summary made anew for it
     assert (many - some) / 200 == pytest.approx(each, rel=0.05)
+
+
+def test_the_records_of_an_own_export_are_parsed_once_with_the_whole(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    [outcome] = Takeover(store, tmp_path).run(candidates(written(tmp_path / "session.jsonl", 100)))
+    assert outcome.info is not None
+    session = store.open(outcome.info.project_id, outcome.info.id, read_only=True)
+    exported = tmp_path / "export.json"
+    exported.write_text(export(collect(session), "json", redacted=False))
+    with counted(decode) as calls:
+        again = read(exported)
+    assert not calls
+    assert [record for record, _ in again.kept] == [*session.records()]

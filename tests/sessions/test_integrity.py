@@ -9,7 +9,9 @@ from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Text
 from agentcli.sessions.integrity import check, repair, report_to_json
 from agentcli.sessions.session import Session
+from agentcli.sessions.storage.records import RecordFolder
 from agentcli.sessions.store import Store
+from tests.counted import counted
 from tests.sessions.bodies import reply, result, user
 from tests.sessions.disks import Hasty
 
@@ -37,6 +39,22 @@ def test_a_session_in_order_has_no_problems(session: Session) -> None:
     session.close()
     report = check(session.folder)
     assert (report.ok, report.problems, report.records, report.busy) == (True, (), 3, False)
+
+
+def test_files_are_not_looked_for_one_by_one(session: Session) -> None:
+    with counted(RecordFolder.path) as calls:
+        assert check(session.folder).ok
+    assert not calls
+
+
+def test_second_files_of_a_record_and_strangers_among_records_are_named(session: Session) -> None:
+    records = session.folder / "records"
+    (records / "000002-settings.json").write_bytes(b"{}")
+    (records / "notes.txt").write_bytes(b"")
+    assert [(problem.seq, problem.message) for problem in check(session.folder).problems] == [
+        (2, "record 2 is there twice: 000002-message.json counts, 000002-settings.json does not"),
+        (0, "notes.txt is not a record"),
+    ]
 
 
 def test_an_open_session_is_checked_and_not_repaired(session: Session) -> None:

@@ -61,11 +61,23 @@ def decode(data: bytes) -> Record:
     """A record from the bytes of its file. Raises Damaged when they are not one."""
     try:
         raw = loads(data)
+    except _UNREADABLE as error:
+        raise _damaged(error) from error
+    return record_from_json(raw)
+
+
+def record_from_json(raw: Any) -> Record:
+    """A record from its JSON. Raises Damaged when it is not one."""
+    try:
         return Record(
             whole(raw, "seq", None), text(raw, "id", None), _time(raw["time"]), text(raw, "prev", None), _body(raw)
         )
     except _UNREADABLE as error:
-        raise Damaged(f"not a record: {type(error).__name__}: {error}") from error
+        raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> Damaged:
+    return Damaged(f"not a record: {type(error).__name__}: {error}")
 
 
 def loads(data: bytes) -> Any:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentcli.core.codec.decode import Damaged, body_from_json, decode, loads, part_from_json, usage_from_json
+from agentcli.core.codec.decode import (
+    Damaged,
+    body_from_json,
+    decode,
+    loads,
+    part_from_json,
+    record_from_json,
+    usage_from_json,
+)
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import (
     SCHEMA,
@@ -39,6 +47,7 @@ __all__ = [
     "loads",
     "part_from_json",
     "part_to_json",
+    "record_from_json",
     "usage_from_json",
     "usage_to_json",
 ]

@@ -10,7 +10,7 @@ from agentcli.core.codec.declared import is_declared
 from agentcli.core.codec.encode import body_from_json, body_to_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Message, Part, Text, ToolResult, Usage
-from agentcli.core.record import KINDS, Body, Failure, Settings, Title, Todo, Trigger
+from agentcli.core.record import KINDS, Body, Failure, Record, Settings, Title, Todo, Trigger
 from agentcli.sessions.info import Parent
 
 Format = Literal["agentcli", "pi", "claude-code", "gemini-cli", "codex", "opencode"]
@@ -23,7 +23,7 @@ class Imported:
     """A session from outside. Record n of the new session is `bodies[n - 1]`: compactions in it count on that.
 
     `time` is when the session began, `model` is `provider/id`, `notes` are lines for people about what could not be
-    taken over as it was. `raw` holds the very bytes of the records and `outputs` the kept outputs by file name, for a
+    taken over as it was. `kept` holds the records with their very bytes and `outputs` the kept outputs by file name, for a
     session of our own that was exported unchanged; `contents` are states of files by their SHA-256, `parent` is where a
     fork came from. All are empty otherwise.
     """
@@ -36,7 +36,7 @@ class Imported:
     bodies: tuple[Timed, ...]
     name: str = ""
     notes: tuple[str, ...] = ()
-    raw: tuple[bytes, ...] = ()
+    kept: tuple[tuple[Record, bytes], ...] = ()
     outputs: Mapping[str, str] = field(default_factory=dict)
     contents: Mapping[str, bytes] = field(default_factory=dict)
     parent: Parent | None = None

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agentcli.core.codec.encode import Damaged, decode, dump_line
+from agentcli.core.codec.encode import Damaged, decode, dump_line, record_from_json
 from agentcli.core.errors import InputError
 from agentcli.core.history import fold
 from agentcli.core.record import Record
@@ -19,7 +19,7 @@ from agentcli.sessions.storage.records import digest
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """The session in an export. Where its records are unbroken, `raw` holds their very bytes.
+    """The session in an export. Where its records are unbroken, `kept` holds their very bytes.
 
     Raises InputError naming what is wrong with it.
     """
@@ -31,12 +31,12 @@ def read(lines: Iterable[str]) -> Imported:
     notes: list[str] = []
     with reading("the export"):
         info = decode_info(dump_line(whole["session"]))
-        files = [_bytes(raw) for raw in whole["records"]]
+        kept = _records(whole["records"])
         outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
         contents = dict(_contents(whole.get("contents") or {}, notes))
         missing = {int(seq) for seq in whole.get("missing") or ()}
-    records = [_record(data, where) for where, data in enumerate(files, 1)]
-    unbroken = _unbroken(records, files)
+    records = [record for record, _ in kept]
+    unbroken = _unbroken(kept)
     if not _complete(records, missing if unbroken else set()):
         raise InputError("records are missing from the export: references to them would be wrong")
     if not unbroken:
@@ -51,7 +51,7 @@ def read(lines: Iterable[str]) -> Imported:
         tuple((record.time, record.body) for record in records),
         info.name,
         tuple(notes),
-        tuple(files) if unbroken else (),
+        kept if unbroken else (),
         outputs,
         contents,
         info.parent,
@@ -64,15 +64,24 @@ def read_source(text: str) -> Source:
         with reading("the export"):
             whole = json.loads(text)
             info = decode_info(dump_line(whole["session"]))
-            files = [_bytes(raw) for raw in whole["records"]]
+            kept = _records(whole["records"])
             outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
     except ValueError as error:
         raise InputError(f"not JSON ({error})") from error
-    return Source(info, tuple((_record(data, where), data) for where, data in enumerate(files, 1)), outputs)
+    return Source(info, kept, outputs)
 
 
-def _bytes(raw: Any) -> bytes:
-    return raw.encode("utf-8") if isinstance(raw, str) else dump_line(raw)
+def _records(given: Iterable[Any]) -> tuple[tuple[Record, bytes], ...]:
+    """The records with the bytes of their files. One that is not written in this program's form stands there as text."""
+    return tuple(_record(raw, where) for where, raw in enumerate(given, 1))
+
+
+def _record(raw: Any, where: int) -> tuple[Record, bytes]:
+    data = raw.encode("utf-8") if isinstance(raw, str) else dump_line(raw)
+    try:
+        return decode(data) if isinstance(raw, str) else record_from_json(raw), data
+    except Damaged as error:
+        raise InputError(f"record {where}: {error!s:.{REASON}}") from error
 
 
 def _contents(raw: Mapping[str, Mapping[str, str]], notes: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -85,22 +94,15 @@ def _contents(raw: Mapping[str, Mapping[str, str]], notes: list[str]) -> Iterato
             notes.append(f"the state of a file ({key:.12}) is not what was exported: it is left out")
 
 
-def _record(data: bytes, where: int) -> Record:
-    try:
-        return decode(data)
-    except Damaged as error:
-        raise InputError(f"record {where}: {error!s:.{REASON}}") from error
-
-
 def _complete(records: Sequence[Record], missing: set[int]) -> bool:
     """True if all records are there except those that the export itself lists as lost before."""
     there = [record.seq for record in records]
     return there == sorted(there) and sorted([*there, *missing]) == list(range(1, len(there) + len(missing) + 1))
 
 
-def _unbroken(records: Sequence[Record], files: Sequence[bytes]) -> bool:
+def _unbroken(kept: Sequence[tuple[Record, bytes]]) -> bool:
     """True if each record names the SHA-256 of the one before it, as far as that one is there."""
-    before = {record.seq: digest(data) for record, data in zip(records, files, strict=True)}
-    return all(record.prev == before.get(record.seq - 1, record.prev) for record in records) and (
-        not records or records[0].seq > 1 or not records[0].prev
+    before = {record.seq: digest(data) for record, data in kept}
+    return all(record.prev == before.get(record.seq - 1, record.prev) for record, _ in kept) and (
+        not kept or kept[0][0].seq > 1 or not kept[0][0].prev
     )

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
+from agentcli.core.garbage import uncollected
 from agentcli.core.message import Message
 from agentcli.core.record import Title
 from agentcli.sessions.copying import Draft, draft, settle_drafts
-from agentcli.sessions.garbage import uncollected
 from agentcli.sessions.ids import stamp
 from agentcli.sessions.importing import read_all
 from agentcli.sessions.importing.compressed import opened

@@ -35,7 +35,7 @@ class Disk:
     def rename(self, old: Path, new: Path) -> None:
         os.replace(old, new)
 
-    def link(self, old: Path, new: Path) -> None:
+    def link(self, old: str | Path, new: str | Path) -> None:
         os.link(old, new)
 
     def unlink(self, path: Path) -> None:

@@ -134,6 +134,17 @@ class RecordFolder:
         named = ((number_in(name), name) for name in self._names() if name.endswith(ending))
         return sorted(seq for seq, name in named if seq is not None and name == file_name(seq, kind))
 
+    def files(self) -> dict[int, list[str]]:
+        """The names of all record files by their number, the one that counts first; more than one where a number is taken twice."""
+        named: dict[int, list[str]] = {}
+        for name in self._names():
+            if (seq := number_in(name)) is not None:
+                named.setdefault(seq, []).append(name)
+        for seq, names in named.items():
+            if len(names) > 1 and (first := self.path(seq)) is not None:
+                names[:] = [first.name, *sorted({*names} - {first.name})]
+        return named
+
     def mark(self) -> int:
         """The folder's modification time in nanoseconds; 0 when there is no folder."""
         try:
