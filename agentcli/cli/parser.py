@@ -59,6 +59,10 @@ def invoke(arguments: list[str]) -> Options | int:
         return stop.exit_code
     except typer.Abort as error:
         raise KeyboardInterrupt from error
+    except SystemExit as stop:
+        if isinstance(stop.__context__, BrokenPipeError):
+            raise stop.__context__ from None  # the parser takes a reader that has left for a failure
+        raise
     except typer.TyperException as error:
         raise UsageError(_complaint(error)) from error
 

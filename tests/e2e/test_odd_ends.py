@@ -46,6 +46,13 @@ def test_a_reader_that_leaves_is_no_error(program: Program, form: str) -> None:
     assert ran.stderr == b""
 
 
+def test_a_reader_that_leaves_in_the_middle_of_a_session_is_no_error(program: Program) -> None:
+    shell(program, "printf 'word %.0s' {1..60000} | $agent -p - -m script:echo >/dev/null")
+    for command in ("show 2", "export 2 -f md", "export 2 -f atif"):
+        ran = shell(program, f"$agent sessions {command} | head -c 1 >/dev/null; echo ${{PIPESTATUS[0]}}")
+        assert (command, ran.stdout, ran.stderr) == (command, b"0\n", b"")
+
+
 @pytest.mark.parametrize("command", ["--help", "models", "tools", "config show --origin", "sessions list", "doctor"])
 def test_every_listing_may_be_left_unread(program: Program, command: str) -> None:
     assert shell(program, f"$agent {command} | head -c 0").stderr == b""
