@@ -60,6 +60,8 @@ def import_sessions(
         if here:
             found = [each for each in found if _is_here(context, each)]
         takeover = Takeover(context.store, context.cwd, gather=alone, again=again, name=name)
+        if alone:  # else the sessions are counted
+            takeover.through = progress.through
         if dry_run:
             progress.end()
             _print_found(found, takeover, json)

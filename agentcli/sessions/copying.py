@@ -27,7 +27,7 @@ from agentcli.sessions.storage.recall_index import shared_segments
 from agentcli.sessions.storage.records import RecordFolder, digest, file_name
 
 if TYPE_CHECKING:
-    from agentcli.sessions.importing.imported import Imported
+    from agentcli.sessions.importing.imported import Imported, Shown
 
 INCOMING = ".incoming-"
 """Prefix of the folder of a session that is still being built; its builder holds the lock."""
@@ -155,11 +155,17 @@ def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> S
 
 
 def draft(
-    root: Path, imported: Imported, home: Path, source: Mapping[str, str] = _NO_SOURCE, *, disk: Disk = DISK
+    root: Path,
+    imported: Imported,
+    home: Path,
+    source: Mapping[str, str] = _NO_SOURCE,
+    *,
+    disk: Disk = DISK,
+    through: Shown | None = None,
 ) -> Draft:
     """Write a session of the folder `home` without waiting for the disk; `settle_drafts` moves many into place at once.
 
-    `source` becomes `SessionInfo.imported`. Raises StoreError when the disk refuses; nothing is left behind then.
+    `source` becomes `SessionInfo.imported`; the records that are written pass `through`. Raises StoreError when the disk refuses; nothing is left behind then.
     """
     directory = str(Path(os.path.realpath(home)))
     born = Times(created=imported.time or stamp())
@@ -167,7 +173,7 @@ def draft(
         new_id(), project_id(Path(directory)), directory, imported.parent, version=__version__, time=born
     )
     info = replace(info, imported=dict(source))
-    return build(root / info.project_id / info.id, lambda folder: _write(folder, info, imported, disk), disk)
+    return build(root / info.project_id / info.id, lambda folder: _write(folder, info, imported, disk, through), disk)
 
 
 def _remove(folder: Path) -> None:
@@ -239,9 +245,10 @@ def _share(path: str | Path, there: str | Path, disk: Disk) -> None:
             write_file(disk, Path(there), Path(path).read_bytes())
 
 
-def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk) -> SessionInfo:
+def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk, through: Shown | None) -> SessionInfo:
     write_new(disk, folder / "origin.json", encode_origin(info))
-    info = note_all(info, _written(imported, folder / "records", disk))
+    written = _written(imported, folder / "records", disk)
+    info = note_all(info, through(written, len(imported.bodies)) if through else written)
     files: list[tuple[Path, bytes]] = []
     for name, text in imported.outputs.items():
         files.append((folder / "outputs" / Path(name).name, text.encode("utf-8", "backslashreplace")))

@@ -6,7 +6,7 @@ import gc
 import json
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -102,6 +102,20 @@ def test_an_object_over_many_lines_is_recognised_where_no_line_of_it_is_an_objec
     session = {"notes": ["x"] * 100, "sessionId": "s", "startTime": "2026-01-01T00:00:00Z", "messages": []}
     path.write_text(json.dumps(session, indent=1))
     assert recognise(path) == "gemini-cli"
+
+
+def test_the_progress_of_one_session_can_be_shown(tmp_path: Path) -> None:
+    passed: list[tuple[int, int]] = []
+
+    def through(things: Iterable[Any], total: int) -> Iterator[Any]:
+        held = [*things]
+        passed.append((len(held), total))
+        yield from held
+
+    file = written(tmp_path / "session.jsonl", 50)
+    [outcome] = Takeover(Store(tmp_path / "store"), tmp_path, through=through).run(candidates(file))
+    assert outcome.info is not None
+    assert passed == [(50, 0), (outcome.info.records, outcome.info.records)]
 
 
 def test_python_does_not_look_for_garbage_among_what_is_imported(file: Path, tmp_path: Path) -> None:

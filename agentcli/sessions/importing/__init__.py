@@ -9,7 +9,7 @@ from pathlib import Path
 from agentcli.core.errors import InputError
 from agentcli.sessions.copying import plant
 from agentcli.sessions.importing import claude_code, codex, gemini_cli, opencode, opencode_database, own, pi
-from agentcli.sessions.importing.imported import Format, Imported, Timed
+from agentcli.sessions.importing.imported import Format, Imported, Shown, Timed, unshown
 from agentcli.sessions.importing.jsonl import reading
 from agentcli.sessions.importing.recognise import holds_database, lines, recognise
 
@@ -33,8 +33,12 @@ def read(path: Path) -> Imported:
     return next(read_all(path))
 
 
-def read_all(path: Path, chosen: str = "", format: Format | None = None) -> Iterator[Imported]:
+def read_all(
+    path: Path, chosen: str = "", format: Format | None = None, through: Shown = unshown
+) -> Iterator[Imported]:
     """The sessions in a file: all of a database or the one whose id or title is `chosen`, else one. `format` is its format, if known.
+
+    The lines of a text pass `through`.
 
     Raises InputError with the file, the line and the reason when one cannot be taken over, after all that can.
     """
@@ -46,7 +50,7 @@ def read_all(path: Path, chosen: str = "", format: Format | None = None) -> Iter
             raise InputError("it holds only one session, so --session does not apply")
         else:
             with reading("the file"):  # what no line alone shows to be wrong
-                imported = _READERS[format](lines(path))
+                imported = _READERS[format](through(lines(path), 0))
             if imported.format == "gemini-cli" and not imported.cwd:
                 imported = replace(imported, cwd=gemini_cli.project_root(path))
             yield imported

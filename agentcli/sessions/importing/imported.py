@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
-from typing import Literal
+from typing import Any, Literal
 
 from agentcli.core.codec.declared import is_declared
 from agentcli.core.codec.encode import body_from_json, body_to_json
@@ -16,6 +16,13 @@ from agentcli.sessions.info import Parent
 Format = Literal["agentcli", "pi", "claude-code", "gemini-cli", "codex", "opencode"]
 Timed = tuple[str, Body]
 """Time of a record (ISO 8601, UTC), and its body."""
+Shown = Callable[[Iterable[Any], int], Iterable[Any]]
+"""A function that things pass through unchanged, given their number or 0 where it is not known; it may show how many have."""
+
+
+def unshown(things: Iterable[Any], total: int) -> Iterable[Any]:
+    """Show nothing."""
+    return things
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from agentcli.sessions.ids import stamp
 from agentcli.sessions.importing import read_all
 from agentcli.sessions.importing.compressed import opened
 from agentcli.sessions.importing.discover import Candidate
-from agentcli.sessions.importing.imported import Imported
+from agentcli.sessions.importing.imported import Imported, Shown, unshown
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store
 
@@ -61,6 +61,7 @@ _Waiting = tuple[Candidate, Imported, Draft]
 class Takeover:
     """One run of importing. A session belongs to the folder it was led in; where that is gone, to `here` if `gather`, else it
     waits there for `sessions move`. With `again` what was imported before is imported once more. `name` is given to all of them.
+    What is read of a session, and then its records, pass `through`.
     """
 
     store: Store
@@ -68,6 +69,7 @@ class Takeover:
     gather: bool = False
     again: bool = False
     name: str = ""
+    through: Shown = unshown
     _known: dict[tuple[str, str], list[tuple[str, str, bool]]] = field(default_factory=dict)
     _names: dict[str, set[str]] = field(default_factory=dict)
 
@@ -111,13 +113,14 @@ class Takeover:
             content = _content(source)
             if not self.again and (found := self._found(source, content)):
                 return Outcome(source, "skipped", *found)
-            imported = next(read_all(source.path, source.session, source.program))
+            imported = next(read_all(source.path, source.session, source.program, self.through))
             if not any(isinstance(body, Message) for _, body in imported.bodies):
                 return Outcome(source, "failed" if source.named else "skipped", why=f"{source}: nothing was said in it")
             if self.name:
                 imported = replace(imported, bodies=(*imported.bodies, (stamp(), Title(name=self.name))))
             origin = {"program": source.program, "id": source.id, "sha256": content}
-            drafted = draft(self.store.root, imported, self._home(imported.cwd or source.folder), origin)
+            home = self._home(imported.cwd or source.folder)
+            drafted = draft(self.store.root, imported, home, origin, through=self.through)
         except AgentError as error:
             return Outcome(source, "failed", why=str(error).replace(str(source.path), str(source)))
         self._remember(origin, drafted.info.id, False)
