@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Literal
 
 from agentcli.context.inject import escape
@@ -46,14 +45,18 @@ def material(
         texts = _fitting(recitals.cut(clip, _WHOLE), counter, room)
         if texts is not None:
             return Material(("\n\n".join(texts),), _clipped(messages, clip))
-    tries = (*form.clips[-1:], *form.hard_clips) or (_WHOLE,)
-    for number, clip in enumerate(tries, 1):
-        longest = 5 * clip if clip in form.hard_clips else _WHOLE
-        divided = _divided(recitals.cut(clip, longest), counter, room)
-        chunks = list(divided if number == len(tries) else islice(divided, calls + 1))
-        if len(chunks) <= calls:
+    *tries, least = (*form.clips[-1:], *form.hard_clips) or (_WHOLE,)
+    for clip in tries:
+        chunks = _divided(recitals.cut(clip, _others(clip, form)), counter, room, calls)
+        if chunks is not None:
             return Material(tuple(chunks), _clipped(messages, clip))
-    return Material(tuple(chunks[-calls:]), _clipped(messages, clip), len(chunks) - calls)
+    chunks = _divided(recitals.cut(least, _others(least, form)), counter, room, len(messages)) or []
+    return Material(tuple(chunks[-calls:]), _clipped(messages, least), max(0, len(chunks) - calls))
+
+
+def _others(clip: int, form: SnapshotSettings) -> int:
+    """The length of all else where outputs are cut to `clip`."""
+    return 5 * clip if clip in form.hard_clips else _WHOLE
 
 
 def recite(message: ViewMessage, clip: int, longest: int) -> str:
@@ -195,19 +198,24 @@ def _fitting(texts: Iterable[str], counter: TokenCounter, room: int) -> list[str
     return fitting
 
 
-def _divided(texts: Iterable[str], counter: TokenCounter, room: int) -> Iterator[str]:
-    """Neighbouring messages together as long as they fit; one too long for a call is cut to its two ends."""
-    chunk: list[str] = []
-    left = room
+def _divided(texts: Iterable[str], counter: TokenCounter, room: int, most: int) -> list[str] | None:
+    """Neighbouring messages together as long as they fit, or None as soon as that takes more than `most` texts.
+
+    One too long for a call is cut to its two ends.
+    """
+    chunks, chunk, left = [], list[str](), room
     for text in texts:
         size = counter.text(text)
         if size > room:
             text = truncate_middle(text, max(200, int(len(text) * room / size * 0.9)))
             size = counter.text(text)
         if size > left and chunk:
-            yield "\n\n".join(chunk)
+            chunks.append(chunk)
+            if len(chunks) == most:
+                return None
             chunk, left = [], room
         chunk.append(text)
         left -= size
     if chunk:
-        yield "\n\n".join(chunk)
+        chunks.append(chunk)
+    return ["\n\n".join(chunk) for chunk in chunks]

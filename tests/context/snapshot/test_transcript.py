@@ -101,3 +101,14 @@ def test_lengths_that_cut_nothing_are_not_tried() -> None:
             material(messages, COUNTS, 1_000, 100, SnapshotSettings(clips=clips, hard_clips=(100,)))
         tried.append(count[TokenCounter.text])
     assert tried[0] == tried[1]
+
+
+def test_a_length_is_given_up_with_the_first_message_that_its_texts_have_no_room_for() -> None:
+    messages = told(steps(60, 300))
+    with counted(TokenCounter.text) as alone:
+        material(messages, COUNTS, 1_000, 2, SnapshotSettings(clips=(), hard_clips=(100,)))
+    with counted(TokenCounter.text) as with_another:
+        material(messages, COUNTS, 1_000, 2, SnapshotSettings(clips=(), hard_clips=(2_000, 100)))
+    fitting = material(messages, COUNTS, 1_000, 100, SnapshotSettings(clips=(), hard_clips=(2_000,))).chunks[:2]
+    said = sum(chunk.count("[turn ") for chunk in fitting)
+    assert with_another[TokenCounter.text] - alone[TokenCounter.text] == said + 1
