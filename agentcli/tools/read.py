@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
@@ -13,6 +14,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
+from agentcli.core.resolve import spelled
 from agentcli.core.text.truncate import head_of
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.files import remember
@@ -57,7 +59,22 @@ async def read(
     offset: Annotated[int, "First line, from 1"] = 0,
     limit: int = 0,
 ) -> ToolOutput:
+    if _is_small(ctx, file_path):
+        return _read(ctx, file_path, offset, limit)
     return await asyncio.to_thread(_read, ctx, file_path, offset, limit)
+
+
+AT_ONCE = 64_000
+"""Bytes of a file up to which it is read without a thread, which would take longer than the reading."""
+
+
+def _is_small(ctx: ToolContext, path: str) -> bool:
+    """True for a regular file of no more than that; a folder may have many entries."""
+    try:
+        found = os.stat(spelled(ctx.cwd, path))
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= AT_ONCE
 
 
 def title(given: Mapping[str, Any]) -> str:

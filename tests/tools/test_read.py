@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
 import socket
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agentcli.core.tool import ToolLimits
+from agentcli.core.tool import ToolLimits, ToolOutput
+from agentcli.tools.read import AT_ONCE, read
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -24,6 +28,23 @@ def test_a_file_comes_as_it_is(call: Call, ctx: Bench) -> None:
     assert outcome.output == call("read", file_path="a", offset=0).output == "one\ntwo\n\nfour"
     assert not outcome.truncated
     assert outcome.metadata["path"] == str(ctx.cwd / "a")
+
+
+@pytest.mark.parametrize(("size", "threads"), [(AT_ONCE, 0), (AT_ONCE + 1, 1)])
+def test_only_a_large_file_is_read_in_a_thread(ctx: Bench, size: int, threads: int) -> None:
+    class Counting(ThreadPoolExecutor):
+        def submit(self, *work: Any, **more: Any) -> Future[Any]:
+            submitted.append(work)
+            return super().submit(*work, **more)
+
+    async def run() -> ToolOutput:
+        asyncio.get_running_loop().set_default_executor(Counting())
+        return await read(ctx, "c1", "a")
+
+    submitted: list[object] = []
+    (ctx.cwd / "a").write_text("x\n" * (size // 2) + "y" * (size % 2))
+    assert asyncio.run(run()).output.startswith("x\nx")
+    assert len(submitted) == threads
 
 
 def test_a_part_is_read_and_the_notice_says_how_to_go_on(call: Call, ctx: Bench) -> None:
