@@ -69,7 +69,7 @@ def show(
         lines = [{"seq": r.seq, "id": r.id, "time": r.time, "kind": r.kind, **body_to_json(r.body)} for r in records]
         say_json({**info_to_json(session.info), "entries": lines})
         return
-    page(safe(text + "\n") for record in records if (text := as_text(record)))
+    page(filter(None, map(as_text, records)))
 
 
 @app.command()

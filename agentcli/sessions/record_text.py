@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
-from agentcli.core.sanitise import is_safe
+from agentcli.core.sanitise import is_safe, safe
 
 _INDENT = "    "
 
 
 def as_text(record: Record) -> str:
-    """The text of a record; empty for those that hold nothing to read."""
+    """The lines of a record, safe for a terminal; empty for those that hold nothing to read."""
     head = f"#{record.seq}"
     match record.body:
         case Message(role=role) as message:
             lines = [_part(part) for part in message.parts]
-            return "\n".join([f"{head} {role}", *filter(None, lines)])
+            return safe("\n".join([f"{head} {role}", *filter(None, lines), ""]))
         case ToolResult() as result:
-            return f"{head} {result.name} {result.status}\n{_indented(result.output)}"
+            return safe(f"{head} {result.name} {result.status}\n") + _indented(result.output) + "\n"
         case Compaction() as body:
-            return f"{head} compaction ({body.policy}, {body.status}): {body.tokens_before:,} → {body.tokens_after:,} tokens"
+            tokens = f"{body.tokens_before:,} → {body.tokens_after:,} tokens"
+            return safe(f"{head} compaction ({body.policy}, {body.status}): {tokens}\n")
         case _:
             return ""
 
@@ -35,6 +36,11 @@ def _part(part: Part) -> str:
 
 
 def _indented(text: str) -> str:
-    # To replace what separates lines takes a fraction of the time of splitting and joining them.
-    lines = text.removesuffix("\n") if is_safe(text) else "\n".join(text.splitlines())
-    return _INDENT + lines.replace("\n", f"\n{_INDENT}") if text else ""
+    """The lines of a text, set in and safe."""
+    if not text:
+        return ""
+    if is_safe(
+        text
+    ):  # its lines end in newlines alone: to replace these takes a fraction of the time of splitting and joining
+        return _INDENT + text.removesuffix("\n").replace("\n", f"\n{_INDENT}")
+    return safe(_INDENT + f"\n{_INDENT}".join(text.splitlines()))

@@ -149,10 +149,11 @@ class Session:
         """All records ever written that can be read, from disk as they are asked for, except those that the view holds anyway."""
         numbers = range(1, self._info.records + 1)
         held = {entry.seq: entry for entry in self._history.entries}
-        for seq in reversed(numbers) if newest_first else numbers:
-            record = held.get(seq) or self.record(seq)
-            if record is not None:
-                yield record
+        with self._shelf.held_open() as shelf:
+            for seq in reversed(numbers) if newest_first else numbers:
+                record = held.get(seq) or _waiting(self._writer).get(seq) or Reader(shelf).read(seq)
+                if record is not None:
+                    yield record
 
     def records_of(self, kind: str) -> Iterator[Record]:
         """All records of one kind, oldest first, without reading any other."""
@@ -164,8 +165,7 @@ class Session:
 
     def record(self, seq: int) -> Record | None:
         """One record by its number."""
-        waiting = _waiting(self._writer).get(seq)
-        return waiting or Reader(self._shelf).read(seq)
+        return _waiting(self._writer).get(seq) or Reader(self._shelf).read(seq)
 
     def candidates(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentcli.core.message import ToolResult
-from agentcli.core.record import Record
+from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.record import Body, Compaction, Pin, Record
+from agentcli.core.sanitise import is_safe, safe
 from agentcli.sessions.record_text import as_text
+
+
+def record(body: Body) -> Record:
+    return Record(7, "id", "", "", body)
+
 
 LETTERS = st.sampled_from([*"ab \t\n\n\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "é", "→", "\x1b"])
 
@@ -19,11 +24,22 @@ LETTERS = st.sampled_from([*"ab \t\n\n\n", "\r", "\x0b", "\x0c", "\x1c", "\x85",
 @example("a\n\n")
 @example("a\r\nb\r\n")
 def test_each_line_of_an_output_is_set_in_whatever_ends_it(output: str) -> None:
-    head, *lines = as_text(Record(7, "id", "", "", ToolResult("c", "bash", "success", output))).split("\n")
-    assert head == "#7 bash success"
-    assert lines == [f"    {line}" for line in output.splitlines()] if output else lines == [""]
+    head, *lines, last = as_text(record(ToolResult("c", "bash", "success", output))).split("\n")
+    assert (head, last) == ("#7 bash success", "")
+    assert lines == [f"    {safe(line)}" for line in output.splitlines()] if output else lines == [""]
 
 
-@pytest.mark.parametrize("output", ["one", "one\n"])
-def test_an_output_of_one_line_is_one_line(output: str) -> None:
-    assert as_text(Record(7, "id", "", "", ToolResult("c", "bash", "success", output))) == "#7 bash success\n    one"
+@given(st.text(LETTERS, max_size=6), st.text(LETTERS, max_size=6))
+def test_no_record_gets_a_control_through(name: str, text: str) -> None:
+    for body in (
+        Message("user", (Text(text), ToolCall(name, name, {}))),
+        ToolResult("c", name, "success", text),
+        Compaction("auto", "noop", name),
+    ):
+        lines = as_text(record(body))
+        assert is_safe(lines)
+        assert lines.endswith("\n")
+
+
+def test_a_record_without_anything_to_read_has_no_lines() -> None:
+    assert not as_text(record(Pin(1)))

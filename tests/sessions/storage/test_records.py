@@ -12,7 +12,7 @@ from agentcli.core.message import Text
 from agentcli.core.record import Record
 from agentcli.sessions.storage.records import RecordFolder, read_file
 from agentcli.sessions.store import Store
-from tests.sessions.bodies import reply, user
+from tests.sessions.bodies import compaction, reply, user
 
 AT_ONCE = 1 << 16
 
@@ -63,3 +63,15 @@ def test_a_folder_is_held_open_only_while_it_is_read(tmp_path: Path) -> None:
     assert len(os.listdir("/dev/fd")) == before
     with RecordFolder(tmp_path / "missing").held_open() as missing:
         assert missing.read(1) is None
+
+
+def test_records_before_the_view_are_read_to_the_end_when_the_session_is_moved(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions")
+    session = store.create(tmp_path)
+    for body in (user("first"), reply("second"), user("third"), compaction(1, 3)):
+        session.append(body)
+    session.close()
+    records = store.open(session.info.project_id, session.id, True).records()
+    first = next(records)
+    session.folder.rename(tmp_path / "elsewhere")
+    assert [first.seq, *(record.seq for record in records)] == [1, 2, 3, 4]
