@@ -48,7 +48,6 @@ def _end_undisturbed() -> None:
     gc.freeze()  # else garbage is looked for among all objects, several times: a sixth of the time of a short command
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    gc.freeze()  # nor is anything of what goes with the process looked at as garbage
 
 
 def _run(arguments: list[str]) -> int:

@@ -51,11 +51,6 @@ def test_the_package_is_imported_without_its_python_api_until_a_name_of_it_is_as
     assert not loaded("from agentcli import Session, query, run, run_batch, tool", tmp_path) & set(HEAVY)
 
 
-def test_a_program_that_ends_looks_for_no_garbage(tmp_path: Path) -> None:
-    after = "import atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 1000, file=sys.stderr))"
-    assert "True" in loaded(f"{after}\nfrom agentcli.__main__ import main\nmain(['--version'])", tmp_path)
-
-
 def test_the_composition_root_loads_no_sdk_and_no_terminal_library(tmp_path: Path) -> None:
     assert not loaded("import agentcli.app.program", tmp_path) & set(HEAVY)
 

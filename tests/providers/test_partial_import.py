@@ -107,22 +107,14 @@ print(sys.modules["anthropic.types.beta"] is real is anthropic.types.beta)
 
 
 @pytest.mark.ecosystem
-@pytest.mark.parametrize(
-    ("model", "sdk"),
-    [
-        ("claude-sonnet-4-5", "anthropic==2.11.0"),
-        ("claude-sonnet-4-5", "anthropic<3"),
-        ("flash", "google-genai==3.4.0"),
-        ("flash", "google-genai<4"),
-    ],
-)
-def test_a_session_runs_on_every_version_of_the_sdk_that_is_allowed(tmp_path, model, sdk):
+@pytest.mark.parametrize("sdk", ["anthropic==2.11.0", "anthropic<3"])
+def test_a_session_runs_on_every_version_of_the_sdk_that_is_allowed(tmp_path, sdk):
     """The first and the newest; install others by hand to try them."""
     install = [sys.executable, "-m", "pip", "install", "-q", "--target", str(tmp_path / "sdk"), sdk]
     if subprocess.run(install, capture_output=True).returncode:
         pytest.skip("the package index cannot be reached")
     with Loopback(lambda _: say("hello")) as server:
         program = Program(tmp_path, {**server.env, "PYTHONPATH": f"{tmp_path / 'sdk'}:{ROOT}"})
-        process = program.start("-m", model, "-p", "hi")
+        process = program.start("-m", "claude-sonnet-4-5", "-p", "hi")
         out, errors = process.communicate(timeout=60)
     assert (process.returncode, out.strip()) == (0, "hello"), errors

@@ -151,3 +151,21 @@ async def answered(api: SdkApi) -> str:
     await api.close()
     parts = [part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]]
     return "".join(part["text"] for part in parts)
+
+
+@pytest.mark.ecosystem
+@pytest.mark.parametrize("sdk", ["google-genai==3.4.0", "google-genai<4"])
+def test_the_part_does_for_every_version_of_the_sdk_that_is_allowed(tmp_path, sdk):
+    """The first and the newest; install others by hand to try them."""
+    install = [sys.executable, "-m", "pip", "install", "-q", "--target", str(tmp_path), sdk]
+    if subprocess.run(install, capture_output=True).returncode:
+        pytest.skip("the package index cannot be reached")
+    program = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+{GEMINI}
+with Loopback([say("one")]) as server:
+    asyncio.run(ask())
+print(own_sdk("google").__file__.startswith({str(tmp_path)!r}), "google.genai" in sys.modules)
+"""
+    lines = run(program).splitlines()
+    assert (lines[0], lines[-1]) == ("one", "True False")
