@@ -13,6 +13,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import File, Image, Message, Text, Thinking, ToolResult, Usage
 from agentcli.core.record import Compaction, Failure, Record, Settings, Title, Todo, TodoItem
 from agentcli.sessions.importing import Imported, read, recognise
+from agentcli.sessions.importing.discover import candidates
 
 SAMPLES = Path(__file__).parent / "samples_foreign"
 ALL = sorted(path.name for path in SAMPLES.iterdir())
@@ -48,6 +49,14 @@ def test_a_file_is_recognised_by_what_stands_in_it(name: str, expected: str, tmp
     anonymous = tmp_path / "session"
     anonymous.write_bytes((SAMPLES / name).read_bytes())
     assert recognise(anonymous) == expected
+
+
+def test_a_stranger_is_refused_as_one_whatever_is_chosen_in_it(tmp_path: Path):
+    stranger = tmp_path / "notes.json"
+    stranger.write_text('{"notes": []}\n')
+    for chosen in ("", "s"):
+        with pytest.raises(InputError, match="is not a session that can be imported"):
+            candidates(stranger, chosen=chosen)
 
 
 @pytest.mark.parametrize("name", ALL)

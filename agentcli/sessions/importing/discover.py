@@ -51,9 +51,10 @@ def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = Fa
     Raises InputError where it holds none of a known program.
     """
     if not holds_database(path):
+        found = _candidate(path, name, named)
         if chosen:
             raise InputError(f"{name or path} holds only one session, so --session does not apply.")
-        return [_candidate(path, name, named)]
+        return [found]
     program = recognise(path)
     rows = [row for row in rows_of(path) if (chosen in (row.id, row.title) if chosen else not row.subagent)]
     if not rows:
