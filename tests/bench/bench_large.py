@@ -44,6 +44,15 @@ def main(records: int = 20_000) -> None:
             resumed = Program(program.base, server.env)
             for time in ("first resume", "second resume"):
                 say_cpu(time, resumed, "resume", "big", "-p", "Go on.", "-m", MODEL)
+        for name, rest in (("check", ()), ("fork", ()), ("rename", ("large",))):
+            say_cpu(name, program, "sessions", name, "big", *rest)
+        say_cpu("search", program, "sessions", "search", "words that stand nowhere")
+        say_cpu("list", program, "sessions", "list")
+        exported = str(program.work / "large.json")
+        say_cpu(
+            "export, all of it", program, "sessions", "export", "large", "-f", "json", "-o", exported, "--keep-secrets"
+        )
+        say_cpu("import of that", program, "sessions", "import", exported)
 
 
 def say_cpu(name: str, program: Program, *arguments: str) -> None:
