@@ -128,39 +128,17 @@ def _compiled_init(cls: Any) -> Any:
     for field in dataclasses.fields(cls):
         if not field.init and field.default is not dataclasses.MISSING:
             known[f"default_{field.name}"], values[field.name] = field.default, f"default_{field.name}"
-    lines = _setting(cls, values, known)
+    if cls.__setattr__ is object.__setattr__:
+        lines = [f"    self.{name} = {value}" for name, value in values.items()]
+    else:  # the class refuses to be changed
+        known |= {f"set_{name}": getattr(cls, name).__set__ for name in values}
+        lines = [f"    set_{name}(self, {value})" for name, value in values.items()]
     if hasattr(cls, "__post_init__"):
         lines.append("    self.__post_init__()")
     exec(f"def __init__({', '.join(parameters)}):\n" + ("\n".join(lines) or "    pass"), known)
     init = known["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init
-
-
-def _setting(cls: Any, values: Mapping[str, str], known: dict[str, Any]) -> list[str]:
-    """Lines that set each slot of `self` to the value of an expression; the names that they use are added to `known`."""
-    plain = [f"self.{name} = {value}" for name, value in values.items()]
-    if cls.__setattr__ is object.__setattr__:
-        return [f"    {line}" for line in plain]
-    known.update({f"set_{name}": getattr(cls, name).__set__ for name in values})
-    forced = [f"set_{name}(self, {value})" for name, value in values.items()]
-    if len(values) < MANY or cls.__bases__ != (object,):
-        return [f"    {line}" for line in forced]
-    # To go around the class that refuses to be changed takes long for each slot; an instance is of a twin without refusal meanwhile.
-    known.update(cls=cls, twin=type(cls.__name__, (), {"__slots__": cls.__slots__}), turn_into=_TURN_INTO)
-    return [
-        "    if self.__class__ is cls:",
-        "        turn_into(self, twin)",
-        *(f"        {line}" for line in plain),
-        "        self.__class__ = cls",
-        "    else:",
-        *(f"        {line}" for line in forced),
-    ]
-
-
-MANY = 5
-"""Slots from which on it is quicker to turn an instance into one of a twin of its class, and back, than to go around the class for each."""
-_TURN_INTO = object.__dict__["__class__"].__set__
 
 
 def _repr(self: Any) -> str:

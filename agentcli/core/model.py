@@ -132,8 +132,8 @@ class ToolSchema:
 
     @classmethod
     def recorded(cls, raw: Mapping[str, Any]) -> ToolSchema:
-        """A schema as the records have it."""
-        return cls(raw["name"], raw["description"], raw["parameters"])
+        """A schema as the records have it; those of the first versions may lack all but its name."""
+        return cls(raw["name"], raw.get("description", ""), raw.get("parameters", {"type": "object", "properties": {}}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from agentcli.core.codec.encode import Damaged, body_to_json, decode, encode
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text
+from agentcli.core.model import ToolSchema
 from agentcli.core.record import Record
 from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, note, note_all
 
@@ -91,3 +92,9 @@ def test_a_summary_of_many_records_is_that_of_one_after_the_other(parent: Parent
     assert one_by_one.time.created == noted[0][0].time
     assert (one_by_one.records, one_by_one.head) == (len(noted), f"hash {len(noted)}")
     assert note_all(one_by_one, ()) == one_by_one
+
+
+def test_tools_of_the_first_versions_are_read_by_their_names_alone() -> None:
+    [tool] = RAW[0]["tools"]
+    assert ToolSchema.recorded(tool) == ToolSchema("read", "Reads", {"type": "object", "properties": {}})
+    assert ToolSchema.recorded({"name": "read"}).description == ""
