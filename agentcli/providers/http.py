@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -88,13 +88,19 @@ def _trusting_nobody() -> ssl.SSLContext:
 class PreparedRequest:
     """Address and headers of a request as an SDK has prepared it, for later ones with another body: preparing one takes an SDK as long as sending it."""
 
-    def __init__(self, request: httpx2.Request) -> None:
+    def __init__(self, request: httpx2.Request, given: Iterable[str]) -> None:
+        """`given` are the names of headers that the user has set: they are those of all requests."""
+        remade = _OF_ONE_REQUEST.difference(map(str.lower, given))
         self._url = request.url
-        self._headers = {name: value for name, value in request.headers.items() if name not in _OF_ONE_REQUEST}
+        self._headers = {name: value for name, value in request.headers.items() if name not in remade}
+        # Such as the name for TLS of a server whose host has an underscore.
+        self._extensions = request.extensions
 
     async def send(self, client: httpx2.AsyncClient, body: bytes) -> httpx2.Response:
         """The response to a request like it, its body not read yet."""
-        request = client.build_request("POST", self._url, content=body, headers=self._headers)
+        request = client.build_request(
+            "POST", self._url, content=body, headers=self._headers, extensions=self._extensions
+        )
         return await client.send(request, stream=True)
 
 

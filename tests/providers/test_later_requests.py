@@ -6,19 +6,22 @@ import asyncio
 import gc
 import warnings
 from dataclasses import replace
+from typing import Any
 
+import httpx2
 import pytest
 
 from agentcli.core.model import Clearing
+from agentcli.providers.http import PreparedRequest
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.scripted.model import say
 from tests.loopback import Bytes, Loopback, Plan, Raw, Refuse
 from tests.providers.hearing import BOTH, Heard, connected, hear, request
 
 
-def heard_in_turn(server: Loopback, name: str, count: int) -> list[Heard]:
+def heard_in_turn(server: Loopback, name: str, count: int, **settings: Any) -> list[Heard]:
     async def run() -> list[Heard]:
-        model = connected(server, name)
+        model = connected(server, name, **settings)
         heard = [await hear(model, request(model.spec, "hello")) for _ in range(count)]
         await model.close()
         return heard
@@ -27,12 +30,41 @@ def heard_in_turn(server: Loopback, name: str, count: int) -> list[Heard]:
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_all_requests_have_the_headers_of_the_first(name: str) -> None:
+@pytest.mark.parametrize("headers", [{}, {"Cookie": "session=1", "X-Own": "2"}])
+def test_all_requests_have_the_headers_of_the_first(name: str, headers: dict[str, str]) -> None:
     with Loopback([say("one"), say("two"), say("three")]) as server:
-        assert [heard.text for heard in heard_in_turn(server, name, 3)] == ["one", "two", "three"]
+        replies = heard_in_turn(server, name, 3, headers=headers)
+        assert [heard.text for heard in replies] == ["one", "two", "three"]
     first, *others = server.asked
+    assert [first.headers[given.lower()] for given in headers] == [*headers.values()]
     for other in others:
         assert (other.path, other.headers, other.body) == (first.path, first.headers, first.body)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_a_cookie_of_the_server_is_sent_in_its_newest_form(name: str) -> None:
+    def refuse(cookie: str) -> Refuse:
+        return Refuse(500, headers={"set-cookie": f"route={cookie}"})
+
+    with Loopback([refuse("a"), say("one"), refuse("b"), say("two")]) as server:
+        heard_in_turn(server, name, 4)
+    assert [asked.headers.get("cookie") for asked in server.asked] == [None, "route=a", "route=a", "route=b"]
+
+
+def test_a_later_request_names_the_same_server_for_tls() -> None:
+    sent: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        sent.append(request)
+        return httpx2.Response(200)
+
+    async def run() -> None:
+        async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client:
+            first = client.build_request("POST", "https://my_host", extensions={"sni_hostname": "my-host"})
+            await PreparedRequest(first, ()).send(client, b"{}")
+
+    asyncio.run(run())
+    assert sent[0].extensions["sni_hostname"] == "my-host"
 
 
 def test_a_request_with_other_headers_of_its_own_has_these() -> None:

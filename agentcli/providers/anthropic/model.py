@@ -108,7 +108,7 @@ class AnthropicModel:
         response = await self._client.post(
             "/v1/messages", cast_to=httpx2.Response, content=body, options={"headers": headers}, stream=True
         )
-        self._prepared = headers, PreparedRequest(response.request)
+        self._prepared = headers, PreparedRequest(response.request, self._client.default_headers)
         return response
 
     async def _good(self, response: Any) -> Any:
@@ -117,7 +117,7 @@ class AnthropicModel:
             return response
         await response.aread()
         try:
-            answer = response.json()
+            answer = json.loads(response.text)
         except (ValueError, RecursionError):
             answer = response.text
         raise self._sdk.APIStatusError(f"Status {response.status_code}", response=response, body=answer)

@@ -66,7 +66,7 @@ class GeminiApi:
         asked = self._client._build_request("post", f"{model}:streamGenerateContent?alt=sse", {})
         asked.data = body
         answer = await self._client._async_request(asked, stream=True)
-        self._prepared = model, PreparedRequest(answer.response_stream.request)
+        self._prepared = model, PreparedRequest(answer.response_stream.request, self._settings.headers)
         return answer
 
     async def count(self, request: Request) -> Any:
