@@ -40,7 +40,8 @@ class GeminiApi:
         try:
             asked = self._client._build_request("post", "models/any:countTokens", {})
             used = self._client._async_request, self._client.async_request, self._sdk.HttpResponse
-            return bool(asked.url and asked.headers and all(used))
+            refused = self._sdk.errors.APIError.raise_for_async_response
+            return bool(asked.url and asked.headers and refused and all(used))
         except Exception:  # noqa: BLE001 - an SDK that is built differently may fail in any way
             return False
 
