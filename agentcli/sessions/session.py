@@ -118,8 +118,8 @@ class Session:
         self._history = _evolved(self._history, record, self._tail)
         if (writer.exists or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
-        if writer.exists:
-            self._recall.add(record, self._history.turn, self.record)
+        if not writer.waiting:
+            self._recall.add(record.seq, self._saved)
         if isinstance(body, Undo):
             for said_again in lasting(before, self._history):
                 self.append(said_again)
@@ -167,6 +167,10 @@ class Session:
         """One record by its number."""
         return _waiting(self._writer).get(seq) or Reader(self._shelf).read(seq)
 
+    def _saved(self, seq: int) -> Record | None:
+        """A record from its file, whatever else the session does meanwhile."""
+        return Reader(RecordFolder(self._shelf.folder)).read(seq)
+
     def candidates(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Entry]:
@@ -210,6 +214,7 @@ class Session:
         self._partial.flush()
         if self._changed and (writer.exists or any(not isinstance(record.body, Settings) for record in writer.waiting)):
             self._save(writer, durable=True)
+        self._recall.settle()
         writer.release()
         self._closed = True
 

@@ -1,12 +1,14 @@
 """Index of a session's texts: tells which records may hold a piece of text, so that a search reads few of them.
 
 Each record has a row with its turn, its call ids, and a Bloom filter of the three-byte pieces of its texts, case folded. The
-rows of `SEGMENT` records make a file of `recall/`, made when the last of them is written, never changed, and rebuilt from the
-records when it is lost or damaged. The rows of the newest records are made when something is searched for, and in memory only.
+rows of `SEGMENT` records make a file of `recall/`, made from the records in a thread when the last of them is written, never
+changed, and made again when it is lost or damaged. The rows of the newest records are made when something is searched for, and in
+memory only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import struct
 import time
@@ -14,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Thread
 
 from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Message
@@ -45,14 +48,26 @@ class RecallIndex:
     disk: Disk
     whole: Callable[[str], str]
     _rows: dict[int, bytes] = field(default_factory=dict, repr=False)
-    _without_row: dict[int, Entry] = field(default_factory=dict, repr=False)
-    """The records that were added since, by number."""
+    _making: Thread | None = field(default=None, repr=False)
 
-    def add(self, record: Record, turn: int, load: Load) -> None:
-        """Note a record that was just written; the one that fills a segment has its file made. Never raises for a failing disk."""
-        self._without_row[record.seq] = Entry(record, turn)
-        if record.seq % SEGMENT == 0:
-            self._fill(record.seq // SEGMENT, load, save=True)
+    def add(self, seq: int, load: Load) -> None:
+        """Note a record that was just written; the one that fills a segment has its file made by a thread, which calls `load`.
+
+        To make it takes up to a second. Never raises: a segment that was not made is made by the next search.
+        """
+        if seq % SEGMENT:
+            return
+        self.settle()
+        making = Thread(target=self._make, args=(seq // SEGMENT, load), name="recall")
+        with contextlib.suppress(RuntimeError):  # the system has no more threads
+            making.start()
+            self._making = making
+
+    def settle(self) -> None:
+        """Wait for the segment that is being made."""
+        if self._making is not None:
+            self._making.join()
+            self._making = None
 
     def candidates(
         self,
@@ -69,6 +84,7 @@ class RecallIndex:
         With `save` the segments that are found missing are made again and written. Raises OutOfTime between two segments once
         `time.monotonic` has passed `until`.
         """
+        self.settle()
         sieve, newest_segment = _Sieve(needles, call_id), (newest - 1) // SEGMENT + 1
         for segment in range(newest_segment, 0, -1):
             if segment < newest_segment and time.monotonic() > until:
@@ -81,6 +97,7 @@ class RecallIndex:
 
     def fill(self, newest: int, load: Load, *, save: bool = True) -> Iterator[float]:
         """Make the missing segments, the newest first, with a pause after each; yields the share of them that is done."""
+        self.settle()
         written = {path.stem for path in self.folder.glob("*.rows")}
         missing = [
             segment
@@ -93,10 +110,7 @@ class RecallIndex:
 
     def _holds(self, segment: int) -> bool:
         """True if all rows of a segment are in memory."""
-        return all(
-            seq in self._rows or seq in self._without_row
-            for seq in range((segment - 1) * SEGMENT + 1, segment * SEGMENT + 1)
-        )
+        return all(seq in self._rows for seq in range((segment - 1) * SEGMENT + 1, segment * SEGMENT + 1))
 
     def _segment(self, segment: int) -> Sequence[bytes]:
         """The rows of a file, or none where it is missing or damaged."""
@@ -108,13 +122,14 @@ class RecallIndex:
             return ()
         return _split(data)
 
+    def _make(self, segment: int, load: Load) -> None:
+        with contextlib.suppress(OSError):  # out of files
+            self._fill(segment, load, save=True)
+
     def _fill(self, segment: int, load: Load, *, save: bool, newest: int | None = None) -> Sequence[bytes]:
         """The rows of a segment from memory and, where they are missing there, from the records."""
         first, last = (segment - 1) * SEGMENT + 1, segment * SEGMENT
         numbers = range(first, min(last, newest or last) + 1)
-        for seq in numbers:
-            if entry := self._without_row.pop(seq, None):
-                self._rows[seq] = _row(entry, self.whole)
         turn = None if all(seq in self._rows for seq in numbers) else self._turn_before(first, load)
         for seq in numbers:
             if seq in self._rows:

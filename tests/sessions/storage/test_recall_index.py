@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 from hypothesis import given, settings
@@ -198,14 +200,14 @@ def test_a_disk_that_refuses_the_index_costs_nothing(tmp_path: Path, call: str) 
     index = RecallIndex(tmp_path / "recall", disk, lambda _: "")
     for seq in range(1, SEGMENT + 10):
         kept[seq] = Record(seq, "", "", "", body(seq - 1))
-        index.add(kept[seq], 1, kept.get)
-    assert (13, 1) in [*index.candidates(SEGMENT + 9, kept.get, [["number12"]])]
+        index.add(seq, kept.get)
+    assert (13, 3) in [*index.candidates(SEGMENT + 9, kept.get, [["number12"]])]
 
 
 def test_a_huge_text_may_hold_anything(tmp_path: Path) -> None:
     index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
     record = Record(1, "", "", "", Message("user", (Text("x" * (LARGEST + 1)),), 1))
-    index.add(record, 1, lambda _: record)
+    index.add(1, lambda _: record)
     assert [*index.candidates(1, lambda _: record, [["needle"]])] == [(1, 1)]
 
 
@@ -216,16 +218,53 @@ def test_texts_are_not_looked_at_before_something_is_searched_or_a_segment_is_fu
         looked_at.append(path)
         return "a needle"
 
+    records = {
+        seq: Record(seq, "", "", "", ToolResult(f"c{seq}", "bash", "success", "", output_file=f"{seq}"))
+        for seq in range(1, SEGMENT + 1)
+    }
     index = RecallIndex(tmp_path / "recall", Hasty(), whole)
     for seq in range(1, SEGMENT):
-        index.add(
-            Record(seq, "", "", "", ToolResult(f"c{seq}", "bash", "success", "", output_file=f"{seq}")), 1, {}.get
-        )
+        index.add(seq, records.get)
     assert looked_at == []
-    assert [seq for seq, _ in index.candidates(9, {}.get, [["needle"]])] == [*range(9, 0, -1)]
+    assert [seq for seq, _ in index.candidates(9, records.get, [["needle"]])] == [*range(9, 0, -1)]
     assert len(looked_at) == 9
-    index.add(Record(SEGMENT, "", "", "", ToolResult("last", "bash", "success", "", output_file="last")), 1, {}.get)
+    index.add(SEGMENT, records.get)
+    index.settle()
     assert len(looked_at) == len(set(looked_at)) == SEGMENT
+
+
+def test_whoever_writes_the_last_record_of_a_segment_does_not_wait_for_its_file(tmp_path: Path) -> None:
+    asked, records = Event(), {seq: Record(seq, "", "", "", body(seq)) for seq in range(1, SEGMENT + 1)}
+
+    def load(seq: int) -> Record | None:
+        assert asked.wait(60)
+        return records[seq]
+
+    index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    index.add(SEGMENT, load)
+    assert not (tmp_path / "recall").exists()
+    asked.set()
+    index.settle()
+    assert [path.name for path in (tmp_path / "recall").iterdir()] == ["000001.rows"]
+
+
+def test_a_session_is_closed_with_the_files_of_all_full_segments(store: Store, tmp_path: Path) -> None:
+    with contextlib.closing(store.create(tmp_path)) as session:
+        for n in range(SEGMENT):
+            session.append(body(n))
+    assert [path.name for path in files(session)] == ["000001.rows"]
+
+
+def test_a_segment_whose_records_could_not_be_read_is_made_by_the_next_search(tmp_path: Path) -> None:
+    records = {seq: Record(seq, "", "", "", body(seq)) for seq in range(1, SEGMENT + 1)}
+
+    def out_of_files(seq: int) -> Record | None:
+        raise OSError(24, "Too many open files")
+
+    index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    index.add(SEGMENT, out_of_files)
+    assert 13 in [seq for seq, _ in index.candidates(SEGMENT, records.get, [["number13"]])]
+    assert [path.name for path in (tmp_path / "recall").iterdir()] == ["000001.rows"]
 
 
 def test_a_kept_output_is_searched_whole(tmp_path: Path, store: Store) -> None:
@@ -246,7 +285,7 @@ def test_any_piece_of_any_text_is_found_whatever_its_case(texts: list[str], data
     records = {n: Record(n, "", "", "", Message("user", (Text(text),), 1)) for n, text in enumerate(texts, 1)}
     index = RecallIndex(Path("/nonexistent/recall"), Hasty(), lambda _: "")
     for record in records.values():
-        index.add(record, 1, records.get)
+        index.add(record.seq, records.get)
     regex = re.compile(f"(?i){re.escape(piece)}")
     found = {seq for seq, _ in index.candidates(len(texts), records.get, literals(regex), save=False)}
     assert {n for n, text in enumerate(texts, 1) if text.strip() and regex.search(text)} <= found
