@@ -54,14 +54,14 @@ class _EndedEarly(Exception):
 
 
 class _Watch:
-    """Ends the waits of one task once an event is set or so many seconds have passed. A context manager, which leaves no watcher behind."""
+    """Ends a wait once an event is set or so many seconds have passed. A context manager, which leaves no watcher behind."""
 
     def __init__(self, event: asyncio.Event, seconds: float | None = None) -> None:
         self._event, self._seconds = event, seconds
-        self._waits = self._ended = False
+        self._waiting: asyncio.Task[object] | None = None
+        self._ended = False
 
     async def __aenter__(self) -> _Watch:
-        self._task = asyncio.current_task()
         self._watcher = asyncio.create_task(self._watch())
         return self
 
@@ -71,27 +71,29 @@ class _Watch:
 
     async def over(self, work: Awaitable[Result]) -> Result:
         """The result of `work`. Raises _EndedEarly where it was cancelled, unless it has a result nevertheless."""
-        assert self._task is not None
-        cancelling, self._waits = self._task.cancelling(), True
+        # Each value of a stream may be read in a task of its own.
+        task = asyncio.current_task()
+        assert task is not None
+        cancelling, self._waiting = task.cancelling(), task
         try:
             return await work
         except (Exception, asyncio.CancelledError) as error:
             # A cancellation from elsewhere goes on.
-            if self._ended and self._task.cancelling() == cancelling + 1:
+            if self._ended and task.cancelling() == cancelling + 1:
                 raise _EndedEarly from error
             raise
         finally:
-            self._waits = False
+            self._waiting = None
             if self._ended:
-                self._task.uncancel()
+                task.uncancel()
 
     async def _watch(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._seconds):
                 await self._event.wait()
-        if self._waits and self._task is not None:
+        if self._waiting is not None:
             self._ended = True
-            self._task.cancel()
+            self._waiting.cancel()
 
 
 class PrintedEvents:

@@ -55,6 +55,27 @@ def test_an_interrupt_ends_the_wait_for_a_value_and_closes_the_stream() -> None:
     assert closed == [True]
 
 
+def test_an_interrupt_ends_the_wait_also_where_each_value_is_read_in_a_task_of_its_own() -> None:
+    closed: list[bool] = []
+
+    async def waiting_after_one() -> AsyncIterator[int]:
+        try:
+            yield 0
+            await asyncio.sleep(1_000)
+        finally:
+            closed.append(True)
+
+    async def run() -> tuple[int, int]:
+        interrupt = asyncio.Event()
+        read = until_set(interrupt, waiting_after_one())
+        first = await asyncio.create_task(anext(read))
+        asyncio.get_running_loop().call_later(0.01, interrupt.set)
+        return first, await asyncio.wait_for(asyncio.create_task(anext(read, -1)), 10)
+
+    assert asyncio.run(run()) == (0, -1)
+    assert closed == [True]
+
+
 def test_an_interrupt_while_a_value_is_looked_at_lets_no_other_one_through() -> None:
     async def run() -> list[int]:
         interrupt, values = asyncio.Event(), []
