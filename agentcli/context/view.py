@@ -288,17 +288,6 @@ def joined(messages: Iterable[ViewMessage], reply: ViewMessage | None = None) ->
         yield _as_one(group, reply)
 
 
-def _calls_of(record: Record) -> Iterable[str]:
-    """The ids of the calls that a record asks for or answers."""
-    match record.body:
-        case ToolResult(call_id):
-            return (call_id,)
-        case Message(role="assistant") as reply:
-            return [call.call_id for call in reply.calls]
-        case _:
-            return ()
-
-
 def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMessage:
     """The user's message after a reply: results in the order of its calls, then the rest in order."""
     turn = max([message.turn for message in group])

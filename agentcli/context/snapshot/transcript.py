@@ -133,7 +133,7 @@ def dialogue(messages: Iterable[ViewMessage]) -> Iterator[str]:
 
 
 def _piece(block: Block) -> tuple[str, str, _Kind]:
-    """What stands before the text of a block, and the text with its kind; all empty for a thought."""
+    """The words before the text of a block, the text and its kind; both are empty for a thought."""
     match block.part:
         case Text(text, synthetic, source):
             return (f"[{source or 'reminder'}] ", text, "output") if synthetic else ("", text, "words")
