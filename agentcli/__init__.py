@@ -11,7 +11,7 @@ _NAMES = {
     **dict.fromkeys(("Question", "Choice"), "core.tool"),
     "RunOptions": "api.options",
     "AgentError": "core.errors",
-    "Finding": "core.findings",
+    "Finding": "ui.findings",
     "Usage": "core.message",
     **dict.fromkeys(
         (

@@ -11,10 +11,10 @@ from agentcli.api.session import Session as Session
 from agentcli.api.tools import FunctionTool as FunctionTool
 from agentcli.api.tools import tool as tool
 from agentcli.core.errors import AgentError as AgentError
-from agentcli.core.findings import Finding as Finding
 from agentcli.core.message import Usage as Usage
 from agentcli.core.tool import Choice as Choice
 from agentcli.core.tool import Question as Question
+from agentcli.ui.findings import Finding as Finding
 from agentcli.ui.run_events import AnyEvent as AnyEvent
 from agentcli.ui.run_events import CompactionEvent as CompactionEvent
 from agentcli.ui.run_events import Denial as Denial

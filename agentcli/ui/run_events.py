@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal
 from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
-from agentcli.core.findings import Finding
 from agentcli.core.message import Role, Status, Usage
 from agentcli.core.record import CompactionStatus, Trigger
+from agentcli.ui.findings import Finding
 
 SCHEMA_VERSION = 1
 

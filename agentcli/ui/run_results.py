@@ -30,10 +30,10 @@ from agentcli.core.event import (
     Waiting,
     Warned,
 )
-from agentcli.core.findings import findings, is_review
 from agentcli.core.message import Message, Thinking, ToolResult, Usage
 from agentcli.core.record import Record
 from agentcli.core.servers import TOOL, effective
+from agentcli.ui.findings import findings, is_review
 from agentcli.ui.run_events import (
     AnyEvent,
     CompactionEvent,

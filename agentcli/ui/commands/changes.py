@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.findings import CHANGES, Finding, is_review
-from agentcli.core.findings import findings as findings_in
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text
@@ -18,6 +16,8 @@ from agentcli.resources import prompt
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.findings import CHANGES, Finding, is_review
+from agentcli.ui.findings import findings as findings_in
 from agentcli.ui.render import diff, findings
 from agentcli.ui.render.frame import Item
 

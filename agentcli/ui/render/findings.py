@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote
 
-from agentcli.core.findings import Finding, Severity
 from agentcli.core.sanitise import safe_line
+from agentcli.ui.findings import Finding, Severity
 from agentcli.ui.render import links
 from agentcli.ui.render.cells import clip, width
 from agentcli.ui.render.spans import Run, written

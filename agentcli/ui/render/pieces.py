@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.findings import Finding
 from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
+from agentcli.ui.findings import Finding
 from agentcli.ui.render.markdown_blocks import Block
 
 

@@ -9,11 +9,11 @@ from typing import assert_never
 from agentcli.core import event as happened
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
-from agentcli.core.findings import findings, is_review
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.ui.dialogs.dialogs import Dialog
+from agentcli.ui.findings import findings, is_review
 from agentcli.ui.render.attached import attached
 from agentcli.ui.render.facts import Running, Status, Work
 from agentcli.ui.render.markdown_blocks import Blocks

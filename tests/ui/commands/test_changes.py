@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.findings import CHANGES
 from agentcli.core.message import Message, Text
+from agentcli.ui.findings import CHANGES
 from tests.agent.open_session import open_session
 from tests.integrations.test_git_changes import repository as repository
 from tests.ui.contexts import ScriptedContext

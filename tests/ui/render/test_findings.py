@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentcli.core.event import Event, Recorded, TurnEnded
-from agentcli.core.findings import CHANGES, Finding
 from agentcli.core.message import Message, Text, ToolCall
 from agentcli.core.record import Record
+from agentcli.ui.findings import CHANGES, Finding
 from agentcli.ui.render.cells import width
 from agentcli.ui.render.findings import rows
 from agentcli.ui.render.pieces import Findings

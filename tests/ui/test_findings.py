@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.core.findings import Finding, findings
+from agentcli.ui.findings import Finding, findings
 
 
 def test_the_list_that_was_asked_for() -> None:
