@@ -8,6 +8,7 @@ from importlib import import_module
 MODULES = (
     "agentcli.__main__",
     "agentcli.cli.parser",
+    "agentcli.cli.starting",
     "agentcli.app.demo",
     "agentcli.app.extensions.plugins",
     "agentcli.app.launch",
