@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, TextIO, cast
 
 import typer
 
@@ -99,14 +101,17 @@ def _write(pieces: Iterable[str], output: str) -> None:
         for piece in list(pieces) if on_terminal else pieces:
             sys.stdout.write(safe(piece) if on_terminal else piece)
         return
-    whole = Path(output)
-    errors = "backslashreplace"
-    # In one step, so that whatever ends the program leaves no half of an export; a pipe or a device cannot be replaced.
-    in_one_step = whole.is_file() or not whole.exists()
     try:
-        opened = replacement(whole.resolve(), errors=errors) if in_one_step else whole.open("w", -1, "utf-8", errors)
-        with opened as file:
+        with _opened(output) as file:
             file.writelines(pieces)
     except OSError as error:
         raise InputError(f"Can't write {output}: {error.strerror}. Name another file with -o.") from error
     say(f"Written to {output}.")
+
+
+def _opened(output: str) -> AbstractContextManager[TextIO]:
+    """The file to write to: in one step, so that whatever ends the program leaves no half of an export; a pipe or a device cannot be replaced."""
+    file, errors = Path(output), "backslashreplace"
+    if file.is_file() or not file.exists():
+        return replacement(Path(os.path.realpath(file)), errors=errors)  # `Path.resolve` fails at a link to itself
+    return file.open("w", -1, "utf-8", errors)

@@ -456,5 +456,8 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(program: Program) -> Non
     assert program.run("sessions", "export", id, "-o", str(link)).code == 0
     assert (link.is_symlink(), "hello" in kept.read_text()) == (True, True)
     assert sorted(path.name for path in program.work.iterdir()) == ["kept.md", "link.md"]
+    (program.work / "loop").symlink_to("loop")
+    assert program.run("sessions", "export", id, "-o", "loop").code == 0
+    assert "hello" in (program.work / "loop").read_text()
     nowhere = program.run("sessions", "export", id, "-o", str(kept / "below"))
     assert (nowhere.code, "Name another file with -o" in nowhere.err) == (42, True)
