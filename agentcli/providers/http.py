@@ -89,7 +89,7 @@ class PreparedRequest:
     """Address and headers of a request as an SDK has prepared it, for later ones with another body: preparing one takes an SDK as long as sending it."""
 
     def __init__(self, request: httpx2.Request, given: Iterable[str]) -> None:
-        """`given` are the names of headers that the user has set: they are those of all requests."""
+        """`given` names the headers that are the same in all requests, such as those that the user has set."""
         remade = _OF_ONE_REQUEST.difference(map(str.lower, given))
         self._url = request.url
         self._headers = {name: value for name, value in request.headers.items() if name not in remade}
