@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.core.codec.encode import dumps
-from agentcli.core.message import Message, Text
+from agentcli.core.message import Message, Text, ToolCall
 from agentcli.core.text.secrets import POSSIBLE, redact
 from agentcli.sessions.exporting import collect, export
 from agentcli.sessions.exporting.redactor import Redactor, search
@@ -63,7 +64,8 @@ REST = (
     "\ud800",
     "\U0001f511",
 )
-PIECES = (*SAMPLES, *NAMES, *ODD, *BETWEEN, *SPACES, *REST)
+ESCAPED = ("\\", '\\"', "\\n", "\\u003d", "\x00", "\x08", "\x0b", "\r", "\x7f", "\u2028")
+PIECES = (*SAMPLES, *NAMES, *ODD, *BETWEEN, *SPACES, *REST, *ESCAPED)
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join)
 
 
@@ -110,6 +112,36 @@ def test_a_json_export_loses_the_same_as_each_text_by_itself(text: str) -> None:
     records = json.loads(export(collect(journal), "json", secrets=KNOWN))["records"]
     found = [record["parts"][0]["text"] for record in records]
     assert found == [redact(record.body.parts[0].text, KNOWN) for record in journal.records()]
+
+
+def cleaned(value: Any) -> Any:
+    """The value with each of its texts redacted by itself; names stay."""
+    if isinstance(value, str):
+        return redact(value, KNOWN)
+    if isinstance(value, list):
+        return [cleaned(inner) for inner in value]
+    return {name: cleaned(inner) for name, inner in value.items()}
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(
+        TEXTS.map(lambda name: f"-{name}"),
+        st.recursive(
+            TEXTS | st.sampled_from(KNOWN),
+            lambda inner: (
+                st.lists(inner, max_size=2) | st.dictionaries(TEXTS.map(lambda name: f"-{name}"), inner, max_size=2)
+            ),
+            max_leaves=4,
+        ),
+        max_size=2,
+    )
+)
+def test_texts_deep_in_the_input_of_a_call_lose_the_same(given: dict[str, Any]) -> None:
+    journal = MemorySession()
+    journal.append(Message("assistant", (ToolCall("c1", "write", given),), 1))
+    records = json.loads(export(collect(journal), "json", secrets=KNOWN))["records"]
+    assert records[0]["parts"][0]["input"] == cleaned(given)
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
