@@ -47,14 +47,14 @@ REPLIES = (
     say("Again the tests:", call("bash", command=_TESTS, description="run the tests again"), rate=RATE),
     say("They pass. Now the real orders, to check their format.", _ORDERS, rate=RATE),
     say(
-        "Fixed. `discount` in `prices.py:11` began at eleven pieces instead of ten; all three tests pass. "
+        "Fixed. `discount` in `prices.py:10` began at eleven pieces instead of ten; all three tests pass. "
         "The orders have the columns that the code expects.",
         rate=RATE,
     ),
     say("I have the summary. Now the report over all orders:", _REPORT, rate=RATE),
     say(
         "Done and verified:\n\n"
-        "- **Cause**: `prices.py:11` gave the discount from eleven pieces on instead of ten.\n"
+        "- **Cause**: `prices.py:10` gave the discount from eleven pieces on instead of ten.\n"
         "- **Change**: `quantity > 10` is now `quantity >= 10`.\n"
         "- **Check**: all three tests pass, and `report.py` runs over all 640 orders.\n",
         rate=RATE,
@@ -63,14 +63,14 @@ REPLIES = (
 REFUSED = (
     say("You said no, so the bug stays. I'll still look at the real orders.", _ORDERS, rate=RATE),
     say(
-        "Not fixed: `discount` in `prices.py:11` begins at eleven pieces instead of ten, and one test fails. "
+        "Not fixed: `discount` in `prices.py:10` begins at eleven pieces instead of ten, and one test fails. "
         "The orders have the columns that the code expects.",
         rate=RATE,
     ),
     say("I have the summary. Now the report, with the discount still wrong:", _REPORT, rate=RATE),
     say(
         "The report runs over all 640 orders, but its total is too high wherever somebody bought exactly ten pieces:\n\n"
-        "- **Cause**: `prices.py:11` gives the discount from eleven pieces on instead of ten.\n"
+        "- **Cause**: `prices.py:10` gives the discount from eleven pieces on instead of ten.\n"
         "- **Change**: none, as you said. Start the demo again and allow the edit to see it fixed.\n",
         rate=RATE,
     ),
