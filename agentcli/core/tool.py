@@ -130,7 +130,7 @@ class ToolLimits:
     read_bytes: int = 51_200
     """Bytes that `read` returns at most."""
     line_numbers: Literal["auto", "ranges", "always", "never"] = "auto"
-    """Lines that `read` numbers: those of `ranges` that the model asks for by their first line, `always` all, or `never` any. `auto`: `ranges`, but `never` for Gemini, to which each digit is a token."""
+    """When `read` numbers lines: `ranges` only where the model gives `offset`, `always`, or `never`. `auto` is `ranges`, but `never` for Gemini, which takes a token for each digit."""
     line_characters: int = 2_000
     """Characters of one line that are returned at most."""
     bash_output: int = 30_000
