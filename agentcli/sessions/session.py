@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agentcli.core.codec.encode import encode
@@ -119,7 +120,7 @@ class Session:
         if (writer.exists or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
         if not writer.waiting:
-            self._recall.add(record.seq, self._saved)
+            self._recall.add(record.seq, partial(_saved, self._shelf.folder))
         if isinstance(body, Undo):
             for said_again in lasting(before, self._history):
                 self.append(said_again)
@@ -166,10 +167,6 @@ class Session:
     def record(self, seq: int) -> Record | None:
         """One record by its number."""
         return _waiting(self._writer).get(seq) or Reader(self._shelf).read(seq)
-
-    def _saved(self, seq: int) -> Record | None:
-        """A record from its file, whatever else the session does meanwhile."""
-        return Reader(RecordFolder(self._shelf.folder)).read(seq)
 
     def candidates(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
@@ -242,6 +239,11 @@ class Session:
 def _waiting(writer: Writer | None) -> dict[int, Record]:
     """The records that are not on disk yet, by seq."""
     return {record.seq: record for record in writer.waiting} if writer else {}
+
+
+def _saved(folder: Path, seq: int) -> Record | None:
+    """A record from its file, whatever the session does meanwhile."""
+    return Reader(RecordFolder(folder)).read(seq)
 
 
 def _index_is_saved(writer: Writer | None, closed: bool) -> bool:
