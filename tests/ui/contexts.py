@@ -31,7 +31,7 @@ class ScriptedContext:
         self.state, self.columns, self.look = State(), 80, Look(PLAIN)
         self.output: list[str] = []
         self.asked: list[str] = []
-        self.drafted = self.copied = ""
+        self.drafted = self.copied = self.started_on = ""
         self.answers = list(answers)
         self.entered: str | None = None
 
@@ -51,8 +51,9 @@ class ScriptedContext:
         async for event in work(asyncio.Event()):
             self.show_events([event])
 
-    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         self.asked += [title, *(choice.label for choice in choices)]
+        self.started_on = choices[start].label if choices else ""
         return self.answers.pop(0) if self.answers else None
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:

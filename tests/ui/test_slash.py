@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,16 @@ def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
     assert type_(context, "/rename my own") == ["Session renamed to my own. To resume it: agentcli resume 'my own'"]
     assert "Make it permanent" in type_(context, "/theme dark")[0]
     assert "There is no theme pink" in type_(context, "/theme pink")[0]
+
+
+def test_a_choice_starts_on_what_is_in_use_so_that_enter_changes_nothing(tmp_path: Path) -> None:
+    context = talked(tmp_path, "hello")
+    context.session.switch(mode="plan")
+    type_(context, "/mode")
+    assert context.started_on == "plan"
+    context.host.models = lambda: [replace(context.session.model, id="first"), context.session.model]
+    type_(context, "/model")
+    assert context.started_on == context.session.model.name
 
 
 def test_a_name_that_another_session_has_is_refused() -> None:

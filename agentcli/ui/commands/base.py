@@ -53,8 +53,8 @@ class CommandContext(Protocol):
         """Show a stream of events as they arrive; interruptible."""
         ...
 
-    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """Searchable picker: index of the chosen item; None if cancelled."""
+    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
+        """Searchable picker that starts on the item `start`: index of the chosen item; None if cancelled."""
         ...
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:

@@ -15,6 +15,8 @@ from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.render.frame import Item
 from agentcli.ui.style import THEMES, choose_theme
 
+IN_USE = " · in use"
+
 
 def models(context: CommandContext) -> Sequence[Item]:
     """Models as completions."""
@@ -40,8 +42,8 @@ async def model(context: CommandContext, name: str) -> None:
     if not name:
         found = context.host.models()
         now = context.session.model.name
-        choices = [Choice(one.name, _about(one) + (" · in use" if one.name == now else "")) for one in found]
-        chosen = await context.pick("Which model?", choices)
+        choices = [Choice(one.name, _about(one) + (IN_USE if one.name == now else "")) for one in found]
+        chosen = await context.pick("Which model?", choices, _start([one.name for one in found], now))
         if chosen is None:
             return
         name = found[chosen].name
@@ -54,7 +56,9 @@ async def model(context: CommandContext, name: str) -> None:
 async def mode(context: CommandContext, name: str) -> None:
     """Switch the permission mode: /mode [ask|auto-edit|plan|yolo|auto]"""
     if not name:
-        chosen = await context.pick("Which mode?", [Choice(one, MODE_SUMMARIES[one]) for one in MODES])
+        now = context.session.mode
+        choices = [Choice(one, MODE_SUMMARIES[one] + (IN_USE if one == now else "")) for one in MODES]
+        chosen = await context.pick("Which mode?", choices, _start(MODES, now))
         if chosen is None:
             return
         name = MODES[chosen]
@@ -103,6 +107,11 @@ async def vim(context: CommandContext, _: str) -> None:
 async def editor(context: CommandContext, _: str) -> None:
     """Write the next prompt in your editor: /editor"""
     context.draft(await context.compose(""))
+
+
+def _start(names: Sequence[str], now: str) -> int:
+    """Where a picker starts, so that a hasty Enter changes nothing: on what is in use, if it is listed."""
+    return names.index(now) if now in names else 0
 
 
 def _about(model: ModelSpec) -> str:

@@ -93,7 +93,8 @@ async def _edit(context: CommandContext, setting: Setting) -> None:
     if setting.choices:
         now = setting.value.strip('"')
         offered = [Choice(one, "in force" if one == now else "") for one in setting.choices]
-        chosen = await context.pick(f"{setting.key} ({setting.origin})", offered)
+        start = setting.choices.index(now) if now in setting.choices else 0
+        chosen = await context.pick(f"{setting.key} ({setting.origin})", offered, start)
         value = None if chosen is None else setting.choices[chosen]
     else:
         value = await context.enter(setting.key, setting.value, f"now {setting.value} ({setting.origin})")

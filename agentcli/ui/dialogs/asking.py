@@ -43,16 +43,16 @@ class Asking:
                 answers.append(answer)
         return answers
 
-    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """Searchable picker: index of the chosen item; None if cancelled."""
+    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
+        """Searchable picker that starts on the item `start`: index of the chosen item; None if cancelled."""
         async with self.turn:
             matches = list(range(len(choices)))
 
             def refine(query: str) -> Dialog:
                 matches[:] = matching(choices, query)
                 return Dialog(
-                    title, choices=tuple(choices[n] for n in matches), entry="search: ", numbered=False,
-                    hint="↑↓ Enter · Esc to cancel",
+                    title, choices=tuple(choices[n] for n in matches), chosen=0 if query else start, entry="search: ",
+                    numbered=False, hint="↑↓ Enter · Esc to cancel",
                 )  # fmt: skip
 
             match await self.show(refine(""), refine=refine):

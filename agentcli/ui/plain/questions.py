@@ -89,7 +89,7 @@ class PlainAsking:
         self._say(title, *body)
         return (await self._ask("y or n? ") or "").strip().lower() in ("y", "yes")
 
-    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Picker by number: index of the chosen item; None if cancelled."""
         self._say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
         answer = await self._ask("Number, or nothing to leave it: ") or ""

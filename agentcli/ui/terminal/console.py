@@ -135,9 +135,9 @@ class Console:
                 async for event in events:
                     self.screen.hear(event)
 
-    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """Searchable picker: index of the chosen item; None if cancelled."""
-        chosen = await self.asking.pick(title, choices)
+    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
+        """Searchable picker that starts on the item `start`: index of the chosen item; None if cancelled."""
+        chosen = await self.asking.pick(title, choices, start)
         self._cancelled = chosen is None
         return chosen
 

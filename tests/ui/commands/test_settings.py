@@ -84,6 +84,8 @@ def test_a_choice_is_picked_and_a_number_is_typed(context: ScriptedContext) -> N
     context.answers = [1]
     assert "ui.theme = " in type_(context, "/config ui.theme")[0]
     assert context.asked[0] == "ui.theme (built-in)"
+    type_(context, "/config ui.theme")
+    assert context.started_on == "light"
     context.entered = "7"
     assert "ui.output_lines = 7" in type_(context, "/config output_lines")[0]
     context.entered = None

@@ -312,6 +312,19 @@ def test_a_picker_narrows_while_one_types(tmp_path: Path) -> None:
         t.until("2025-0017")
 
 
+def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/mode plan\r")
+        t.until("Mode plan")
+        t.send("/mode\r")
+        t.until("❯ plan")
+        t.send("sk")
+        t.until("❯ ask")
+        t.send("\r")
+        t.until("Mode ask")
+
+
 def test_a_command_left_at_its_choice_leaves_nothing_behind(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
