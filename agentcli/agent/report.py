@@ -257,5 +257,5 @@ def _lines(model: str, spent: CostSum) -> Iterator[str]:
     yield f"  {model}: {spent.count} request{'s' * (spent.count != 1)}, {money(spent.cost)}"
     yield (
         f"    in {usage.prompt:,} ({usage.input:,} fresh, {usage.cache_write:,} written to the cache, "
-        f"{usage.cache_read:,} read from it: {cached:.1f} %), out {usage.output:,} ({usage.reasoning:,} thinking)"
+        f"{usage.cache_read:,} read from it: {cached:.1f}%), out {usage.output:,} ({usage.reasoning:,} thinking)"
     )

@@ -122,7 +122,9 @@ def _keys(program: Program) -> Iterator[Finding]:
     try:
         detail, ok = program.selection.model_name(), True
     except AgentError as error:
-        detail, ok = str(error).splitlines()[0], False
+        line = str(error).splitlines()[0]
+        # Where a list of commands follows, its first sentence says it; the rows above name the commands.
+        detail, ok = line.partition(". ")[0] if line.endswith(":") else line, False
     yield Finding("model", ok, detail)
 
 

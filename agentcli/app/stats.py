@@ -48,6 +48,8 @@ def collect(sessions: Iterable[SessionInfo]) -> Stats:
 def lines(stats: Stats) -> Sequence[str]:
     """The same for people, with a bar for each model, those used most first, and for each day."""
     total = stats.total
+    if not total.count:
+        return ["No sessions yet."]
     head = f"{total.count} session{'s' * (total.count != 1)}, {total.usage.total:,} tokens, {money(total.cost)}"
     return [head, "", "per model", *cost_chart(by_use(stats.models)), "", "per day", *cost_chart(stats.days)]
 

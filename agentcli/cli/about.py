@@ -220,7 +220,7 @@ def stats(json: Json = False, all: AllProjects = False, cwd: InFolder = "") -> N
     found = collect(program.store.list(None if all else program.project))
     if json:
         say_json(found.to_json())
-    elif on_terminal(sys.stdout):
+    elif on_terminal(sys.stdout) and found.total.count:
         _draw_stats(found)
     else:
         say("\n".join(lines(found)))

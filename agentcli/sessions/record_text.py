@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult
+import json
+
+from agentcli.core.message import File, Image, Message, Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import is_safe, safe
 
@@ -30,7 +32,9 @@ def _part(part: Part) -> str:
         case Text(text, synthetic):
             return f"  [{part.source or 'reminder'}] {text}" if synthetic else text
         case ToolCall(call_id, name, given):
-            return f"  → {name} {dict(given)} ({call_id})"
+            return f"  → {name} {json.dumps(dict(given), ensure_ascii=False)} ({call_id})"
+        case File(path=path) | Image(path=path) if path:
+            return f"  [{type(part).__name__.lower()} {path}]"
         case _:
             return f"  [{type(part).__name__.lower()}]"
 

@@ -42,6 +42,16 @@ def lines(folder: Path) -> list[str]:
     return [finding.line for finding in diagnose(Options(cwd=str(folder)))]
 
 
+def test_the_row_of_the_model_is_a_whole_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "AGENTCLI_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    assert "warn  model: No API key is set" in lines(tmp_path)
+
+
 def test_a_policy_that_the_model_does_not_allow_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))

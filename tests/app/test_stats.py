@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.app.stats import collect
+from agentcli.app.stats import collect, lines
 from agentcli.core.message import ToolResult, Usage
 from agentcli.core.record import Undo
 from agentcli.core.subagent_result import spending
@@ -28,6 +28,10 @@ def replies_counted(store: Store) -> tuple[float, float]:
     """The number of replies in the statistics, by tokens and by cost."""
     total = collect(store.list()).total
     return total.usage.input / EACH.input, round((total.cost or 0) / 0.01, 6)
+
+
+def test_without_a_session_there_are_no_empty_headings(tmp_path: Path) -> None:
+    assert lines(collect(Store(tmp_path / "sessions").list())) == ["No sessions yet."]
 
 
 def test_what_a_fork_inherited_is_counted_once(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.message import File, Image, Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Pin, Record
 from agentcli.core.sanitise import is_safe, safe
 from agentcli.sessions.record_text import as_text
@@ -39,6 +39,13 @@ def test_no_record_gets_a_control_through(name: str, text: str) -> None:
         lines = as_text(record(body))
         assert is_safe(lines)
         assert lines.endswith("\n")
+
+
+def test_a_call_is_shown_as_json_and_an_attachment_with_its_path() -> None:
+    called = Message("assistant", (ToolCall("c1", "bash", {"command": "ls", "run_in_background": True}),))
+    assert '→ bash {"command": "ls", "run_in_background": true} (c1)' in as_text(record(called))
+    attached = Message("user", (File("text/plain", "/w/a.py", "x"), Image("image/png", "", "/w/b.png"), Text("look")))
+    assert as_text(record(attached)).splitlines()[1:3] == ["  [file /w/a.py]", "  [image /w/b.png]"]
 
 
 def test_a_record_without_anything_to_read_has_no_lines() -> None:
