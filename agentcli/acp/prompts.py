@@ -21,7 +21,7 @@ from agentcli.agent.ports import Prompt
 from agentcli.core.errors import InputError
 from agentcli.core.images import ENDINGS, IMAGE_BYTES
 from agentcli.core.message import File, Image, Part
-from agentcli.ui.input.attachments import mention, mentioned, with_attachments
+from agentcli.ui.input.attachments import binary, mention, mentioned, with_attachments
 
 Block = TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
 
@@ -71,7 +71,7 @@ def _parts(block: Block) -> list[Part]:
             mime = resource.mime_type or "application/octet-stream"
             if mime in ENDINGS:
                 return [_image(mime, resource.blob, resource.uri)]
-            return [File(mime, _path(resource.uri) or resource.uri)]
+            return [binary(_path(resource.uri) or resource.uri, len(resource.blob) * 3 // 4, mime)]
         case AudioContentBlock():
             raise InputError("Audio cannot be sent to the model. Send text, images or files.")
         case _:

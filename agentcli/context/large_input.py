@@ -10,6 +10,9 @@ from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 
 
+_NOTICE = "[Large input saved to "
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """Size of a text."""
@@ -32,11 +35,16 @@ def size_of(text: str, counter: TokenCounter) -> Size:
     return Size(len(text.encode("utf-8", "surrogatepass")), text.count("\n") + 1, counter.text(text))
 
 
+def is_reference(text: str) -> bool:
+    """True for what `reference` returns."""
+    return text.startswith(_NOTICE)
+
+
 def reference(text: str, path: str, size: Size, settings: ContextSettings) -> str:
     """The reference that replaces the text in the message: its file, size, first and last lines."""
     head, tail, left_out = _ends(text, settings.large_input_lines, settings.large_input_line)
     notice = (
-        f"[Large input saved to {path}: {size.lines:,} lines, {size.bytes:,} bytes, about {size.tokens:,} tokens. "
+        f"{_NOTICE}{path}: {size.lines:,} lines, {size.bytes:,} bytes, about {size.tokens:,} tokens. "
         f'Read the parts you need with the read tool, or with recall(id="{PurePath(path).stem}").]'
     )
     between = f"[… {left_out:,} more lines in {path} …]"

@@ -67,6 +67,10 @@ class Image:
     meta: Meta | None = None
 
 
+GOES_ON = "\n… (the file goes on)"
+"""End of the text of an attached file that is longer than what is attached."""
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """A file or folder that the user attached with `@path`; its text as it was at that moment.

@@ -11,7 +11,7 @@ from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.inject import wrap
 from agentcli.core.errors import InputError
 from agentcli.core.event import ToolProgress
-from agentcli.core.message import File, Part, Text, ToolCall
+from agentcli.core.message import GOES_ON, File, Part, Text, ToolCall
 from agentcli.core.tool import NO_OUTPUT
 from agentcli.integrations.extensions.places import read_text
 from agentcli.integrations.extensions.template import Argument, Arguments, FileName, Shell, Variable, takes_arguments
@@ -116,7 +116,7 @@ def _read(path: Path) -> File | None:
         text = read_text(path)
     except Unusable:
         return None
-    cut = "\n… (the file goes on)" if len(text) > FILE_CHARACTERS else ""
+    cut = GOES_ON if len(text) > FILE_CHARACTERS else ""
     return File("text/plain", str(path), text[:FILE_CHARACTERS] + cut)
 
 

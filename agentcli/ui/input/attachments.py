@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -14,7 +15,7 @@ from urllib.parse import unquote
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
-from agentcli.core.message import File, Image, Part, Text
+from agentcli.core.message import GOES_ON, File, Image, Part, Text
 
 if TYPE_CHECKING:
     from agentcli.agent.ports import Prompt
@@ -73,7 +74,7 @@ def _attach(path: Path, buffers: Mapping[Path, bytes]) -> Iterator[Part]:
     if path.is_dir():
         yield File("inode/directory", str(path), _listing(path))
     elif path in buffers:
-        yield _text(path, buffers[path])
+        yield _text(path, buffers[path], len(buffers[path]))
     else:
         yield from _read(path)
 
@@ -89,6 +90,7 @@ def _read(path: Path) -> Iterator[Part]:
             data = stream.read(FILE_BYTES + 1)
             mime = mime_of(data)
             data += stream.read(IMAGE_BYTES) if mime else b""
+            size = os.fstat(stream.fileno()).st_size
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}. Attach another file.") from error
     if mime and len(data) > IMAGE_BYTES:
@@ -97,18 +99,28 @@ def _read(path: Path) -> Iterator[Part]:
         )
     if mime:
         yield Image(mime, base64.b64encode(data).decode(), str(path))
-    elif b"\0" in data:
-        yield File("application/octet-stream", str(path))
     else:
-        yield _text(path, data)
+        yield _text(path, data, size)
 
 
-def _text(path: Path, data: bytes) -> File:
+def binary(path: str, size: int, mime: str = "application/octet-stream") -> File:
+    """A file of `size` bytes that is no text, and says so in place of its content."""
+    return File(mime, path, f"[binary file of {size:,} bytes, which are not attached]")
+
+
+def _text(path: Path, data: bytes, size: int) -> File:
+    """The file as the `read` tool decodes it, whose text an edit must quote."""
     from hashlib import sha256  # the editor knows this module, too
 
-    cut = "\n… (the file goes on)" if len(data) > FILE_BYTES else ""
-    text = data[:FILE_BYTES].decode(errors="replace") + cut
-    whole = text.encode() == data
+    from agentcli.tools.lib.text import decode, replace_surrogates
+
+    decoded = decode(data[:FILE_BYTES])
+    if decoded is None:
+        return binary(str(path), size)
+    text = replace_surrogates(decoded[0])
+    if len(data) > FILE_BYTES:
+        return File("text/plain", str(path), text + GOES_ON)
+    whole = text == decoded[0]
     return File("text/plain", str(path), text, sha256=sha256(data).hexdigest() if whole else "")
 
 

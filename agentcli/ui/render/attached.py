@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agentcli.context.large_input import is_reference
 from agentcli.context.tokens.image_tokens import dimensions, image_tokens
-from agentcli.core.message import File, Image, Message
+from agentcli.core.message import GOES_ON, File, Image, Message
 from agentcli.ui.render.pieces import Attached
 
 
@@ -18,7 +19,11 @@ def attached(message: Message) -> Iterator[Attached]:
             case File("inode/directory", path, text):
                 yield Attached(path, _counted(len(text.splitlines()), "entry", "entries"))
             case File("application/octet-stream", path):
-                yield Attached(path, "binary: only its name is sent")
+                yield Attached(path, "binary: its content is not sent")
+            case File(path=path, text=text) if is_reference(text):
+                yield Attached(path, "large: its first and last lines are sent")
+            case File(path=path, text=text) if text.endswith(GOES_ON):
+                yield Attached(path, f"the first {len(text) - len(GOES_ON):,} characters")
             case File(path=path, text=text):
                 yield Attached(path, _counted(len(text.splitlines()), "line", "lines"))
             case _:

@@ -39,6 +39,28 @@ def test_a_name_with_spaces_is_quoted(tmp_path: Path) -> None:
     assert (part.path, part.text) == (str(tmp_path / "two words.txt"), "x")
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"caf\xe9 au lait\n", "café au lait\n"),
+        ("größer".encode("utf-16"), "größer"),
+        (b"\xef\xbb\xbfx\r\n", "x\r\n"),
+    ],
+)
+def test_a_file_is_attached_as_the_tool_reads_it_and_may_then_be_edited(tmp_path: Path, data: bytes, text: str) -> None:
+    (tmp_path / "a.txt").write_bytes(data)
+    assert attached("@a.txt", tmp_path) == (
+        File("text/plain", str(tmp_path / "a.txt"), text, sha256=sha256(data).hexdigest()),
+    )
+
+
+def test_of_a_binary_file_the_model_learns_that_it_is_one(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"\x7fELF\0\1" + bytes(3_000_000))
+    (part,) = attached("@a.bin", tmp_path)
+    assert isinstance(part, File)
+    assert part.text == "[binary file of 3,000,006 bytes, which are not attached]"
+
+
 def test_a_picture_is_what_its_bytes_say_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(PNG)
     (tmp_path / "b.png").write_text("no picture at all")

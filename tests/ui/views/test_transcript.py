@@ -6,8 +6,10 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+from agentcli.core.message import GOES_ON, File, Message, Text
 from agentcli.providers.scripted.model import call, say
-from agentcli.ui.input.attachments import with_attachments
+from agentcli.ui.input.attachments import FILE_BYTES, with_attachments
+from agentcli.ui.render.attached import attached
 from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.style import PLAIN, Look
 from agentcli.ui.terminal.screen import renderer
@@ -72,8 +74,9 @@ def test_what_went_with_a_prompt_stands_below_it_with_its_size(tmp_path: Path) -
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "lib").mkdir()
     (tmp_path / "data.bin").write_bytes(b"\0\1")
+    (tmp_path / "long").write_text("x" * (FILE_BYTES + 1))
     session = open_session(tmp_path, [say("Seen.")])
-    prompt = with_attachments("see @shot.png @a.py @lib @data.bin", tmp_path)
+    prompt = with_attachments("see @shot.png @a.py @lib @data.bin @long", tmp_path)
 
     async def run() -> None:
         async for _ in session.turn(prompt, asyncio.Event()):
@@ -83,10 +86,16 @@ def test_what_went_with_a_prompt_stands_below_it_with_its_size(tmp_path: Path) -
     look = replace(LOOK, folder=str(tmp_path))
     sections = [section_lines(section, 80, look, renderer(look)) for section in Transcript(session.journal).new()]
     shown = [ESCAPE.sub("", row) for rows in sections for row in rows]
-    begins = shown.index("> see @shot.png @a.py @lib @data.bin")
-    assert shown[begins + 1 : begins + 5] == [
+    begins = shown.index("> see @shot.png @a.py @lib @data.bin @long")
+    assert shown[begins + 1 : begins + 6] == [
         "  shot.png · 56×28, 2 tokens",
         "  a.py · 1 line",
         "  lib · 0 entries",
-        "  data.bin · binary: only its name is sent",
+        "  data.bin · binary: its content is not sent",
+        "  long · large: its first and last lines are sent",
     ]
+
+
+def test_a_file_that_is_sent_in_part_says_so() -> None:
+    message = Message("user", (File("text/plain", "a", "x" * 100 + GOES_ON), Text("look")))
+    assert [each.size for each in attached(message)] == ["the first 100 characters"]
