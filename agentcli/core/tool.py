@@ -129,7 +129,7 @@ class ToolLimits:
     """Lines that `read` returns at most."""
     read_bytes: int = 51_200
     """Bytes that `read` returns at most."""
-    line_numbers: Literal["auto", "ranges", "always", "never"] = "auto"
+    line_numbers: Literal["auto", LineNumbers] = "auto"
     """When `read` numbers lines: `ranges` only where the model gives `offset`, `always`, or `never`. `auto` is `ranges`, but `never` for Gemini, which takes a token for each digit."""
     line_characters: int = 2_000
     """Characters of one line that are returned at most."""

@@ -43,8 +43,7 @@ def _indented(text: str) -> str:
     """The lines of a text, set in and safe."""
     if not text:
         return ""
-    if is_safe(
-        text
-    ):  # its lines end in newlines alone: to replace these takes a fraction of the time of splitting and joining
+    if is_safe(text):
+        # Its lines end in newlines alone: to replace these takes a fraction of the time of splitting and joining.
         return _INDENT + text.removesuffix("\n").replace("\n", f"\n{_INDENT}")
     return safe(_INDENT + f"\n{_INDENT}".join(text.splitlines()))
