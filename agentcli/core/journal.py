@@ -78,8 +78,8 @@ class Journal(Protocol):
         """All records ever written, read from disk as they are asked for."""
         ...
 
-    def records_of(self, kind: str) -> Iterator[Record]:
-        """All records of one kind, oldest first; no others are read."""
+    def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
+        """All records of one kind, by default oldest first, as they are asked for; no others are read."""
         ...
 
     def record(self, seq: int) -> Record | None:

@@ -96,9 +96,9 @@ class MemorySession:
         """All records of this session."""
         return reversed(self._records) if newest_first else iter(self._records)
 
-    def records_of(self, kind: str) -> Iterator[Record]:
-        """All records of one kind, oldest first."""
-        return (record for record in self._records if record.kind == kind)
+    def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
+        """All records of one kind, by default oldest first."""
+        return (record for record in self.records(newest_first) if record.kind == kind)
 
     def record(self, seq: int) -> Record | None:
         """One record by its number."""

@@ -156,13 +156,14 @@ class Session:
                 if record is not None:
                     yield record
 
-    def records_of(self, kind: str) -> Iterator[Record]:
-        """All records of one kind, oldest first, without reading any other."""
-        for seq in self._shelf.numbers(kind):
+    def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
+        """All records of one kind, by default oldest first, from disk as they are asked for, without reading any other."""
+        waiting = [seq for seq, record in _waiting(self._writer).items() if record.kind == kind]
+        numbers = sorted({*self._shelf.numbers(kind), *waiting})
+        for seq in reversed(numbers) if newest_first else numbers:
             record = self.record(seq)
             if record is not None:
                 yield record
-        yield from (record for record in _waiting(self._writer).values() if record.kind == kind)
 
     def record(self, seq: int) -> Record | None:
         """One record by its number."""

@@ -234,7 +234,7 @@ class Compactor:
 
 def _failed_at(journal: Journal) -> int:
     """Tokens in the view when the newest compaction failed, 0 if it did not: a resumed session remembers."""
-    newest = next((record.body for record in reversed([*journal.records_of("compaction")])), None)
+    newest = next((record.body for record in journal.records_of("compaction", newest_first=True)), None)
     return newest.tokens_before if isinstance(newest, Compaction) and newest.status != "compressed" else 0
 
 

@@ -13,7 +13,7 @@ from agentcli.core.history import History
 from agentcli.core.message import Message
 from agentcli.core.record import Body, Checkpoint, Record
 from agentcli.sessions.checkpoints.checkpoints import Checkpoints, Pending, Restored
-from agentcli.sessions.checkpoints.undo import Batch, Taking, batches, to_redo, to_rewind, to_undo
+from agentcli.sessions.checkpoints.undo import Batch, Taking, batch_id, batches, to_redo, to_rewind, to_undo
 
 UNCOVERED_TOLD = 3
 """Files that are named where a change cannot be taken back."""
@@ -25,7 +25,7 @@ class Noted(Protocol):
     @property
     def history(self) -> History: ...
     def append(self, body: Body) -> Record: ...
-    def records_of(self, kind: str) -> Iterator[Record]: ...
+    def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]: ...
 
 
 class Changes:
@@ -60,7 +60,9 @@ class Changes:
 
     def recover(self) -> None:
         """Note what a change did whose process died in the middle of it. For a session that was just opened for writing."""
-        checkpoint = self._checkpoints.recover([batch.id for batch in self.batches()])
+        # As they are asked for: a long session has thousands, and of most openings none is needed, of others the newest.
+        newest_first = self._session.records_of("checkpoint", newest_first=True)
+        checkpoint = self._checkpoints.recover(map(batch_id, newest_first))
         if checkpoint:
             self._append(checkpoint)
 

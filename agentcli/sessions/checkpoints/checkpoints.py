@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
@@ -127,7 +127,7 @@ class Checkpoints:
         installed = [str(path) for path in now.skipped if path.name in INSTALLED]
         return Checkpoint(data | ({"skipped": installed} if installed else {}))
 
-    def recover(self, recorded: Collection[str]) -> Checkpoint | None:
+    def recover(self, recorded: Iterable[str]) -> Checkpoint | None:
         """The record of a change whose process died before it was written, to be appended; `recorded` are the ids of all batches."""
         pending = _read_pending(self._folder / "pending.json")
         return None if pending is None or pending.id in recorded else self.after(pending)

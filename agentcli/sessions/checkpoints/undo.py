@@ -48,7 +48,13 @@ class Taking:
 
 def batches(records: Iterable[Record]) -> list[Batch]:
     """All batches of a session's records, oldest first."""
-    return [_batch(record.seq, record.body.data) for record in records if isinstance(record.body, Checkpoint)]
+    return [_batch(record, record.body.data) for record in records if isinstance(record.body, Checkpoint)]
+
+
+def batch_id(record: Record) -> str:
+    """The id of the batch in a checkpoint record."""
+    data = record.body.data if isinstance(record.body, Checkpoint) else {}
+    return str(data.get("id") or record.seq)
 
 
 def to_undo(all_batches: Sequence[Batch]) -> Taking:
@@ -162,12 +168,12 @@ def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
     return Taking(tuple(batch.id for batch in chosen), tuple(targets.values()), uncovered)
 
 
-def _batch(seq: int, data: Mapping[str, Any]) -> Batch:
+def _batch(record: Record, data: Mapping[str, Any]) -> Batch:
     from agentcli.sessions.checkpoints.file_states import states_from_json
 
     return Batch(
-        str(data.get("id") or seq),
-        seq,
+        batch_id(record),
+        record.seq,
         str(data.get("cause") or ""),
         tuple(map(str, data.get("calls") or ())),
         states_from_json(data.get("before")),

@@ -260,8 +260,8 @@ def test_a_compaction_reads_no_more_of_the_earlier_ones_the_more_there_are() -> 
     read: list[int] = []
 
     class Watched(MemorySession):
-        def records_of(self, kind: str) -> Iterator[Record]:
-            for record in super().records_of(kind):
+        def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
+            for record in super().records_of(kind, newest_first):
                 read.append(record.seq)
                 yield record
 

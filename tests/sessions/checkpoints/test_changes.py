@@ -10,6 +10,7 @@ from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
+from tests.counted import counted
 from tests.sessions.bodies import reply, result, user
 from tests.sessions.disks import Hasty
 
@@ -101,6 +102,21 @@ def test_a_change_that_a_crash_cut_off_is_recovered_once(store: Store, session: 
     assert [batch.calls for batch in changes.batches()] == [("call1",)]
     changes.undo()
     assert (code / "a.py").read_text() == "a = 1\n"
+
+
+def test_what_a_crash_cut_off_is_found_without_reading_former_changes(
+    store: Store, session: Session, code: Path
+) -> None:
+    changes = changes_of(store, session, code)
+    changes.recover()
+    for number in range(5):
+        with changes.edits([code / "a.py"]):
+            (code / "a.py").write_text(f"a = {number}\n")
+    last = session.history.last_seq
+    with counted(Session.record) as calls:
+        changes.recover()
+    assert calls[Session.record] == 1
+    assert session.history.last_seq == last
 
 
 def test_a_session_in_memory_can_undo_too(code: Path, store: Store, tmp_path: Path) -> None:
