@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agentcli.context.cleared import cleared_input, cleared_result
 from agentcli.context.ledger.command_results import summary_of
 from agentcli.context.loss.price import is_worth, priced
 from agentcli.context.pruning.blocks import completed
+from agentcli.context.pruning.superseded import Outdated
+from agentcli.context.settings import PruneSettings
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, ToolResult
@@ -22,16 +24,16 @@ from agentcli.core.tool import UNKNOWN
 class Candidate:
     """An output, or the `input` of an edit, that may be cleared; `tokens` is the size that this frees.
 
-    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `carried` is how many requests
-    it has been sent with since it became so.
+    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `since` is the seq since which
+    it is out of date. `number` counts the blocks before it, `position` their tokens.
     """
 
     call_id: str
-    seq: int
+    number: int
     position: int
     tokens: int
     rank: int
-    carried: int = 0
+    since: int | None = None
     input: bool = False
 
 
@@ -49,16 +51,26 @@ class TokenLayout:
         self.thoughts = self.index.thought_tokens if bound else 0
         self.first_thought = self.index.start(bound[0]) if bound else self.total
 
-    def victim(self, number: int, rank: int, carried: int = 0) -> Candidate:
+    def victim(self, number: int, rank: int, outdated: Outdated | None = None) -> Candidate:
         """The candidate at this position."""
-        block, part = self.blocks[number], self.blocks[number].part
-        assert isinstance(part, ToolResult | ToolCall)
+        part = self.blocks[number].part
         given = isinstance(part, ToolCall)
-        marker = (
-            cleared_input(part) if isinstance(part, ToolCall) else cleared_result(part.call_id, part.name, part.status)
-        )
+        if isinstance(part, ToolCall):
+            marker: ToolCall | ToolResult = cleared_input(part)
+        else:
+            assert isinstance(part, ToolResult)
+            marker = cleared_result(part.call_id, part.name, part.status)
         freed = self.index.size(number) - self.counter.part(marker)
-        return Candidate(part.call_id, block.seq, self.index.start(number), freed, rank, carried, given)
+        since = outdated.since if outdated else None
+        return Candidate(part.call_id, number, self.index.start(number), freed, rank, since, given)
+
+    def carried(self, victim: Candidate) -> int:
+        """Number of requests that a candidate has been sent with since it became one."""
+        rules = self.window.settings.prune
+        if victim.since is not None:
+            return self.index.requests_since(victim.since)
+        turns = _protected_turns(rules) if victim.input else rules.auto_turns
+        return self.index.requests_beyond(victim.number, rules.protected(self.window.usable), turns)
 
     def edit(self, removed: int, first: int) -> EditCost:
         """Cost for the cache of removing so many tokens from a position on."""
@@ -71,15 +83,15 @@ class TokenLayout:
         drop = max(block.seq for block in self.blocks) + 1 if self.thoughts else 0
         freed = max(0, sum(victim.tokens for victim in ordered) + self.thoughts)
         outputs, inputs = ([victim.call_id for victim in ordered if victim.input is given] for given in (False, True))
-        outcomes = self._outcomes(outputs)
+        outcomes = self._outcomes(ordered)
         freed -= sum(map(self.counter.text, outcomes.values()))
         return Prune(tuple(outputs), max(0, freed), why, drop, tuple(inputs), outcomes)
 
-    def _outcomes(self, call_ids: Sequence[str]) -> dict[str, str]:
-        """The outcome of each command among these calls, where it is worth its tokens."""
+    def _outcomes(self, chosen: Iterable[Candidate]) -> dict[str, str]:
+        """The outcome of each command among these, where it is worth its tokens."""
         loss, traits = priced(self.window), self.window.traits
-        parts = {block.tool_use_id: block.part for block in self.blocks if isinstance(block.part, ToolResult)}
-        runs = [parts[call] for call in call_ids if traits.get(parts[call].name, UNKNOWN).runs_commands]
+        outputs = (part for victim in chosen if isinstance(part := self.blocks[victim.number].part, ToolResult))
+        runs = [output for output in outputs if traits.get(output.name, UNKNOWN).runs_commands]
         found = {result.call_id: summary_of(result.output, _failed(result)) for result in runs if loss.enabled}
         return {call: text for call, text in found.items() if text and is_worth(len(text), loss.command_chance, loss)}
 
@@ -102,8 +114,7 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
             continue
         old = index.turns_behind(number) >= rules.auto_turns
         rank = 0 if dead else 3 if not completed(block) else 1 if old else 2
-        age = index.requests_since(dead.since) if dead else index.requests_beyond(number, protect, rules.auto_turns)
-        victim = layout.victim(number, rank, age)
+        victim = layout.victim(number, rank, dead)
         if victim.tokens >= rules.smallest:
             found.append(victim)
     found += _inputs(layout, protect) if rules.inputs and index.inputs else ()
@@ -113,7 +124,7 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
 def _inputs(layout: TokenLayout, protect: int) -> Iterator[Candidate]:
     rules, index, outdated = layout.window.settings.prune, layout.index, layout.window.superseded.edits
     newest = index.replies[-1]
-    protected_turns, total = max(1, rules.auto_turns), 0
+    protected_turns, total = _protected_turns(rules), 0
     for number in sorted((*index.standing, *index.inputs), reverse=True):
         block, call = layout.blocks[number], layout.blocks[number].part
         if isinstance(call, ToolCall) and (block.seq == newest or call.call_id not in index.succeeded):
@@ -125,12 +136,14 @@ def _inputs(layout: TokenLayout, protect: int) -> Iterator[Candidate]:
         if total <= protect or (touched is None and index.size(number) < rules.input_least):
             continue
         rank = 0 if touched else 1 if index.turns_behind(number) >= protected_turns else 2
-        age = (
-            index.requests_since(touched.since) if touched else index.requests_beyond(number, protect, protected_turns)
-        )
-        victim = layout.victim(number, rank, age)
+        victim = layout.victim(number, rank, touched)
         if victim.tokens >= rules.smallest:
             yield victim
+
+
+def _protected_turns(rules: PruneSettings) -> int:
+    """Turns that must have passed before the input of an edit is old."""
+    return max(1, rules.auto_turns)
 
 
 def _failed(result: ToolResult) -> bool:

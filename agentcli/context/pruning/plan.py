@@ -137,7 +137,7 @@ def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[C
     ordered, minimum = sorted(ready, key=lambda victim: -victim.position), rules.worthwhile(limits.usable)
     for count, victim in enumerate(ordered, 1):
         removed += victim.tokens
-        carried += victim.tokens * victim.carried * read
+        carried += victim.tokens * layout.carried(victim) * read
         edit = layout.edit(removed, victim.position)
         wait = requests_to_pay(edit, write, read, output)
         over = carried - rules.patience * edit_cost(edit, write, read, output)

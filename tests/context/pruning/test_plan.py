@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agentcli.context.cleared import CLEARED
 from agentcli.context.policies import plan_prune
 from agentcli.context.policies.opencode import prunable
+from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.candidates import EditCost, TokenLayout, candidates, edit_cost, requests_to_pay
 from agentcli.context.pruning.plan import NONE, Pressure, free_because
 from agentcli.context.pruning.superseded import Outdated, Supersession
@@ -26,6 +27,7 @@ from agentcli.core.record import Body, Compaction, Pin, Prune, Record
 from agentcli.tools.registry import TRAITS
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.transcripts import Session, sessions
+from tests.counted import counted
 
 PRICES = Prices(5, 25, 0.5, 6.25)
 MODEL = ModelSpec("anthropic", "claude-test", prices=PRICES)
@@ -169,6 +171,17 @@ def test_what_waited_goes_at_once_when_that_is_free_or_forced(pressure: Pressure
     assert body.call_ids == ("c0",)
     assert said == body.reason == why
     assert 24_900 < body.tokens < 25_000
+
+
+def test_the_age_of_what_could_go_is_worked_out_only_where_it_decides() -> None:
+    beyond, since = ViewBlocks.requests_beyond, ViewBlocks.requests_since
+    for pressure in (Pressure(free="cold"), Pressure(forced=True), Pressure(need=5_000)):
+        with counted(beyond, since) as calls:
+            assert plan(*WARM, pressure=pressure)[0]
+        assert not calls
+    with counted(beyond, since) as calls:
+        plan(*WARM)
+    assert calls[beyond]
 
 
 def test_when_the_window_demands_more_live_content_goes_too_in_long_strides_and_errors_last() -> None:
