@@ -46,9 +46,10 @@ class Supersession:
             self._begin(tools)
             same = 0
         for message in view.messages[same:]:
-            self._calls.update((call.call_id, call) for call in message.calls)
             for block in message.blocks:
-                if isinstance(block.part, ToolResult) and block.tool_use_id in self._calls:
+                if isinstance(block.part, ToolCall):
+                    self._calls[block.part.call_id] = block.part
+                elif isinstance(block.part, ToolResult) and block.tool_use_id in self._calls:
                     self._add(self._calls[block.tool_use_id], block.part, block.seq)
         self._messages = view.messages
         return self
@@ -71,28 +72,23 @@ class Supersession:
         if key and result.status in ("success", "error"):
             why = "the tests were run again" if key == _TESTS else f"the same {call.name} was repeated"
             self._overtaken(self._repeatable.pop(key, ()), why, seq)
-        if touches and traits.edits_files:
-            self._edited[path] = call.call_id
-        if result.failed and key != _TESTS:
-            return
-        if traits.reads_files and path:
-            self._reads.setdefault(path, []).append((*_lines(call.input), call.call_id))
-        if key:
+        if key and (not result.failed or key == _TESTS):
             self._repeatable.setdefault(key, []).append(call.call_id)
 
     def _touched(self, path: str, call: ToolCall, traits: Traits, seq: int) -> None:
         """A file was read or changed: edits of it, and what was read of it before, are out of date."""
-        edit = self._edited.pop(path, "")
+        edit, waiting = self._edited.pop(path, ""), self._reads.pop(path, ())
         if edit:
             self.edits[edit] = Outdated(f"{path} was {'changed' if traits.edits_files else 'read'} again later", seq)
         if traits.edits_files:
-            self._overtaken([read for _, _, read in self._reads.pop(path, ())], f"{path} was changed later", seq)
+            self._edited[path] = call.call_id
+            self._overtaken([read for _, _, read in waiting], f"{path} was changed later", seq)
             return
         start, end = _lines(call.input)
-        waiting = self._reads.get(path, [])
         covered = [read for first, last, read in waiting if start <= first and last <= end]
         self._overtaken(covered, f"{path} was read again later", seq)
-        self._reads[path] = [read for read in waiting if not (start <= read[0] and read[1] <= end)]
+        still = [read for read in waiting if not (start <= read[0] and read[1] <= end)]
+        self._reads[path] = [*still, (start, end, call.call_id)]
 
     def _overtaken(self, calls: Iterable[str], why: str, seq: int) -> None:
         for call in calls:

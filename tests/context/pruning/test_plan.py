@@ -18,7 +18,7 @@ from agentcli.context.pruning.superseded import Outdated, Supersession
 from agentcli.context.settings import ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
-from agentcli.context.view import View, view
+from agentcli.context.view import View, ViewMessage, view
 from agentcli.context.window import Limits, Window, limits_of
 from agentcli.core.history import evolve
 from agentcli.core.message import Message, Text, ToolResult
@@ -311,6 +311,14 @@ def test_what_is_out_of_date_is_so_since_the_first_thing_that_overtook_it() -> N
     assert {call_id: each.since for call_id, each in found.items()} == {"c0": 5, "c1": 7}
     again = superseded(*reads[:4], *step(3, 9, file_path="a"))
     assert again["c0"].since == 5
+
+
+def test_each_block_of_a_view_is_looked_at_once_for_what_is_out_of_date() -> None:
+    calls_of = ViewMessage.calls.fget
+    assert calls_of is not None
+    with counted(calls_of) as calls:
+        assert outdated(*step(0, 9, file_path="a"), *step(1, 9, file_path="a"))
+    assert not calls
 
 
 def test_a_part_read_later_does_not_make_the_whole_out_of_date() -> None:
