@@ -9,7 +9,6 @@ from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 
-
 _NOTICE = "[Large input saved to "
 
 
