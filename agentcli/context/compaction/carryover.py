@@ -25,8 +25,8 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
     view, counter, settings, usable = window.view, window.counter, window.settings, window.usable
     former = former_compaction(view)
     prompts = {piece.seq: piece for piece in (former.user_words if former else ())}
-    for message in summarised:
-        prompts |= {piece.seq: piece for piece in typed_texts(message) if piece.seq not in view.pins}
+    typed = (piece for message in summarised for piece in typed_texts(message))
+    prompts |= {piece.seq: piece for piece in typed if piece.seq not in view.pins}
     every = [prompts[seq] for seq in sorted(prompts)]
     budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
     chosen = {piece.seq: piece for piece in (*every[:1], *every[-1:])}
@@ -55,7 +55,7 @@ def verbatim_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[Verbat
     """
     former = former_compaction(view)
     pinned = {piece.seq: piece for piece in (former.pins if former else ()) if piece.seq in view.pins}
-    for message in summarised:
+    for message in summarised if view.pins else ():
         for seq in dict.fromkeys(block.seq for block in message.blocks if block.seq in view.pins):
             blocks = [block for block in message.blocks if block.seq == seq]
             pinned[seq] = VerbatimText(seq, message.turn, "\n".join(filter(None, map(_text_of, blocks))))
@@ -134,6 +134,8 @@ def pins_report(pins: Iterable[VerbatimText], counter: TokenCounter, most: int) 
 
 def typed_texts(message: ViewMessage) -> Iterable[VerbatimText]:
     """The user's own words in a message, one piece for each record."""
+    if message.role != "user":
+        return ()
     own: dict[int, list[str]] = {}
     for block in message.blocks:
         if block.source == "user":

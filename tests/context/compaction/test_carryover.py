@@ -1,4 +1,6 @@
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from agentcli.context.compaction.carryover import pins_report, verbatim_pins, verbatim_prompts
 from agentcli.context.settings import ContextSettings
@@ -131,6 +133,25 @@ def test_a_pin_that_was_lifted_is_let_go() -> None:
     assert verbatim_pins((), seen(story)) == pins
     story.add(Unpin(1))
     assert verbatim_pins((), seen(story)) == ()
+
+
+class Unread(tuple[Any, ...]):
+    def __iter__(self) -> Iterator[Any]:
+        raise AssertionError("nothing in it can be carried")
+
+
+def test_what_is_carried_is_looked_for_only_where_it_can_be() -> None:
+    story = Story()
+    story.user("first")
+    story.says("ok")
+    story.user("second")
+    shown = seen(story)
+    replies = [
+        replace(each, blocks=Unread(each.blocks)) if each.role == "assistant" else each for each in shown.messages
+    ]
+    window = Window(shown, limits_of(ModelSpec("demo", "m"), ContextSettings()), COUNTS, ContextSettings(), TRAITS)
+    assert [words.text for words in verbatim_prompts(replies, window)] == ["first", "second"]
+    assert verbatim_pins(Unread(shown.messages), shown) == ()
 
 
 def test_too_many_pins_are_reported_with_the_largest_first() -> None:
