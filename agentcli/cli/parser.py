@@ -159,7 +159,7 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
             module, _, attribute = place.partition(":")
             command = getattr(import_module(module), attribute)
             if name == "help":
-                command = command(lambda words: invoke([*words, "--help"]), whole_group)
+                command = command(_show_help, whole_group)
             if isinstance(command, typer.Typer):
                 app.add_typer(command if whole else reduced(command, arguments[1:]), name=name, help=line)
             else:
@@ -171,6 +171,13 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
     assert isinstance(group, TyperGroup)
     convert_lazily(group, _HELP_NAMES)
     return group
+
+
+def _show_help(words: list[str]) -> None:
+    """Print the help of the command that these words name. Raises UsageError where they name none."""
+    if words[0] not in _PLACES:  # the parser would take it for a prompt, and print the help of that
+        raise UsageError(f"There is no command {words[0]}. See `agentcli --help`.")
+    invoke([*words, "--help"])
 
 
 def _main(version: Annotated[bool, typer.Option("-V", "--version", help="print the version")] = False) -> None:

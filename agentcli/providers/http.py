@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ModelError
 from agentcli.providers.registry import PRESETS
-from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.settings import ProviderSettings, base_url_variable
 
 if TYPE_CHECKING:
     import ssl
@@ -158,9 +158,13 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
             return ModelError(
                 f"{host} cannot be reached. {_cure(settings)}", "network", brief=f"{host} cannot be reached"
             )
-        case (
-            httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | httpx2.LocalProtocolError() | httpx2.TooManyRedirects()
-        ):
+        case httpx2.UnsupportedProtocol():
+            places = filter(None, (base_url_variable(settings), f"base_url in [providers.{settings.name}]"))
+            return ModelError(
+                f"The base URL of {settings.name} begins with neither http:// nor https://. Correct {' or '.join(places)}.",
+                "bad_request",
+            )
+        case httpx2.InvalidURL() | httpx2.LocalProtocolError() | httpx2.TooManyRedirects():
             return ModelError(
                 f"Can't send requests to {host} ({type(error).__name__}). Check the base URL.", "bad_request"
             )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 from typing import Annotated
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
 from agentcli.cli.flags import taking
-from agentcli.cli.parser import reduced
+from agentcli.cli.parser import invoke, reduced
 from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import AgentError
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +48,12 @@ def test_only_the_command_that_is_asked_for_has_its_parameters_read() -> None:
     asked = typer.main.get_command(reduced(app, ["first"])).main(given, standalone_mode=False)
     assert asked == "5 ['a', 'b'] there"
     assert first.__doc__ == "Do the first thing."
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [("keyz", "Did you mean keys"), ("fix my code", "Topics: start, "), ("sessions lst", "Did you mean sessions")],
+)
+def test_help_on_what_is_neither_topic_nor_command_names_the_topics(words: str, answer: str) -> None:
+    with pytest.raises(AgentError, match=answer):
+        invoke(["help", *words.split()])

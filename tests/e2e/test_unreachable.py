@@ -52,3 +52,10 @@ def test_a_server_that_cannot_be_reached_ends_the_run_with_75(
         ran = program.ask("-p", "hi", "-m", MODELS[wire], *QUICK, "--set", f"providers.{wire}.connect_timeout=0.2")
     assert (ran.code, ran.result["subtype"], ran.result["exit_code"]) == (75, "transient", 75)
     assert "cannot be reached. Check the network" in ran.result["error"]
+
+
+def test_a_base_url_without_http_is_named_with_the_variable_that_holds_it(program: Program) -> None:
+    program.more = {"ANTHROPIC_BASE_URL": "localhost:8080", "ANTHROPIC_API_KEY": KEY}
+    ran = program.ask("-p", "hi", "-m", MODELS["anthropic"], *QUICK)
+    assert ran.code == 1
+    assert "begins with neither http:// nor https://. Correct ANTHROPIC_BASE_URL or" in ran.result["error"]
