@@ -13,6 +13,7 @@ from agentcli.context.policies import POLICIES, plan, policy_named
 from agentcli.context.policies.gemini import split_point, under_pressure, weight
 from agentcli.context.policies.plans import Plan
 from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
+from agentcli.context.pruning.blocks import clearable
 from agentcli.context.settings import POLICIES as NAMES
 from agentcli.context.settings import (
     ContextSettings,
@@ -32,6 +33,7 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Pin, Prune
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
+from tests.counted import counted
 
 MODEL = ModelSpec("demo", "main", window=20_000, max_output=4_000)
 SETTINGS = ContextSettings()
@@ -439,6 +441,18 @@ def test_auto_clears_what_was_queued_in_the_part_that_stays() -> None:
     assert set(made.cleared) < outdated
     assert "call_38" not in made.cleared
     assert "Will clear" in " ".join(made.reasons)
+
+
+def test_what_is_known_of_the_blocks_of_a_view_lasts_while_auto_plans() -> None:
+    story = steps(30, 1_500)
+    for n in range(8):
+        story.reads("same.py", f"v = {n}\n" * 300)
+    now = window(story)
+    outputs, outdated = len(now.blocks.outputs), dict(now.superseded.outputs)
+    assert plan(now, forced=True).cleared
+    with counted(clearable) as calls:
+        assert (len(now.blocks.outputs), now.superseded.outputs) == (outputs, outdated)
+    assert not calls
 
 
 def test_auto_says_with_numbers_why_it_cannot_help() -> None:

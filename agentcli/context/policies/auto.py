@@ -229,7 +229,9 @@ def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
     nothing_queued = Prune((), 0, "")
     if not window.settings.prune.enabled:
         return nothing_queued
-    stays = replace(window, view=replace(window.view, messages=tuple(kept)))
+    seen = replace(window.view, messages=tuple(kept))
+    # Not a copy of the window: what that remembers of the whole view must not give way to what stays of it.
+    stays = Window(seen, window.limits, window.counter, window.settings, window.traits)
     prune, _ = by_price(stays, Pressure(free="a compaction writes the cache anew in any case"))
     return prune or nothing_queued
 
