@@ -41,12 +41,11 @@ class Evidence:
     ) -> None:
         self.longest = longest
         self.user_texts = tuple(user_texts)
-        pieces = "\n".join(texts).split()
-        self.text = " ".join(pieces)
-        self._folded = self.text.casefold()
+        self._texts = tuple(texts)
+        self._whole = ""
         self._stems: frozenset[str] = frozenset()
-        # Most pieces come again and again, and neither a word nor a number goes beyond one.
-        each = " ".join(set(pieces))
+        # Most texts and words come again and again, and neither a word nor a number goes beyond a blank.
+        each = " ".join({piece for text in set(self._texts) for piece in text.split()})
         self._words = frozenset(_WORD.findall(each.casefold()))
         self._numbers = frozenset(number.replace(",", "") for number in _NUMBER.findall(each))
 
@@ -82,15 +81,23 @@ class Evidence:
 
     def _stands_alone(self, claim: str) -> bool:
         """True if the claim occurs without being a piece of a longer word."""
-        start = self._folded.find(claim)
+        text = self._folded()
+        start = text.find(claim)
         while start >= 0:
             end = start + len(claim)
-            before = self._folded[start - 1 : start] if _is_wordy(claim[:1]) else ""
-            after = self._folded[end : end + 1] if _is_wordy(claim[-1:]) else ""
+            before = text[start - 1 : start] if _is_wordy(claim[:1]) else ""
+            after = text[end : end + 1] if _is_wordy(claim[-1:]) else ""
             if not _is_wordy(before) and not _is_wordy(after):
                 return True
-            start = self._folded.find(claim, start + 1)
+            start = text.find(claim, start + 1)
         return False
+
+    def _folded(self) -> str:
+        """The texts one after the other with single blanks, whatever their case; made when first asked for."""
+        if not self._whole:
+            folded = {text: " ".join(text.split()).casefold() for text in set(self._texts)}
+            self._whole = " ".join(filter(None, (folded[text] for text in self._texts)))
+        return self._whole
 
 
 def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[Struck, ...]]:

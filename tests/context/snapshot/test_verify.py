@@ -1,6 +1,8 @@
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.language import language
@@ -202,3 +204,9 @@ def test_short_prompts_count_for_the_language_that_they_hint_at() -> None:
         )
         == "ja"
     )
+
+
+@given(st.lists(st.text("aß9,. /_é\n\t\u3000語", max_size=12), max_size=6), st.text("aASsß9,. /_é語", max_size=6))
+def test_evidence_is_the_same_however_often_a_text_comes_and_wherever_it_ends(texts: list[str], claim: str) -> None:
+    again = [text for text in texts for _ in range(2)]
+    assert Evidence(again).supports(claim) == Evidence(["\n".join(again)]).supports(claim)
