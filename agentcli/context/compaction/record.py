@@ -30,6 +30,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Trigger, VerbatimText
+from agentcli.core.text.late import late
 from agentcli.core.text.truncate import truncate_middle
 
 _CHARACTERS = 3
@@ -219,7 +220,7 @@ def _is_worded(text: str) -> bool:
 
 
 _COMMAND = re.compile(r"\s*/[\w-]*(?:\s|$)")
-_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{6}")
+_UNSPACED = late(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{6}")
 _FEWEST_WORDS = 2
 
 

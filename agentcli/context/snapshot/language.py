@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
+from agentcli.core.text.late import late
+
 _SCRIPTS = (
-    ("ja", re.compile(r"[\u3040-\u30ff]")),
-    ("ko", re.compile(r"[\uac00-\ud7af\u1100-\u11ff]")),
-    ("zh", re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]")),
-    ("ru", re.compile(r"[\u0400-\u04ff]")),
-    ("el", re.compile(r"[\u0370-\u03ff]")),
-    ("ar", re.compile(r"[\u0600-\u06ff]")),
-    ("he", re.compile(r"[\u0590-\u05ff]")),
-    ("th", re.compile(r"[\u0e00-\u0e7f]")),
-    ("hi", re.compile(r"[\u0900-\u097f]")),
+    ("ja", late(r"[\u3040-\u30ff]")),
+    ("ko", late(r"[\uac00-\ud7af\u1100-\u11ff]")),
+    ("zh", late(r"[\u4e00-\u9fff\u3400-\u4dbf]")),
+    ("ru", late(r"[\u0400-\u04ff]")),
+    ("el", late(r"[\u0370-\u03ff]")),
+    ("ar", late(r"[\u0600-\u06ff]")),
+    ("he", late(r"[\u0590-\u05ff]")),
+    ("th", late(r"[\u0e00-\u0e7f]")),
+    ("hi", late(r"[\u0900-\u097f]")),
 )
 _SMALL_WORDS = {
     "en": "the and of to in is that it for was with on as are be this have from not by at or you which were been has will",

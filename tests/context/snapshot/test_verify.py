@@ -210,3 +210,9 @@ def test_short_prompts_count_for_the_language_that_they_hint_at() -> None:
 def test_evidence_is_the_same_however_often_a_text_comes_and_wherever_it_ends(texts: list[str], claim: str) -> None:
     again = [text for text in texts for _ in range(2)]
     assert Evidence(again).supports(claim) == Evidence(["\n".join(again)]).supports(claim)
+
+
+@given(st.lists(st.sampled_from([*"aZ9._-/:()#`'\"~@ é", "foo_bar", "fooBar", "x.py", "::", "--"]), max_size=15))
+def test_the_claims_of_a_sentence_are_the_same_beside_a_script_that_writes_without_blanks(pieces: list[str]) -> None:
+    sentence = "".join(pieces)
+    assert list(claims(sentence + " 語")) == list(claims(sentence))
