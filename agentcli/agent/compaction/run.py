@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 from agentcli.agent.compaction.prose import prose
@@ -211,11 +212,11 @@ class CompactionRun:
         record, shrunk, fits = self._measured(task, result.summary)
         if task.policy.form == "regions" or not task.plan.summarised or task.plan.optional:
             return record, shrunk
-        others = [] if fallen_back else [without_model(task, self._brief, "the summary was too long")]
-        for other in (*others, truncated(task, self._brief)):
+        shorter = [] if fallen_back else [partial(without_model, task, self._brief, "the summary was too long")]
+        for other in (*shorter, partial(truncated, task, self._brief)):
             if shrunk is None or (self._worth_it(task, shrunk) and fits):
                 break
-            record, shrunk, fits = self._measured(task, replace(other, replaced=result.summary.replaced))
+            record, shrunk, fits = self._measured(task, replace(other(), replaced=result.summary.replaced))
         return record, shrunk
 
     def _measured(self, task: SummaryTask, summary: Summary) -> tuple[Compaction, float | None, bool]:

@@ -161,8 +161,10 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
     plan, former, history = prepare.plan, prepare.former, prepare.history
     stays = not plan.summarised or prepare.policy.form == "regions"
     first = min((entry.seq for entry in history.entries), default=1)
-    alive = {key for block in prepare.view.blocks for key in (block.tool_use_id, f"#{block.seq}")}
-    replaced = {call: text for call, text in (former.replaced if former else {}).items() if call in alive}
+    replaced = dict(former.replaced) if former else {}
+    if replaced:
+        alive = {key for block in prepare.view.blocks for key in (block.tool_use_id, f"#{block.seq}")}
+        replaced = {call: text for call, text in replaced.items() if call in alive}
     covers = (min(plan.summarised, default=0), max(plan.summarised, default=0))
     kept_from = plan.split if plan.split is not None else history.last_seq + 1
     kept = plan.primers

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -13,7 +12,7 @@ from agentcli.context.ledger.names import NameFact, fold_names
 from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.ledger.standing_rules import standing_rules
 from agentcli.context.settings import LedgerSettings
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import Message, Status, ToolCall, ToolResult
 from agentcli.core.record import Record, Todo, TodoItem, VerbatimText
 from agentcli.core.subagent_result import changed_files
@@ -154,11 +153,11 @@ def fold_ledger(
 
 def to_json(ledger: Ledger) -> dict[str, Any]:
     """The ledger as a compaction record keeps it."""
-    plain = asdict(ledger)
+    plain = _plain(ledger)
     for name in ("files", "commands", "todo", "rules", "reports", "names"):
-        plain[name] = list(plain[name])
+        plain[name] = [_plain(fact) for fact in plain[name]]
     if ledger.tests:
-        plain["tests"]["failing"] = list(ledger.tests.failing)
+        plain["tests"] = {**_plain(ledger.tests), "failing": list(ledger.tests.failing)}
     return plain
 
 
@@ -197,6 +196,10 @@ def _reports(records: Iterable[Record], longest: int) -> Iterator[VerbatimText]:
             yield VerbatimText(record.seq, body.turn, text if len(text) <= longest else text[: longest - 1] + "…")
 
 
+def _plain(fact: Any) -> dict[str, Any]:
+    return {name: getattr(fact, name) for name in fact.__dataclass_fields__}
+
+
 def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in raw.items() if name in kind.__dataclass_fields__}  # type: ignore[attr-defined]
 
@@ -230,7 +233,7 @@ def _at(cwd: str, path: str) -> str:
 def _touch(files: dict[str, FileFact], path: str, seq: int, change: Callable[[FileFact], FileFact]) -> None:
     path = posixpath.normpath(path)
     # Taking it out first moves it to the end: the order is the order of use.
-    files[path] = replace(change(files.pop(path, FileFact(path))), last=seq)
+    files[path] = replace(change(files.pop(path) if path in files else FileFact(path)), last=seq)
 
 
 def _change(traits: Traits) -> Callable[[FileFact, ToolCall, ToolResult], FileFact] | None:

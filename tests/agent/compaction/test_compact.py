@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from agentcli.agent.compaction.run import truncated, without_model
 from agentcli.agent.compaction.snapshot import ORDER_ITEMS
 from agentcli.context.forecast import preview
 from agentcli.context.ledger.ledger import from_json
@@ -40,6 +41,7 @@ from tests.agent.compaction.compacting import (
     text_of,
 )
 from tests.context.story import Story
+from tests.counted import counted
 
 GOOD = snapshot(
     "Fix the parser.", "- The parser is recursive.", "- MODIFIED: `/w/src/mod2.py` - a fix", "", "1. [TODO] go on"
@@ -433,6 +435,13 @@ def test_when_even_the_ledger_is_too_long_the_rest_is_dropped_with_a_note() -> N
     assert TRUNCATED in newest(journal).note
     assert "Never push." in newest(journal).snapshot
     assert TokenCounter().view(shown(journal)) < limits_of(small, ContextSettings()).usable
+
+
+def test_a_summary_that_fits_needs_no_other() -> None:
+    journal = session(long_story())
+    with counted(without_model, truncated) as made:
+        assert ended(compress(journal, Answers(GOOD))).status == "compressed"
+    assert not made
 
 
 def test_tokens_that_cannot_be_counted_stop_it() -> None:
