@@ -21,7 +21,6 @@ from agentcli.sessions.storage.lock import Lock
 from agentcli.sessions.storage.partial import INTERVAL, read_partial
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.records import (
-    Found,
     Loss,
     Reader,
     RecordFolder,
@@ -271,10 +270,10 @@ def _noted(info: SessionInfo, shelf: RecordFolder, seq: int) -> SessionInfo:
         data = None
     if data is None:
         return replace(info, records=seq, head="")
-    verdict = judge(seq, data)
-    if isinstance(verdict, Found):
-        return note(info, verdict.record, verdict.digest)
-    return replace(info, records=seq, head=digest(data))
+    record = judge(seq, data)
+    if isinstance(record, str):
+        return replace(info, records=seq, head=digest(data))
+    return note(info, record, digest(data))
 
 
 def _numbers_aside(folder: Path) -> Sequence[int]:

@@ -19,6 +19,7 @@ from agentcli.core.record import KINDS, Compaction, Record, Undo
 
 _AT_ONCE = 1 << 16
 """Bytes that are read of a file before its size is known: most records are shorter."""
+_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # no named pipe is waited for
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these say nothing about the record
 _KINDS = ("tool_result", "message", *(kind for kind in KINDS.values() if kind not in ("tool_result", "message")))
 _KINDS_AFTER_RESULT = ("message", "tool_result", *_KINDS[2:])
@@ -36,14 +37,6 @@ class Loss:
     why: str
     file: Path | None = None
     cause: Literal["missing", "unreadable", "damaged"] = "damaged"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A record with the SHA-256 of its file."""
-
-    record: Record
-    digest: str
 
 
 def file_name(seq: int, kind: str) -> str:
@@ -191,25 +184,8 @@ class Reader:
 
     def read(self, seq: int, head: str = "") -> Record | None:
         """One record, or None with the loss noted. Raises OSError when the system is out of files or memory."""
-        if seq != self._next:
-            self._claim, self._proven = head, bool(head)
-        self._next = seq - 1
-        found = self._judge(seq)
-        if found is None:
-            self._claim, self._proven = "", False
-            return None
-        self._proven = self._claim == found.digest
-        self._claim = found.record.prev
-        return found.record
-
-    def down(self, newest: int) -> Iterator[Record]:
-        """All records from `newest` down that can be used."""
-        for seq in range(newest, 0, -1):
-            record = self.read(seq, self.head)
-            if record is not None:
-                yield record
-
-    def _judge(self, seq: int) -> Found | None:
+        claim, proven = (self._claim, self._proven) if seq == self._next else (head, bool(head))
+        self._claim, self._proven, self._next = "", False, seq - 1
         try:
             data = self.shelf.read(seq)
         except OSError as error:
@@ -218,22 +194,31 @@ class Reader:
             return self._lost(Loss(seq, f"record {seq} cannot be read: {error.strerror}", None, "unreadable"))
         if data is None:
             return self._lost(Loss(seq, f"record {seq} is missing", None, "missing"))
-        verdict = judge(seq, data)
-        if isinstance(verdict, str):
-            return self._lost(Loss(seq, verdict, self.shelf.path(seq)))
-        if self._claim and self._claim != verdict.digest:
+        record = judge(seq, data)
+        if isinstance(record, str):
+            return self._lost(Loss(seq, record, self.shelf.path(seq)))
+        matches = claim == digest(data)
+        if claim and not matches:
             why = f"record {seq} is not what was written (its SHA-256 differs from what record {seq + 1} says)"
-            if self._proven:
+            if proven:
                 return self._lost(Loss(seq, why, self.shelf.path(seq)))
             self.doubts.append(Loss(seq, f"record {seq} or record {seq + 1} was changed: their chain is broken"))
-        return verdict
+        self._claim, self._proven = record.prev, matches
+        return record
 
-    def _lost(self, loss: Loss) -> Found | None:
+    def down(self, newest: int) -> Iterator[Record]:
+        """All records from `newest` down that can be used."""
+        for seq in range(newest, 0, -1):
+            record = self.read(seq, self.head)
+            if record is not None:
+                yield record
+
+    def _lost(self, loss: Loss) -> Record | None:
         self.losses.append(loss)
         return None
 
 
-def judge(seq: int, data: bytes) -> Found | str:
+def judge(seq: int, data: bytes) -> Record | str:
     """The record in the bytes of file number `seq`, or why there is none."""
     try:
         record = decode(data)
@@ -242,12 +227,12 @@ def judge(seq: int, data: bytes) -> Found | str:
         return f"record {seq} {what}"
     if record.seq != seq:
         return f"record {seq} is foreign: it says it is record {record.seq}"
-    return Found(record, digest(data))
+    return record
 
 
 def read_file(path: str | Path, folder: int | None = None) -> bytes:
     """The bytes of a regular file, in an open folder where one is given; quicker than a Path reads them. Raises OSError."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
+    file = os.open(path, _READING, dir_fd=folder)
     try:
         data = os.read(file, _AT_ONCE)
         if len(data) < _AT_ONCE and data.endswith(b"}\n"):
