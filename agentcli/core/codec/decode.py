@@ -49,6 +49,7 @@ from agentcli.core.record import (
 
 _DECODER = json.JSONDecoder()
 _STATUSES = frozenset(get_args(Status))
+_PARTS = ("text", "tool_call", "thinking", "image", "file")
 TodoStatus = Literal["pending", "in_progress", "completed"]
 UndoTarget = Literal["compaction", "prune", "rewind", "undo"]
 
@@ -69,9 +70,7 @@ def decode(data: bytes) -> Record:
 def record_from_json(raw: Any) -> Record:
     """A record from its JSON. Raises Damaged when it is not one."""
     try:
-        return Record(
-            whole(raw, "seq", None), text(raw, "id", None), _time(raw["time"]), text(raw, "prev", None), _body(raw)
-        )
+        return Record(whole(raw, "seq", None), text(raw, "id", None), _time(raw), text(raw, "prev", None), _body(raw))
     except _UNREADABLE as error:
         raise _damaged(error) from error
 
@@ -143,9 +142,10 @@ def _body(raw: Mapping[str, Any]) -> Body:
         raise
 
 
-def _time(value: Any) -> str:
+def _time(raw: Mapping[str, Any]) -> str:
     """Time at which a record was written; a tool result has it in its span."""
-    return text(value, "recorded") if isinstance(value, dict) else text({"time": value}, "time", None)
+    span = raw["time"]
+    return text(span, "recorded") if isinstance(span, dict) else text(raw, "time", None)
 
 
 def _message(raw: Mapping[str, Any]) -> Message:
@@ -153,7 +153,7 @@ def _message(raw: Mapping[str, Any]) -> Message:
         raise ValueError(f"unknown role {raw['role']!r}")
     return Message(
         role=raw["role"],
-        parts=tuple(part for part in map(_known_part, items(raw, "parts", dict, None)) if part is not None),
+        parts=tuple([part_from_json(part) for part in items(raw, "parts", dict, None) if part.get("type") in _PARTS]),
         turn=whole(raw, "turn"),
         provider=text(raw, "provider"),
         model=text(raw, "model"),
@@ -162,11 +162,6 @@ def _message(raw: Mapping[str, Any]) -> Message:
         stop=cast("Stop | None", text(raw, "stop") or None),
         error=text(raw, "error"),
     )
-
-
-def _known_part(raw: Mapping[str, Any]) -> Part | None:
-    known = raw.get("type") in ("text", "thinking", "image", "file", "tool_call")
-    return part_from_json(raw) if known else None
 
 
 def _result(raw: Mapping[str, Any]) -> ToolResult:

@@ -53,15 +53,11 @@ def table(raw: Json, name: str) -> dict[str, Any]:
     return value
 
 
-def items(raw: Json, name: str, kind: type = object, default: tuple[Any, ...] | None = ()) -> tuple[Any, ...]:
-    """A list with entries of one kind, else as `text`."""
+def items(raw: Json, name: str, kind: type, default: tuple[Any, ...] | None = ()) -> tuple[Any, ...]:
+    """A list with entries of one kind, else as `text`. True and false are no whole numbers."""
     value = raw.get(name)
     if value is None and default is not None:
         return default
-    if not isinstance(value, list) or not all(isinstance(item, kind) and not _flag(item, kind) for item in value):
+    if not isinstance(value, list) or not {*map(type, value)} <= {kind}:
         raise TypeError(f"{name} is {value!r:.40}") if name in raw else KeyError(name)
     return tuple(value)
-
-
-def _flag(item: Any, kind: type) -> bool:
-    return kind is int and isinstance(item, bool)
