@@ -54,8 +54,9 @@ def _run(arguments: list[str]) -> int:
     if arguments in (["--version"], ["-V"]):
         print(f"agentcli {__version__}")
         return 0
-    # Hardly anything that is imported is garbage: by default a start spends a twelfth of its time on looking for some.
-    gc.set_threshold(COLLECT_AFTER)
+    from agentcli.core.garbage import AT_START, collect_after
+
+    collect_after(AT_START)
     early = None
     if _opens_editor(arguments):
         # The prompt is painted before anything else is looked at, and taken back if it turns out to be wrong.
@@ -108,8 +109,6 @@ def _opens_editor(arguments: list[str]) -> bool:
     return not words or words[0] not in OTHER_COMMANDS
 
 
-COLLECT_AFTER = 50_000
-"""The net number of new objects after which the garbage collector looks at the youngest ones."""
 NO_EDITOR = ("-p", "--print", "--prompt", "-h", "--help", "-V", "--version", "--plain")
 OTHER_COMMANDS = (
     "sessions",

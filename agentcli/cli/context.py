@@ -16,8 +16,9 @@ from agentcli.app.options import LAST, Options
 from agentcli.cli.flags import InProject, Json, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
-from agentcli.cli.progress import Progress, collect_rarely
+from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError
+from agentcli.core.garbage import WHOLE_SESSION, collect_after
 from agentcli.core.sanitise import safe_line
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def show(
     session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: InProject = ""
 ) -> None:
     """Show what fills the context window of a session."""
-    collect_rarely()
+    collect_after(WHOLE_SESSION)
     program = _program(cwd, model, settings)
     with Progress("Reading records") as progress:
         past = program.sessions.past(session or LAST, progress.of)

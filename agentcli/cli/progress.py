@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import sys
 import time
@@ -15,15 +14,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 T = TypeVar("T")
-
-
-def collect_rarely() -> None:
-    """From now on look for garbage after many more new objects: for a command that prints a whole session, of which all stay until it ends."""
-    gc.set_threshold(COLLECT_AFTER)
-
-
-COLLECT_AFTER = 1_000_000
-"""The net number of new objects after which the garbage collector then looks at the youngest ones."""
 
 
 class Progress:

@@ -17,10 +17,11 @@ from agentcli.cli.exporting import export
 from agentcli.cli.flags import AllProjects, InProject, Json
 from agentcli.cli.importing import import_sessions
 from agentcli.cli.output import aside, counted, page, say, say_json
-from agentcli.cli.progress import Progress, collect_rarely
+from agentcli.cli.progress import Progress
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
 from agentcli.cli.viewing import view
 from agentcli.core.errors import AgentError, InputError, UsageError
+from agentcli.core.garbage import WHOLE_SESSION, collect_after
 from agentcli.core.sanitise import safe
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def show(
     from agentcli.sessions.info import info_to_json
     from agentcli.sessions.record_text import as_text
 
-    collect_rarely()
+    collect_after(WHOLE_SESSION)
     session = _read(selector, cwd)
     records = islice(session.records(), max(offset, 0), max(offset, 0) + limit if limit > 0 else None)
     if json:

@@ -6,6 +6,16 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
+AT_START = 50_000
+"""Hardly anything that is imported is garbage: with Python's 700 a start spends a twelfth of its time on looking for some."""
+WHOLE_SESSION = 1_000_000
+"""For a command that prints a whole session, of which all stays until it ends."""
+
+
+def collect_after(objects: int) -> None:
+    """From now on look for garbage among the youngest objects only when there are so many more of them (net)."""
+    gc.set_threshold(objects)
+
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:

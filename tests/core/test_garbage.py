@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from agentcli.core.garbage import nothing_collected, uncollected
+from agentcli.core.garbage import WHOLE_SESSION, collect_after, nothing_collected, uncollected
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +37,14 @@ def test_only_what_stays_is_left_out_later(without, frozen: bool) -> None:
     finally:
         gc.callbacks.pop()
     assert (gc.get_freeze_count() > before + len(kept) - 1) is frozen
+
+
+def test_a_command_that_prints_a_whole_session_hardly_looks_for_garbage() -> None:
+    before = gc.get_threshold()
+    try:
+        collect_after(WHOLE_SESSION)
+        looked = gc.get_stats()[0]["collections"]
+        kept = [[number] for number in range(200_000)]
+        assert gc.get_stats()[0]["collections"] - looked <= 1, len(kept)
+    finally:
+        gc.set_threshold(*before)
