@@ -1,11 +1,13 @@
 """A long session that was never compacted is resumed: it is pruned and compacted, and what was worked out is not worked out again."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from agentcli.agent.session import AgentSession
 from agentcli.context.compaction.record import shrinkage
+from agentcli.context.forecast import forecast
 from agentcli.context.policies import plan
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import ViewMessage, view
@@ -70,3 +72,14 @@ def test_its_newest_answer_is_found_without_looking_at_all_others(resumed: Agent
     with counted(answer) as calls:
         plan(window)
     assert calls[answer] < len(window.view.messages) / 10
+
+
+def test_outputs_are_cleared_first_though_a_compaction_follows_since_more_of_the_conversation_stays_so(
+    resumed: AgentSession,
+) -> None:
+    window = resumed.conversation.builder.window()
+    at_once, pruned_first = plan(window), forecast(resumed.history, window, datetime.now(UTC))
+    assert at_once.summarised
+    assert pruned_first.summarised
+    assert len(pruned_first.kept) > 2 * len(at_once.kept)
+    assert pruned_first.tokens_after_estimate < window.limits.soft
