@@ -13,8 +13,10 @@ from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import say
 from agentcli.ui import commands
+from agentcli.ui.commands.model import models
 from agentcli.ui.render import past_messages
 from agentcli.ui.render.cells import width
+from agentcli.ui.render.scrollback import count
 from agentcli.ui.render.window_chart import LARGEST
 from agentcli.ui.style import MUTE, Look
 from tests.agent.open_session import open_session, say_to
@@ -121,6 +123,7 @@ def test_a_choice_starts_on_what_is_in_use_so_that_enter_changes_nothing(tmp_pat
     context.host.models = lambda: [replace(context.session.model, id="first"), context.session.model]
     type_(context, "/model")
     assert context.started_on == context.session.model.name
+    assert [item.detail for item in models(context)] == [f"{count(context.session.model.window)} window"] * 2
 
 
 def test_a_name_that_another_session_has_is_refused() -> None:

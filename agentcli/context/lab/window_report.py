@@ -113,11 +113,17 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 
 def _summing_to(total: int, shares: Mapping[str, int]) -> dict[str, int]:
-    """The shares in sum exactly so many: those of the messages in proportion, what rounding leaves with the largest."""
+    """The shares in sum exactly so many: those of the messages in proportion, what rounding leaves with the largest.
+
+    All are in proportion where system and tools alone are estimated at more.
+    """
     messages = {kind: tokens for kind, tokens in shares.items() if kind not in ("system", "tools")}
-    estimated, left = sum(messages.values()), total - shares["system"] - shares["tools"]
-    if not estimated or left < 0:
+    if not sum(messages.values()):
         return dict(shares)
+    left = total - shares["system"] - shares["tools"]
+    if left < 0:
+        messages, left = dict(shares), total
+    estimated = sum(messages.values())
     scaled = {kind: tokens * left // estimated for kind, tokens in messages.items()}
     largest = max(scaled, key=lambda kind: scaled[kind])
     return {**shares, **scaled, largest: scaled[largest] + left - sum(scaled.values())}

@@ -13,6 +13,7 @@ from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.render.frame import Item
+from agentcli.ui.render.scrollback import count
 from agentcli.ui.style import THEMES, choose_theme
 
 IN_USE = " · in use"
@@ -118,4 +119,4 @@ def _about(model: ModelSpec) -> str:
     """Context window and, if known, prices in USD per million tokens."""
     prices = model.prices
     cost = f" · ${prices.input:g} in, ${prices.output:g} out" if prices and prices.input else ""
-    return f"{model.window // 1000:,}k window{cost}"
+    return f"{count(model.window)} window{cost}"

@@ -82,6 +82,13 @@ def test_the_whole_is_the_size_that_every_plan_goes_by() -> None:
     assert show(whole, IDLE).used == whole.tokens
 
 
+def test_the_whole_is_what_was_reported_though_system_and_tools_are_estimated_at_more() -> None:
+    reply = Message("assistant", (Text("Yes."),), 1, "anthropic", "m", Usage(390, 10))
+    shown = window(Message("user", (Text("Is it?"),), 1), reply)
+    assert shown.used < 500
+    assert shown.shares["system"] > shown.shares["tools"] > shown.shares["user"] > 0
+
+
 class Compared(str):
     """A text that counts how often it is compared."""
 
