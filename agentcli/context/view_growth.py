@@ -9,16 +9,16 @@ from agentcli.context.view import Block, Lens, View, ViewMessage, joined, view, 
 from agentcli.core.dataclass import replace
 from agentcli.core.history import History, added
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.core.record import Prune
+from agentcli.core.record import Prune, Record
 
 
 def grown(history: History, former: History, seen: View) -> View:
     """The current view, made from that of a former history where only records were added to it since: the same, for less work."""
     new = added(history, former)
-    edits = _edits_since(history, former) if new is not None and former.entries else None
+    lens = Lens(history)
+    edits = _edits_since(lens, former) if new is not None and former.entries else None
     if new is None or edits is None:
         return view(history)
-    lens = Lens(history)
     if edits:
         seen = view_of(history, tuple(_edited(seen.messages, edits, lens)))
     if not new:
@@ -30,12 +30,13 @@ def grown(history: History, former: History, seen: View) -> View:
     return view_of(history, (*settled, *joined(more, settled[-1] if settled else None)))
 
 
-def _edits_since(history: History, former: History) -> Sequence[Prune] | None:
+def _edits_since(lens: Lens, former: History) -> Sequence[Prune] | None:
     """The prunes since a former history, if its view differs by nothing else from how the view begins now; None where it does."""
-    edit, known, prunes = history.compaction, len(former.prunes), history.prunes
+    history = lens.history
+    known, prunes = len(former.prunes), history.prunes
     unchanged = (
-        edit is former.compaction
-        and (edit is None or edit.seq < former.entries[-1].seq)
+        history.compaction is former.compaction
+        and _is_settled(lens, former.entries[-1])
         and history.pins is former.pins
         and history.undone is former.undone
         and history.held_thinking == former.held_thinking
@@ -44,6 +45,13 @@ def _edits_since(history: History, former: History) -> Sequence[Prune] | None:
     )
     new = [prune.body for prune in prunes[known:] if isinstance(prune.body, Prune)]
     return new if unchanged and not any(prune.drop_thinking_before for prune in new) else None
+
+
+def _is_settled(lens: Lens, newest: Record) -> bool:
+    """True if no later record changes the view up to the newest one: how a snapshot is answered depends on what follows it."""
+    if lens.record is None or lens.compaction is None or newest.seq > lens.record.seq:
+        return True
+    return newest.seq >= lens.compaction.kept_from and bool(lens.message(newest).blocks)
 
 
 def _edited(messages: Iterable[ViewMessage], prunes: Sequence[Prune], lens: Lens) -> Iterator[ViewMessage]:

@@ -16,16 +16,17 @@ from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.tokens.calibration import calibrate
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import view
+from agentcli.context.view import Lens, view
 from agentcli.context.view_growth import grown
 from agentcli.context.window import Window, limits_of
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import ToolCall
 from agentcli.core.model import RequestMessage
-from agentcli.core.record import Editor, Prune, Record
+from agentcli.core.record import Compaction, Editor, Prune, Record
 from agentcli.tools.registry import TRAITS
-from tests.context.made import prompt
+from tests.context.made import prompt, records, reply
 from tests.context.transcripts import MODEL, OTHER, Session, sessions
+from tests.counted import counted
 
 LOOKS = st.lists(st.booleans(), min_size=60, max_size=60)
 
@@ -141,3 +142,13 @@ def test_a_view_without_new_records_stays_the_same_object() -> None:
     history = next(live([Record(1, "r1", "2026-01-01T00:00:01Z", "", prompt("hi"))]))
     seen = view(history)
     assert grown(history, history, seen) is seen
+
+
+def test_a_view_grows_from_a_compaction_on_that_kept_something() -> None:
+    bodies = (prompt("hi"), reply("ho"), prompt("more", 2), reply("ok", turn=2))
+    summary = Compaction("auto", "compressed", "auto", (1, 2), 3, "<state_snapshot>s</state_snapshot>")
+    kept, answered = list(live(records(*bodies, summary, reply("again", turn=2))))[-2:]
+    seen = view(kept)
+    with counted(Lens.message) as calls:
+        assert grown(answered, kept, seen).messages[: len(seen.messages)] == seen.messages
+    assert calls[Lens.message] == 2  # that of the newest record, which must not be empty, and that of the new one

@@ -50,7 +50,7 @@ def test_its_view_is_edited_where_outputs_are_cleared_and_made_anew_only_where_i
     with counted(view) as calls:
         events = say_to(resumed, "Go on.")
     assert [event for event in events if isinstance(event, Pruned)]
-    assert calls[view] == 3, "by which the summary is measured, which stands then, and which the reply to it ends"
+    assert calls[view] == 2, "by which the summary is measured, and which stands then"
 
 
 def test_once_its_prompt_is_counted_no_message_is_measured_again_to_plan_and_to_tell_what_the_plan_saves(
