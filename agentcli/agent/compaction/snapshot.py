@@ -80,7 +80,7 @@ def chunks(task: SummaryTask, brief: Brief, summariser: Summariser) -> tuple[str
     counter = brief.window.counter
     frame = counter.text(prompt(task.policy.prompt)) + counter.text(brief.focus) + len(ORDER)
     room = max(200, summariser.room - frame - brief.known(summariser) // 2)
-    return material(task.gone, counter, room, max(1, summariser.calls), brief.form).chunks
+    return material(task.gone, counter, room, max(1, summariser.calls), brief.form)
 
 
 @dataclass(frozen=True, slots=True)

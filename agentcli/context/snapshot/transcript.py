@@ -9,7 +9,6 @@ from agentcli.context.inject import escape
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import Block, ViewMessage
-from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.text.truncate import truncate_middle
 
@@ -19,39 +18,30 @@ TAG = "conversation"
 _Kind = Literal["output", "words", "input"]
 """Kinds of text, which are cut to different lengths."""
 _Lengths = Mapping[_Kind, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """The pieces for one call each, oldest first; `clipped` counts the texts that were shortened, `dropped` those left out."""
-
-    chunks: tuple[str, ...]
-    clipped: int = 0
-    dropped: int = 0
+_Counted = tuple[str, int]
+"""A text with its tokens."""
 
 
 def material(
     messages: Sequence[ViewMessage], counter: TokenCounter, room: int, calls: int, form: SnapshotSettings = _DEFAULT
-) -> Material:
-    """The messages in at most `calls` texts of at most `room` tokens each.
+) -> tuple[str, ...]:
+    """The messages in at most `calls` texts of at most `room` tokens each, oldest first.
 
     Outputs are clipped first; then the text is divided; only when that is not enough, everything is clipped hard, and at
     the very last the oldest is left out.
     """
-    recitals = _Recitals(messages)
+    recitals = _Recitals(messages, counter)
     for clip in (_WHOLE, *form.clips):
-        if 0 < recitals.longest <= clip:  # nothing is cut that the former length left whole: it does not fit either
-            continue
-        texts = _fitting(recitals.cut(clip, _WHOLE), counter, room)
+        texts = _fitting(recitals.cut(clip, _WHOLE), room)
         if texts is not None:
-            return Material(("\n\n".join(texts),), _clipped(messages, clip))
+            return ("\n\n".join(texts),)
     *tries, least = (*form.clips[-1:], *form.hard_clips) or (_WHOLE,)
     for clip in tries:
         chunks = _divided(recitals.cut(clip, _others(clip, form)), counter, room, calls)
         if chunks is not None:
-            return Material(tuple(chunks), _clipped(messages, clip))
+            return tuple(chunks)
     chunks = _divided(recitals.cut(least, _others(least, form)), counter, room, len(messages)) or []
-    return Material(tuple(chunks[-calls:]), _clipped(messages, least), max(0, len(chunks) - calls))
+    return tuple(chunks[-calls:])
 
 
 def _others(clip: int, form: SnapshotSettings) -> int:
@@ -65,9 +55,9 @@ def recite(message: ViewMessage, clip: int, longest: int) -> str:
 
 
 class _Recital:
-    """A message in words, to be cut to one length after the other."""
+    """A message in words, to be cut to one length after the other; `whole` is its uncut text with its tokens, once that was asked for."""
 
-    __slots__ = ("_heading", "_pieces", "_whole", "longest")
+    __slots__ = ("_heading", "_pieces", "longest", "whole")
 
     def __init__(self, message: ViewMessage) -> None:
         speaker = "ASSISTANT" if message.role == "assistant" else "USER" if message.is_prompt else "TOOLS"
@@ -75,16 +65,10 @@ class _Recital:
         self._heading = f"[turn {message.turn}] {speaker}{number}:\n"
         self._pieces = [piece for piece in map(_piece, message.blocks) if piece[0] or piece[1]]
         self.longest = max((len(text) for _, text, _ in self._pieces), default=0)
-        self._whole = ""
+        self.whole: _Counted | None = None
 
     def cut(self, lengths: _Lengths) -> str:
         """The text with each kind of text cut to its length."""
-        if self.longest <= min(lengths.values()):
-            self._whole = self._whole or self._told(lengths)
-            return self._whole
-        return self._told(lengths)
-
-    def _told(self, lengths: _Lengths) -> str:
         lines = [
             lead + (text if len(text) <= lengths[kind] else truncate_middle(text, lengths[kind]))
             for lead, text, kind in self._pieces
@@ -93,22 +77,29 @@ class _Recital:
 
 
 class _Recitals:
-    """Messages in words. Each is put into words once, with the first length that asks for it."""
+    """Messages in words. Each is put into words once, with the first length that asks for it, and counted once as long as it is whole."""
 
-    def __init__(self, messages: Sequence[ViewMessage]) -> None:
+    def __init__(self, messages: Sequence[ViewMessage], counter: TokenCounter) -> None:
         self._messages = messages
+        self._counter = counter
         self._made: list[_Recital] = []
-        self.longest = 0
-        """Characters of the longest text so far."""
 
-    def cut(self, clip: int, longest: int) -> Iterator[str]:
+    def cut(self, clip: int, longest: int) -> Iterator[_Counted]:
         """The text of each message, oldest first, cut to these lengths."""
         lengths = _lengths(clip, longest)
+        shortest = min(lengths.values())
         for number, message in enumerate(self._messages):
             if number == len(self._made):
                 self._made.append(_Recital(message))
-                self.longest = max(self.longest, self._made[number].longest)
-            yield self._made[number].cut(lengths)
+            recital = self._made[number]
+            if recital.longest > shortest:
+                yield self._counted(recital.cut(lengths))
+            else:
+                recital.whole = recital.whole or self._counted(recital.cut(lengths))
+                yield recital.whole
+
+    def _counted(self, text: str) -> _Counted:
+        return text, self._counter.text(text)
 
 
 def _lengths(clip: int, longest: int) -> _Lengths:
@@ -169,6 +160,8 @@ def every_word(block: Block) -> Iterator[str]:
 
 def _leaves(value: object) -> Iterator[str]:
     match value:
+        case str():
+            yield value
         case Mapping():
             for key, inner in value.items():
                 yield str(key)
@@ -180,32 +173,24 @@ def _leaves(value: object) -> Iterator[str]:
             yield str(value)
 
 
-def _clipped(messages: Iterable[ViewMessage], clip: int) -> int:
-    outputs = (
-        block.part.output for message in messages for block in message.blocks if isinstance(block.part, ToolResult)
-    )
-    return sum(len(output) > clip for output in outputs)
-
-
-def _fitting(texts: Iterable[str], counter: TokenCounter, room: int) -> list[str] | None:
+def _fitting(texts: Iterable[_Counted], room: int) -> list[str] | None:
     """The texts, or None as soon as they take more than so many tokens."""
     fitting = []
-    for text in texts:
-        room -= counter.text(text)
+    for text, size in texts:
+        room -= size
         if room < 0:
             return None
         fitting.append(text)
     return fitting
 
 
-def _divided(texts: Iterable[str], counter: TokenCounter, room: int, most: int) -> list[str] | None:
+def _divided(texts: Iterable[_Counted], counter: TokenCounter, room: int, most: int) -> list[str] | None:
     """Neighbouring messages together as long as they fit, or None as soon as that takes more than `most` texts.
 
     One too long for a call is cut to its two ends.
     """
     chunks, chunk, left = [], list[str](), room
-    for text in texts:
-        size = counter.text(text)
+    for text, size in texts:
         if size > room:
             text = truncate_middle(text, max(200, int(len(text) * room / size * 0.9)))
             size = counter.text(text)

@@ -1,3 +1,5 @@
+import pytest
+
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.transcript import dialogue, facts, material, recite
 from agentcli.context.tokens.counter import TokenCounter, as_text
@@ -8,6 +10,7 @@ from tests.context.story import Story
 from tests.counted import counted
 
 COUNTS = TokenCounter()
+CUT = "characters left out"
 
 
 def told(story: Story) -> tuple[ViewMessage, ...]:
@@ -24,32 +27,31 @@ def steps(count: int, size: int) -> Story:
 
 def test_what_fits_goes_whole_in_one_piece() -> None:
     made = material(told(steps(5, 700)), COUNTS, 10_000, 3)
-    assert len(made.chunks) == 1
-    assert made.clipped == 0
-    assert "USER #1:\nPlease go on." in made.chunks[0]
-    assert '→ read {"file_path":"f4.py"}' in made.chunks[0]
-    assert "← read #11 (success): line 4" in made.chunks[0]
+    assert len(made) == 1
+    assert CUT not in made[0]
+    assert "USER #1:\nPlease go on." in made[0]
+    assert '→ read {"file_path":"f4.py"}' in made[0]
+    assert "← read #11 (success): line 4" in made[0]
 
 
 def test_outputs_are_clipped_before_more_calls_are_spent() -> None:
     made = material(told(steps(10, 30_000)), COUNTS, 20_000, 3)
-    assert len(made.chunks) == 1
-    assert made.clipped == 10
-    assert "characters left out" in made.chunks[0]
+    assert len(made) == 1
+    assert made[0].count(CUT) == 10
 
 
 def test_then_the_text_is_divided_and_nothing_is_left_out() -> None:
     made = material(told(steps(60, 2_000)), COUNTS, 16_000, 3)
-    assert 1 < len(made.chunks) <= 3
-    assert all(COUNTS.text(chunk) <= 16_500 for chunk in made.chunks)
-    assert all(f'"f{n}.py"' in "".join(made.chunks) for n in range(60))
+    assert 1 < len(made) <= 3
+    assert all(COUNTS.text(chunk) <= 16_500 for chunk in made)
+    assert all(f'"f{n}.py"' in "".join(made) for n in range(60))
 
 
 def test_at_the_very_last_the_oldest_is_left_out() -> None:
     made = material(told(steps(2_000, 2_000)), COUNTS, 1_000, 2)
-    assert len(made.chunks) == 2
-    assert made.dropped > 0
-    assert '"f1999.py"' in made.chunks[-1]
+    assert len(made) == 2
+    assert '"f0.py"' not in made[0]
+    assert '"f1999.py"' in made[-1]
 
 
 def test_nothing_can_leave_its_wrapper() -> None:
@@ -73,16 +75,16 @@ def test_facts_hold_inputs_outputs_and_thoughts() -> None:
 
 def test_outputs_that_may_not_be_cut_are_divided_all_the_same() -> None:
     made = material(told(steps(60, 2_000)), COUNTS, 16_000, 3, SnapshotSettings(clips=(), hard_clips=()))
-    assert 1 < len(made.chunks) <= 3
+    assert 1 < len(made) <= 3
 
 
 def test_where_outputs_are_cut_is_set() -> None:
     form = SnapshotSettings(clips=(500,), hard_clips=(50,))
     soft = material(told(steps(10, 30_000)), COUNTS, 20_000, 3, form)
-    assert len(soft.chunks) == 1
-    assert max(len(line) for line in soft.chunks[0].split("\n\n")) < 1_000
+    assert len(soft) == 1
+    assert max(len(line) for line in soft[0].split("\n\n")) < 1_000
     hard = material(told(steps(60, 2_000)), COUNTS, 3_000, 2, form)
-    assert max(len(piece) for chunk in hard.chunks for piece in chunk.split("\n\n")) < 500
+    assert max(len(piece) for chunk in hard for piece in chunk.split("\n\n")) < 500
 
 
 def test_each_message_is_put_into_words_once_however_many_lengths_are_tried() -> None:
@@ -90,25 +92,27 @@ def test_each_message_is_put_into_words_once_however_many_lengths_are_tried() ->
     calls = sum(len(message.calls) for message in messages)
     with counted(as_text) as count:
         made = material(messages, COUNTS, 3_000, 2, SnapshotSettings(hard_clips=(800, 300, 100)))
-    assert made.clipped == calls, "the largest lengths did not do"
+    assert CUT in made[0], "the largest lengths did not do"
     assert count[as_text] == calls
-
-
-def test_lengths_that_cut_nothing_are_not_tried() -> None:
-    messages, tried = told(steps(60, 300)), []
-    for clips in ((16_000, 6_000, 2_000), ()):
-        with counted(TokenCounter.text) as count:
-            material(messages, COUNTS, 1_000, 100, SnapshotSettings(clips=clips, hard_clips=(100,)))
-        tried.append(count[TokenCounter.text])
-    assert tried[0] == tried[1]
 
 
 def test_a_length_is_given_up_with_the_first_message_that_its_texts_have_no_room_for() -> None:
     messages = told(steps(60, 300))
     with counted(TokenCounter.text) as alone:
-        material(messages, COUNTS, 1_000, 2, SnapshotSettings(clips=(), hard_clips=(100,)))
+        material(messages, COUNTS, 1_000, 2, SnapshotSettings(clips=(), hard_clips=(10,)))
     with counted(TokenCounter.text) as with_another:
-        material(messages, COUNTS, 1_000, 2, SnapshotSettings(clips=(), hard_clips=(2_000, 100)))
-    fitting = material(messages, COUNTS, 1_000, 100, SnapshotSettings(clips=(), hard_clips=(2_000,))).chunks[:2]
-    said = sum(chunk.count("[turn ") for chunk in fitting)
-    assert with_another[TokenCounter.text] - alone[TokenCounter.text] == said + 1
+        material(messages, COUNTS, 1_000, 2, SnapshotSettings(clips=(), hard_clips=(2_000, 10)))
+    fitting = material(messages, COUNTS, 1_000, 100, SnapshotSettings(clips=(), hard_clips=(2_000,)))[:2]
+    said = fitting[1].count("[turn ")  # those of the first text are counted, whole, in both
+    assert with_another[TokenCounter.text] - alone[TokenCounter.text] == said
+
+
+@pytest.mark.parametrize("hard", [(2_000, 10), (2_000, 1_500, 1_000, 10)])
+@pytest.mark.parametrize("clips", [(2_000,), (16_000, 6_000, 2_000)])
+def test_a_text_that_several_lengths_leave_whole_is_counted_once(clips: tuple[int, ...], hard: tuple[int, ...]) -> None:
+    messages = told(steps(60, 300))
+    with counted(TokenCounter.text) as once:
+        material(messages, COUNTS, 1_000, 2, SnapshotSettings(clips=(2_000,), hard_clips=(10,)))
+    with counted(TokenCounter.text) as count:
+        material(messages, COUNTS, 1_000, 2, SnapshotSettings(clips=clips, hard_clips=hard))
+    assert count == once
