@@ -1,11 +1,12 @@
-"""Turns as the front ends with a person play them."""
+"""Turns as the front ends with a person play them, and the lines at the end."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 
 from agentcli.core.event import Event, TurnEnded
+from agentcli.core.journal import Journal
 
 
 async def given_back(turn: AsyncIterator[Event], give_back: Callable[[], None]) -> AsyncIterator[Event]:
@@ -15,3 +16,14 @@ async def given_back(turn: AsyncIterator[Event], give_back: Callable[[], None]) 
             yield event
             if isinstance(event, TurnEnded) and event.ending == "blocked":
                 give_back()
+
+
+def farewell(journal: Journal) -> Sequence[str]:
+    """The last lines of a session: what the disk refuses, and the command that resumes it, unless the disk refused all of it."""
+    if journal.folder is None:
+        return ()
+    trouble = journal.trouble().partition(". ")[0].rstrip(".")
+    resume = f"agentcli resume {journal.id}"
+    if not trouble:
+        return [resume]
+    return [f"! {trouble}.", *([resume] if journal.folder.exists() else [])]

@@ -135,3 +135,20 @@ def test_a_signal_that_comes_again_and_again_changes_nothing_of_the_end(
                     t.wait(0.005)
         assert t.wait() == CODES[number]
         assert b"Traceback" not in t.raw, t.raw.decode(errors="replace")
+
+
+@pytest.mark.parametrize("front", [(), ("--plain",)])
+def test_a_session_of_which_the_disk_took_nothing_is_not_offered_to_be_resumed(
+    program: Program, front: tuple[str, ...]
+) -> None:
+    program.more = {"XDG_DATA_HOME": "/dev/null"}
+    with program.terminal("-m", "script:echo", *front) as t:
+        t.until("lists the commands" if front else "▕")
+        t.send("hello\r")
+        t.until("not being saved")
+        t.settle()
+        t.send("\x04")
+        assert t.wait(PATIENCE) == 0
+    shown = "\n".join(t.history())
+    assert shown.count("The session is not being saved: Not a directory") == 2
+    assert "agentcli resume" not in shown

@@ -30,7 +30,7 @@ from agentcli.ui.render.state import State, update
 from agentcli.ui.settings import UiSettings
 from agentcli.ui.starting import end_reason, settle
 from agentcli.ui.style import MUTE, Look
-from agentcli.ui.turns import given_back
+from agentcli.ui.turns import farewell, given_back
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,8 +127,7 @@ class PlainTerminal:
             # We are leaving already, and soon: nothing is to break into the saving.
             loop.add_signal_handler(number, lambda: None)
         await self._idle.stop()
-        if self.session.journal.folder is not None:
-            self.say(f"agentcli resume {self.session.journal.id}")
+        self.say(*farewell(self.session.journal))
         await self.session.end("prompt_input_exit")
         _take_back(loop)
         return self._code

@@ -29,6 +29,7 @@ from agentcli.ui.terminal.device import Device
 from agentcli.ui.terminal.dispatch import Repl
 from agentcli.ui.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
 from agentcli.ui.terminal.screen import Screen
+from agentcli.ui.turns import farewell
 from agentcli.ui.views.viewing import Viewing
 
 if TYPE_CHECKING:
@@ -240,11 +241,10 @@ class Terminal:
 
     def _say_goodbye(self) -> None:
         self._drafting.leave()
-        journal = self.console.session.journal
         # A terminal that is gone takes no farewell.
         with contextlib.suppress(OSError):
-            if journal.folder is not None:
-                self.console.show("", f"agentcli resume {journal.id}")
+            if lines := farewell(self.console.session.journal):
+                self.console.show("", *lines)
             self.screen.close()
 
 
