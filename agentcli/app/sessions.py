@@ -205,14 +205,12 @@ class SessionOpener:
             return None
         return self._project.store.open(info.project_id, info.id)
 
-    def children(self, parent: Journal) -> Sequence[tuple[str, str]]:
-        """The subagents that a session has had, oldest first: their ids, and the first prompt of each."""
+    def children(self, parent: Journal, since: int) -> Sequence[tuple[str, str]]:
+        """The subagents that a session has sent since its record `since`, oldest first: their ids, and the first prompt of each."""
         if not isinstance(parent, Session):
             return ()
         infos = sorted(self._project.store.list(self._project.project), key=lambda info: info.id)
-        own = [
-            info for info in infos if info.parent and (info.parent.session, info.parent.kind) == (parent.id, "subagent")
-        ]
+        own = (info for info in infos if info.parent and _is_sent(info.parent, parent.id, since))
         opened = (self._project.store.open(info.project_id, info.id, read_only=True) for info in own)
         return [(session.id, _first_prompt(session)) for session in opened]
 
@@ -227,6 +225,11 @@ class SessionOpener:
             return ()
         gone = "" if Path(info.directory).is_dir() else ", which is gone"
         return (f"This session was started in {info.directory}{gone}. It continues in {self._project.cwd}.",)
+
+
+def _is_sent(origin: Parent, session: str, since: int) -> bool:
+    """True if this origin is that of a subagent that a session has sent since its record `since`."""
+    return (origin.session, origin.kind) == (session, "subagent") and origin.seq >= since
 
 
 def _first_prompt(session: Session) -> str:

@@ -70,7 +70,7 @@ def open_session(
     rules: Rules | None = None,
     extensions: Callable[[], Extensions] = Extensions,
     reopen: Any = lambda *_: None,
-    children: Any = lambda _: (),
+    children: Any = lambda _, since: (),
     worktree: Any = no_worktree,
     former_worktree: Any = lambda _: None,
     readable: Callable[[], Sequence[Path]] = tuple,

@@ -491,7 +491,7 @@ def test_subagents_that_a_crash_interrupted_are_told_once_and_go_on_with_all_the
         script,
         journal=store.open(parent.info.project_id, parent.id),
         reopen=opened,
-        children=lambda _: [("other", "Where?"), (child.id, "Where?")],
+        children=lambda _, since: [("other", "Where?"), (child.id, "Where?")],
     )
     events = say_to(session, "resume them", "and now?")
     notices = [event.message for event in events if isinstance(event, Noticed) and "interrupted" in event.message]

@@ -14,6 +14,7 @@ from agentcli.context.settings import TiktokenSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated, Tiktoken, vocabularies
 from agentcli.core.errors import InputError
+from agentcli.core.message import Message, Text
 from agentcli.providers.registry import PROVIDERS
 from agentcli.sessions.memory import MemorySession
 
@@ -41,6 +42,22 @@ def test_the_model_that_is_configured_for_summaries_counts_instead(tmp_path: Pat
     assert haiku.summary_prices == given.models.spec("anthropic/claude-opus-4-5").prices
     with pytest.raises(InputError, match="There is no provider 'nobody'"):
         program(tmp_path, "context.compression_model.default=nobody/nothing").models.spec("anthropic/claude-haiku-4-5")
+
+
+def test_the_subagents_of_a_session_are_those_that_it_sent_since_a_record(tmp_path: Path) -> None:
+    sessions = program(tmp_path, "checkpoints.seconds=0").sessions
+    parent = sessions._fresh()
+    sent = []
+    for task in ("First?", "Second?"):
+        parent.append(Message("user", (Text("go"),), 1))
+        child = sessions.child(parent)
+        child.append(Message("user", (Text(task),), 1))
+        child.close()
+        sent.append((child.id, task))
+    assert sessions.children(parent, 0) == sessions.children(parent, 1) == sent
+    assert sessions.children(parent, 2) == sent[1:]
+    assert not sessions.children(parent, 3)
+    parent.close()
 
 
 MOST_TOKENS = 2_200

@@ -91,8 +91,8 @@ class Subagents:
     @cached_property
     def unfinished(self) -> Sequence[Unfinished]:
         """The subagents that were at work when the program ended. To be asked for before the session sends others."""
-        journal, traits = self._parent().journal, self._setup.traits
-        return unfinished(journal, lambda name: name in traits and traits[name].delegates, self._setup.children)
+        delegating = {name for name, traits in self._setup.traits.items() if traits.delegates}
+        return unfinished(self._parent().journal, delegating, self._setup.children)
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
         """Have a subagent do this and report. Raises ToolError for a kind, or a former subagent, that does not exist.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import takewhile
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
@@ -10,8 +11,8 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.sanitise import safe_line
 
-Children = Callable[[Journal], Sequence[tuple[str, str]]]
-"""The ids of the subagents that a session has had, oldest first, with the first prompt of each."""
+Children = Callable[[Journal, int], Sequence[tuple[str, str]]]
+"""The ids of the subagents that a session has sent since its record with this number, oldest first, with the first prompt of each."""
 _BEGINNING = "Subagents that were at work when the program ended were interrupted; what they did before has taken effect. To have one go on:"
 
 
@@ -24,16 +25,19 @@ class Unfinished:
     description: str
 
 
-def unfinished(journal: Journal, delegating: Callable[[str], bool], children: Children) -> Sequence[Unfinished]:
-    """The subagents that a session, as it was opened, has not heard of again. `delegating` knows the tools that send them."""
+def unfinished(journal: Journal, delegating: Collection[str], children: Children) -> Sequence[Unfinished]:
+    """The subagents that a session, as it was opened, has not heard of again. `delegating` are the tools that send them."""
     calls = _unreported(journal.history, delegating)
     if not calls:
         return ()
-    bodies = [record.body for record in journal.records_of("tool_result")]
+    # What was sent and reported before is not read: that may be the whole of a long session.
+    since = 0 if any(call.input.get("resume") for _, call in calls) else min(seq for seq, _ in calls)
+    newest_first = journal.records_of("tool_result", newest_first=True)
+    bodies = [record.body for record in takewhile(lambda record: record.seq > since, newest_first)]
     reported = {str(body.metadata.get("session")) for body in bodies if isinstance(body, ToolResult)}
-    left = dict(children(journal))
+    left = dict(children(journal, since))
     found = []
-    for call in calls:
+    for _, call in calls:
         resumed = str(call.input.get("resume") or "")
         fitting = (id for id, prompt in left.items() if id not in reported and prompt == call.input.get("prompt"))
         id = resumed if resumed in left else next(fitting, "")
@@ -60,15 +64,21 @@ def interruption_notices(found: Sequence[Unfinished]) -> Sequence[str]:
     )
 
 
-def _unreported(history: History, delegating: Callable[[str], bool]) -> Sequence[ToolCall]:
-    """The calls in force whose subagent may have been at work: answered as interrupted by a crash, or as a job."""
-    calls: dict[str, ToolCall] = {}
+def _unreported(history: History, delegating: Collection[str]) -> Sequence[tuple[int, ToolCall]]:
+    """The calls in force whose subagent may have been at work, answered as interrupted by a crash or as a job; each with the number of its record."""
+    calls: dict[str, tuple[int, ToolCall]] = {}
     for entry in history.entries:
         match entry.body:
             case Message() as message:
-                calls |= {call.call_id: call for call in message.calls if delegating(call.name)}
-            case ToolResult(call_id) as result if "session" in result.metadata or result.status in ("error", "denied"):
-                calls.pop(call_id, None)
+                for call in message.calls:
+                    if call.name in delegating:
+                        calls[call.call_id] = entry.seq, call
+            case ToolResult() as result if calls and _is_over(result):
+                calls.pop(result.call_id, None)
             case _:
                 pass
     return tuple(calls.values())
+
+
+def _is_over(result: ToolResult) -> bool:
+    return "session" in result.metadata or result.status in ("error", "denied")
