@@ -3,6 +3,7 @@ need no estimate."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -127,8 +128,8 @@ def _carried(history: History) -> tuple[Calibration, int]:
     return from_json({}), 0
 
 
-def _same_prefix(earlier: int, later: int, edits: list[int]) -> bool:
-    return not any(earlier < edit < later for edit in edits)
+def _same_prefix(earlier: int, later: int, edits: Sequence[int]) -> bool:
+    return bisect_right(edits, earlier) == bisect_left(edits, later)
 
 
 def _base(seq: int, message: Message, size: Size) -> tuple[tuple[int, int], float, int]:

@@ -196,9 +196,9 @@ class TokenCounter:
             self.rule = replace(self.rule, rate=rate)
 
     def _added(self, body: Message | ToolResult) -> tuple[float, int]:
-        parts: Iterable[Part | ToolResult] = body.parts if isinstance(body, Message) else (body,)
-        sizes = [self.units(part) for part in parts]
-        return sum(sizes), len(sizes)
+        if isinstance(body, ToolResult):
+            return self.units(body), 1
+        return sum(map(self.units, body.parts)), len(body.parts)
 
     def _measure(self, part: Part | ToolResult) -> float:
         rule = self.rule
