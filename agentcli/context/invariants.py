@@ -182,9 +182,9 @@ def _verbatim(request: Request, view: View) -> Iterator[Violation]:
     if not carried:
         return
     there = {block.seq for block in view.blocks}
-    texts = [part.text for message in request.messages for part in message.parts if isinstance(part, Text)]
+    texts = "\0".join(part.text for message in request.messages for part in message.parts if isinstance(part, Text))
     for tag, piece in carried:
-        if piece.seq not in there and not any(escape(tag, piece.text) in text for text in texts):
+        if piece.seq not in there and escape(tag, piece.text) not in texts:
             yield Violation("kept", f"the words of record {piece.seq} are gone")
 
 

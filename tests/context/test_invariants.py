@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agentcli.context.assemble import assemble
+from agentcli.context.inject import escape
 from agentcli.context.invariants import Broken, check, ensure, mended
 from agentcli.context.view import View, view
 from agentcli.core.message import Text, Thinking, ToolCall, ToolResult
@@ -12,6 +13,7 @@ from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
 from agentcli.core.record import Compaction, VerbatimText
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.transcripts import MODEL
+from tests.counted import counted
 
 SEEN = view(history(prompt("hi"), reply(thought(), call("a"), call("b")), result("a"), result("b"), prompt("more")))
 GOOD = assemble(SEEN, ["system"], [], MODEL)
@@ -72,6 +74,16 @@ def test_kept_words_pins_system_and_tools_must_be_there() -> None:
     assert broken(without, seen) == {"kept"}
     assert broken(GOOD, former=replace(GOOD, system=("other",))) == {"kept"}
     assert broken(GOOD, former=replace(GOOD, tools=(ToolSchema("x", "", {}),))) == {"kept"}
+
+
+def test_each_of_the_verbatim_prompts_is_escaped_once_however_many_there_are() -> None:
+    words = tuple(VerbatimText(-number, 1, f"prompt {number}") for number in range(50))
+    body = Compaction("auto", "compressed", "auto", (1, 1), 2, "<state_snapshot/>", user_words=words)
+    seen = view(history(prompt("hi"), reply("ok"), body, prompt("more")))
+    request = assemble(seen, ["system"], [], MODEL)
+    with counted(escape) as calls:
+        assert not check(request, seen)
+    assert calls[escape] == 50
 
 
 def test_a_snapshot_stands_first_or_not_at_all() -> None:
