@@ -12,7 +12,7 @@ from agentcli.agent.hooks.opinion import NO_OPINION, Opinion, may_allow, swayed
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.core.errors import ToolError
+from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.event import PermissionDecided
 from agentcli.core.message import Status, ToolCall, ToolResult
 from agentcli.core.record import Mode
@@ -158,8 +158,17 @@ class ApprovalGate:
         rules = _chosen_rules(decision, answer)
         self.rules += parse_rules(allow=rules, origin="session")
         if answer.choice in ("always", "prefix"):
+            self._save(rules)
+
+    def _save(self, rules: Sequence[str]) -> None:
+        """Save rules for good, and say where they hold: for the session alone where the config cannot be written."""
+        try:
             for rule in rules:
                 self.save(rule)
+        except AgentError as error:
+            self.notice(f"Allowed for this session only: {', '.join(rules)}. {error}")
+        else:
+            self.notice(f"Saved in your config, for every project: {', '.join(rules)}")
 
     def _hint(self) -> None:
         """Say once, after the third question about a command, how to be asked less."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agentcli.agent.approval import TIRED
 from agentcli.agent.ports import ApprovalResponse
+from agentcli.core.errors import ConfigError
 from agentcli.core.event import Noticed, PermissionDecided
 from agentcli.providers.scripted.model import call, say
 from tests.agent.open_session import Person, messages, open_session, results, say_to
@@ -56,6 +57,25 @@ def test_always_saves_the_exact_rule_that_was_shown(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("", call("bash", command=COMMAND)), say("Done.")], person=person, saved=saved)
     say_to(session, "go")
     assert saved == [person.asked[0].always] == [f"bash({COMMAND})"]
+
+
+class Refusing(list[str]):
+    """A config that cannot be written."""
+
+    def append(self, _: str) -> None:
+        raise ConfigError("config.toml cannot be changed: No space left on device.")
+
+
+def test_a_rule_that_cannot_be_saved_holds_for_the_session_and_the_call_runs(tmp_path: Path) -> None:
+    calls = [say("", call("bash", command=COMMAND))] * 2
+    person = Person(ApprovalResponse("always"))
+    session = open_session(tmp_path, [*calls, say("Done.")], person=person, saved=Refusing())
+    told = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
+    assert told == [
+        f"Allowed for this session only: bash({COMMAND}). config.toml cannot be changed: No space left on device."
+    ]
+    assert len(person.asked) == 1
+    assert len(results(session)) == 2
 
 
 def test_the_question_tells_why_no_rule_can_be_saved(tmp_path: Path) -> None:
@@ -225,8 +245,9 @@ def test_the_wider_rule_is_saved_as_it_was_edited(tmp_path: Path) -> None:
     saved: list[str] = []
     person = Person(ApprovalResponse("prefix", rules=("bash(make test *)",)))
     session = open_session(tmp_path, [say("", call("bash", command=COMMAND)), say("Done.")], person=person, saved=saved)
-    say_to(session, "go")
+    told = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
     assert saved == ["bash(make test *)"]
+    assert told == ["Saved in your config, for every project: bash(make test *)"]
 
 
 def test_for_this_session_holds_for_the_exact_text_of_what_no_rule_is_saved_for(tmp_path: Path) -> None:
