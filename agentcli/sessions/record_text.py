@@ -9,6 +9,7 @@ from agentcli.core.record import Compaction, Record
 from agentcli.core.sanitise import is_safe, safe
 
 _INDENT = "    "
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def as_text(record: Record) -> str:
@@ -32,7 +33,7 @@ def _part(part: Part) -> str:
         case Text(text, synthetic):
             return f"  [{part.source or 'reminder'}] {text}" if synthetic else text
         case ToolCall(call_id, name, given):
-            return f"  → {name} {json.dumps(dict(given), ensure_ascii=False)} ({call_id})"
+            return f"  → {name} {_to_json(dict(given))} ({call_id})"
         case File(path=path) | Image(path=path) if path:
             return f"  [{type(part).__name__.lower()} {path}]"
         case _:
