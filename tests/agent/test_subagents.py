@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,12 +19,13 @@ from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.event import Event, Noticed, PermissionDecided, Recorded, ToolProgress, ToolStarted, UsageReported
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Model, Prices, Request, StreamEvent
-from agentcli.core.record import Compaction
+from agentcli.core.record import Compaction, Record
 from agentcli.integrations.extensions.agents import BUILT_IN, STEPS
 from agentcli.integrations.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.info import Parent
+from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.agent.open_session import DEMO, Person, ended, open_session, results, say_to
@@ -424,6 +425,35 @@ def test_a_former_subagent_goes_on_with_what_it_knows_and_its_costs_count_once(s
     assert asked[1].system == asked[0].system
     assert second.metadata["spent"]["usage"]["input"] == 100
     assert third.output == f"There is no subagent nobody of this session. Ids: {first.metadata['session']}."
+
+
+def test_a_former_subagent_is_found_by_its_newest_report_whatever_came_before(tmp_path: Path) -> None:
+    work = {"description": "find it", "prompt": "Where?"}
+    read: list[str] = []
+
+    class Watched(MemorySession):
+        def records(self, newest_first: bool = False) -> Iterator[Record]:
+            for record in super().records(newest_first):
+                read.append(record.kind)
+                yield record
+
+    def script(request: Request) -> Reply:
+        if is_child(request):
+            return say("Found.")
+        if isinstance(request.messages[-1].parts[-1], ToolResult):
+            return say("Done.")
+        sent = [result.metadata["session"] for result in results(session)[20:]]
+        return say("", call("task", f"t{len(sent)}", **work, resume=sent[-1] if sent else ""))
+
+    journal = Watched()
+    journal.append(Message("user", (Text("go"),), 1))
+    for number in range(20):
+        journal.append(Message("assistant", (call("read", f"r{number}", file_path="a.py"),), 1))
+        journal.append(ToolResult(f"r{number}", "read", "success", "x"))
+    session = open_session(tmp_path, script, journal=journal)
+    say_to(session, "find it", "again")
+    assert [report(result) for result in results(session)[20:]] == ["Found.", "Found."]
+    assert read.count("tool_result") == 1
 
 
 def test_a_subagent_whose_result_was_compacted_away_has_ended(tmp_path: Path) -> None:

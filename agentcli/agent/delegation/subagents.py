@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
@@ -174,19 +174,13 @@ class Subagents:
         if any(errand.journal is not None and errand.journal.id == id for errand in self._working()):
             raise ToolError(f"The subagent {id} is still at work. Wait for its report.")
         own = self._parent().journal
-        results = (record.body for record in own.records())
-        found = {
-            str(body.metadata["session"]): str(body.metadata.get("agent", ""))
-            for body in results
-            if isinstance(body, ToolResult) and body.metadata.get("session")
-        }
-        ids = dict.fromkeys((*found, *(one.id for one in self.unfinished)))
         journal = self._journals.get(id) or self._setup.reopen(own, id)
         if journal is None:
+            ids = dict.fromkeys((*(sent for sent, _ in _reported(own)), *(one.id for one in self.unfinished)))
             raise ToolError(f"There is no subagent {id} of this session. Ids: {', '.join(ids) or 'none'}.")
         known = next((one for one in self.unfinished if one.id == id), None)
-        reported = id in found
-        return Former(journal, found.get(id, "") or (known.kind if known else ""), reported)
+        kind = next((kind for sent, kind in _reported(own, newest_first=True) if sent == id), None)
+        return Former(journal, kind or (known.kind if known else ""), kind is not None)
 
     def _open(self, errand: Errand, apart: Worktree | None) -> Child:
         """The subagent's session. In plan mode nothing is changed, so it can only look."""
@@ -283,3 +277,11 @@ class Subagents:
             if (not errand.job.end_shown if errand.job else call_id in waiting)
         }
         return [*self._sent.values()]
+
+
+def _reported(journal: Journal, newest_first: bool = False) -> Iterator[tuple[str, str]]:
+    """The ids and kinds of the subagents that the results of a session report."""
+    for record in journal.records_of("tool_result", newest_first):
+        body = record.body
+        if isinstance(body, ToolResult) and body.metadata.get("session"):
+            yield str(body.metadata["session"]), str(body.metadata.get("agent", ""))
