@@ -48,7 +48,7 @@ def preview(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: in
 
         plan = ask.preview if changed is None else str(now.get("plan", ask.preview))
         return lines(Block(safe(plan), gap=False), columns, look)
-    if ask.kind == "diff" and (change := ask.preview if changed is None else _change(now)):
+    if ask.kind == "diff" and (change := ask.preview if changed is None else _changed(ask, now)):
         return ["  " + row for row in diff.lines(change, columns - 2, look.theme, named=ask.title)]
     if ask.kind == "diff" and changed is None:
         return [look.theme.paint("dim", "  (the file stays as it is)")]
@@ -191,6 +191,27 @@ def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, t
 def _described(ask: ApprovalRequest) -> str:
     text = ask.call.input.get("description")
     return safe_line(text) if isinstance(text, str) else ""
+
+
+def _changed(ask: ApprovalRequest, now: Mapping[str, Any]) -> str:
+    """Diff of the input `now`, with the line numbers of the file, which the preview of the call itself has."""
+    change, proposed = _change(now), _change(ask.call.input)
+    if not now.get("old_string") or not (proposed and ask.preview):
+        return change
+    shift = _first_change(ask.preview) - _first_change(proposed)
+    return _HUNK.sub(lambda hunk: f"@@ -{int(hunk[1]) + shift}{hunk[2]} +{int(hunk[3]) + shift}{hunk[4]} @@", change)
+
+
+_HUNK = re.compile(r"^@@ -(\d+)((?:,\d+)?) \+(\d+)((?:,\d+)?) @@", re.MULTILINE)
+
+
+def _first_change(change: str) -> int:
+    """Number of the first line that a diff removes, or before which it adds."""
+    hunk = _HUNK.search(change)
+    if hunk is None:
+        return 0
+    rows = change[hunk.end() :].split("\n")[1:]
+    return int(hunk[1]) + next((n for n, row in enumerate(rows) if row[:1] in ("+", "-")), 0)
 
 
 def _change(given: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from difflib import unified_diff
 
 import pytest
 
@@ -87,6 +88,20 @@ def test_what_was_changed_is_shown_as_it_would_be_and_marked() -> None:
     assert "- x = 1" in rows
     assert "+ x = 3" in rows
     assert "make -j" in "\n".join(preview(COMMAND, {"command": "make -j"}, 80, LOOK))
+
+
+def test_what_was_changed_has_the_line_numbers_of_the_file() -> None:
+    before = [*(f"line {n}" for n in range(1, 41)), "def f():", "    x = 1", "    return x"]
+    given = {"file_path": "a.py", "old_string": "def f():\n    x = 1", "new_string": "def f():\n    x = 2"}
+    after = [line.replace("x = 1", "x = 2") for line in before]
+    ask = replace(
+        EDIT, call=ToolCall("c", "edit", given), preview="\n".join(unified_diff(before, after, "a", "b", lineterm=""))
+    )
+    now = {**given, "new_string": "# f\ndef f():\n    x = 3"}
+    rows = [ESCAPE.sub("", row).split() for row in preview(ask, now, 80, LOOK)]
+    assert ["41", "+", "#", "f"] in rows
+    assert ["42", "-", "x", "=", "1"] in rows
+    assert ["43", "+", "x", "=", "3"] in rows
 
 
 def test_an_input_that_is_no_object_is_refused() -> None:
