@@ -148,6 +148,18 @@ def test_an_export_into_a_folder_is_named_after_the_session(tmp_path: Path) -> N
     assert [file.name for file in (tmp_path / "out").iterdir()] == [f"{session.journal.id}.md"]
 
 
+@pytest.mark.parametrize(("name", "form"), [("out.htm", "html"), ("out.HTML", "html"), ("out.txt", "md")])
+def test_an_export_has_the_form_of_its_ending(tmp_path: Path, name: str, form: str) -> None:
+    type_(ScriptedContext(session=open_session(tmp_path, [])), f"/export {name}")
+    assert (tmp_path / name).read_text() == f"A session as {form}."
+
+
+def test_an_export_with_an_unknown_ending_is_refused(tmp_path: Path) -> None:
+    told = type_(ScriptedContext(session=open_session(tmp_path, [])), "/export out.pdf")
+    assert told == ["Can't export to .pdf files. Name the file .md, .html or .json."]
+    assert not (tmp_path / "out.pdf").exists()
+
+
 def test_the_end_of_a_session_is_read_without_its_beginning(tmp_path: Path) -> None:
     context = talked(tmp_path, *(f"prompt {n}" for n in range(5)))
     assert [record.body.text for record in past_messages.newest(context.session.journal, 2)] == ["prompt 4", "answer 5"]

@@ -15,7 +15,16 @@ from agentcli.ui.commands.definition import command
 
 INIT = "Write an AGENTS.md for this project, or mend the one that is there."
 """Prompt of /init, sent as the user's; the instructions go with it and are not shown."""
-_FORMS: Mapping[str, Literal["json", "html"]] = {".json": "json", ".html": "html"}
+_FORMS: Mapping[str, Literal["md", "json", "html"]] = {
+    "": "md",
+    ".md": "md",
+    ".markdown": "md",
+    ".txt": "md",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+}
+"""Endings of files in small letters, and what an export writes there."""
 
 
 @command()
@@ -39,7 +48,7 @@ async def redo(context: CommandContext, _: str) -> None:
 async def export(context: CommandContext, name: str) -> None:
     """Export this session to a file: /export [FILE]
 
-    A name that ends in .json gives JSON, one in .html a page, any other Markdown; without one it is named after the session.
+    A name that ends in .json gives JSON, one in .html a page, one in .md or without an ending Markdown; without a name it is named after the session.
     """
     try:
         file = context.session.cwd / Path(name or ".").expanduser()
@@ -47,7 +56,9 @@ async def export(context: CommandContext, name: str) -> None:
             file /= f"{context.session.journal.id}.md"
     except (OSError, RuntimeError) as error:  # too long a name, no such user
         raise InputError(f"Can't write {name:.60}: no such folder. Try /export FILE.") from error
-    form: Literal["md", "json", "html"] = _FORMS.get(file.suffix, "md")
+    form = _FORMS.get(file.suffix.lower())
+    if form is None:
+        raise InputError(f"Can't export to {file.suffix} files. Name the file .md, .html or .json.")
     if file.exists() and not await context.confirm(f"{file} exists. Replace it?"):
         return
     text = await asyncio.to_thread(context.host.export, context.session, form)
