@@ -97,6 +97,8 @@ def _complaint(error: typer.TyperException) -> str:
         message = f"`{command}` needs a command: {', '.join(context.command.commands)}."
     else:
         message = error.format_message().replace("Value error, ", "")
+    if command == "agentcli mcp add" and message.startswith("No such option"):
+        message = f"{message.removesuffix('.')}. Options of the server's command come after --"
     if command == "agentcli" and message.startswith("Got unexpected extra argument"):
         message += ": put quotes around a prompt of several words."
     message = message.removesuffix("?.") + "?" * message.endswith("?.")

@@ -53,13 +53,20 @@ def server_file(project: ProjectContext, scope: FileScope) -> ServerFile:
     return ServerFile(file, lock)
 
 
-def add_server(file: ServerFile, name: str, given: Mapping[str, Any]) -> list[str]:
-    """Write a server's definition, in place of one of that name. Returns what is odd about it. Raises InputError for one that makes no sense."""
+def add_server(file: ServerFile, name: str, given: Mapping[str, Any]) -> tuple[bool, list[str]]:
+    """Write a server's definition. Returns whether it replaced one, and what is odd about it. Raises InputError for one that makes no sense."""
     found = definition(name, dict(given), file.path.name)
     if not found.servers:
         raise InputError(" ".join(found.problems))
-    file.change(lambda servers: servers.update({name: given}))
-    return list(found.problems)
+    replaced = False
+
+    def change(servers: dict[str, Any]) -> None:
+        nonlocal replaced
+        replaced = name in servers
+        servers[name] = given
+
+    file.change(change)
+    return replaced, list(found.problems)
 
 
 def remove_server(file: ServerFile, name: str) -> bool:

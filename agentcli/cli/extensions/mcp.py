@@ -270,9 +270,11 @@ def _add(name: str, given: Any, scope: FileScope, cwd: str) -> None:
 
     program = _program(cwd, trust=True)
     file = server_file(program, scope)
-    for problem in add_server(file, name, given):
+    replaced, problems = add_server(file, name, given)
+    for problem in problems:
         print(f"agentcli: {safe(problem)}", file=sys.stderr)
-    say(f"Added {name} to {file.path}. `agentcli mcp test {name}` tries it.")
+    done = f"Replaced {name} in" if replaced else f"Added {name} to"
+    say(f"{done} {file.path}. `agentcli mcp test {name}` tries it.")
 
 
 def _pairs(given: Sequence[str], mark: str) -> dict[str, str]:

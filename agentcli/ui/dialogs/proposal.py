@@ -75,7 +75,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
         "once": Choice("Yes, once", keys="y"),
         "session": Choice("Yes, for this session"),
         "always": Choice(f"Always: {safe_line(ask.always)}"),
-        "prefix": Choice(f"Always, also with other arguments: {safe_line(', '.join(ask.prefixes))}", keys="w"),
+        "prefix": Choice(f"Always, {_wider(ask)}: {safe_line(', '.join(ask.prefixes))}", keys="w"),
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
     }
@@ -85,6 +85,12 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
     return Dialog(
         asked, (), tuple(labels[each] for each in given), start, hint="e edit · Esc no", editable=True, note=note
     )
+
+
+def _wider(ask: ApprovalRequest) -> str:
+    """What the wider rules allow beside this call."""
+    server = all(rule.startswith("mcp__") and rule.endswith("__*") for rule in ask.prefixes)
+    return "every tool of the server" if server else "also with other arguments"
 
 
 def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str]:

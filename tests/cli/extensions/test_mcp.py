@@ -32,6 +32,19 @@ def written(file: Path) -> Any:
     return json.loads(file.read_text())["mcpServers"]
 
 
+def test_a_server_that_replaces_another_is_said_to(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command, said in (("one", "Added git to "), ("two", "Replaced git in ")):
+        assert invoke(["mcp", "add", "git", "--", command]) == 0
+        assert capsys.readouterr().out.startswith(said)
+
+
+def test_an_option_of_the_command_without_dashes_before_it_is_explained(project: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"No such option: --repo\b.* Options of the server's command come after --\. See"
+    ):
+        invoke(["mcp", "add", "git", "mcp-server-git", "--repo", "."])
+
+
 def test_a_server_is_added_listed_and_removed(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

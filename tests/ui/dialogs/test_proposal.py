@@ -123,6 +123,8 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
         "Yes, once", "Yes, for this session", "Always: bash(make)", "Always, also with other arguments: bash(make *)",
         "No, tell it what to do instead",
     ]  # fmt: skip
+    server = replace(OTHER, always="mcp__time__now", prefixes=("mcp__time__*",))
+    assert "Always, every tool of the server: mcp__time__*" in labels(server)
     assert len(labels(ruled)) == len(answers(ruled, None))
     assert labels(ruled, {"command": "make -j"}) == labels(COMMAND)
     assert labels(replace(COMMAND, others=(WRITE,)))[-1] == "Yes to both (shows the other first)"
