@@ -76,7 +76,8 @@ def began(before: State, after: State, look: Look) -> list[str]:
 
 def ended(work: Work, now: float) -> str:
     """Duration and tokens of a turn."""
-    tokens = f", {work.sent:,} tokens in, {work.received:,} out" if work.sent or work.received else ""
+    about = "about " if work.estimated else ""
+    tokens = f", {work.sent:,} tokens in, {about}{work.received:,} out" if work.sent or work.received else ""
     return f"Finished after {duration(now - work.since)}{tokens}."
 
 

@@ -151,7 +151,7 @@ def _retry(retry: Retrying, wait: float, columns: int) -> str:
 
 def _progress(doing: str, work: Work, now: float, columns: int) -> str:
     """Progress line: activity, duration, tokens, interrupt key; without the tokens if too long."""
-    coming = work.received + work.characters // 4
+    coming = work.received + work.coming
     tokens = [f"↑ {count(work.sent)}"] * bool(work.sent) + [f"↓ {count(coming)} tokens"] * bool(coming)
     for facts in (tokens, []):
         line = f"✻ {doing}… ({' · '.join([duration(now - work.since), *facts, 'esc to interrupt'])})"

@@ -18,7 +18,10 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Running work since `since` (monotonic seconds), with the turn's tokens and cost in USD: reported ones, and characters received since."""
+    """Running work since `since` (monotonic seconds), with the turn's tokens and cost in USD: reported ones, and characters received since.
+
+    `cut`: the reply was cut off before its last report; `estimated`: `received` is not all reported, and `cost` too low.
+    """
 
     doing: str
     since: float
@@ -26,9 +29,16 @@ class Work:
     received: int = 0
     characters: int = 0
     cost: float | None = None
+    cut: bool = False
+    estimated: bool = False
     retry: Retrying | None = None
     """The newest wait for a retry, which ends at `retry_at` (monotonic seconds)."""
     retry_at: float = 0.0
+
+    @property
+    def coming(self) -> int:
+        """Estimated tokens of the characters received since the last report."""
+        return self.characters // 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,12 +90,13 @@ class TodoList:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A turn that is over: seconds, tokens, and USD where known."""
+    """A turn that is over: seconds, tokens, and USD where known. `estimated`: it received about that, and cost at least that."""
 
     seconds: float
     sent: int
     received: int
     cost: float | None
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,9 @@ def _step(item: TodoItem, columns: int, theme: Theme) -> str:
 
 
 def _finished(piece: Finished) -> str:
-    cost = "" if not piece.cost else f" · ${piece.cost:.2f}" if piece.cost >= 0.005 else f" · ${piece.cost:.4f}"
-    return f"{duration(piece.seconds)} · {count(piece.sent)} in, {count(piece.received)} out{cost}"
+    about, least = ("about ", "at least ") if piece.estimated else ("", "")
+    cost = f" · {least}${piece.cost:.{2 if piece.cost >= 0.005 else 4}f}" if piece.cost else ""
+    return f"{duration(piece.seconds)} · {count(piece.sent)} in, {about}{count(piece.received)} out{cost}"
 
 
 def count(tokens: int) -> str:

@@ -9,8 +9,8 @@ from typing import assert_never
 from agentcli.core import event as happened
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
-from agentcli.core.message import Message, ToolCall, ToolResult
-from agentcli.core.record import Prune, Record, Todo, TodoItem
+from agentcli.core.message import Message, ToolCall, ToolResult, Usage
+from agentcli.core.record import Failure, Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.findings import findings, is_review
@@ -199,7 +199,7 @@ def _ended(state: State, event: happened.TurnEnded, now: float) -> State:
     if state.todo_changed and state.todo:
         state = state.add(TodoList(state.todo))
     if work is not None and work.sent:
-        state = state.add(Finished(max(now - work.since, 0.0), work.sent, work.received, work.cost))
+        state = state.add(Finished(max(now - work.since, 0.0), work.sent, work.received, work.cost, work.estimated))
     return replace(state, todo_changed=False, review=None)
 
 
@@ -228,11 +228,14 @@ def _recorded(state: State, record: Record, now: float) -> State:
                 state = _hear(_end_thought(state, now), body.text)
             calls = {**state.calls, **{call.call_id: call for call in body.calls}}
             review = None if state.review is None else body.text
+            state = _cut(state) if body.stop in ("interrupted", "error") else state
             return replace(_end_reply(state, now), calls=calls, writing="", review=review)
         case ToolResult():
             return replace(_answered(state, body), asked_at=now)
         case Todo(items):
             return replace(state, todo=items, todo_changed=True)
+        case Failure(usage=usage) if usage != Usage():
+            return _cut(state)
         case Prune(cleared=(), reason=reason):  # no event tells of what clears nothing
             return state.act(reason)
         case _:
@@ -290,15 +293,23 @@ def _doing(state: State, doing: str) -> State:
     return state if state.work is None else replace(state, work=replace(state.work, doing=doing))
 
 
+def _cut(state: State) -> State:
+    """The reply was cut off: what is reported of it may be what it had when it began."""
+    return state if state.work is None else replace(state, work=replace(state.work, cut=True))
+
+
 def _used(state: State, event: happened.UsageReported) -> State:
     status = replace(state.status, used=event.context or state.status.used)
     if state.work is None:
         return replace(state, status=status)
+    estimate = state.work.coming if state.work.cut else 0
     work = replace(
         state.work,
         sent=state.work.sent + event.usage.prompt,
-        received=state.work.received + event.usage.output,
+        received=state.work.received + max(event.usage.output, estimate),
         characters=0,
+        cut=False,
+        estimated=state.work.estimated or estimate > event.usage.output,
         cost=state.work.cost if event.cost is None else (state.work.cost or 0.0) + event.cost,
     )
     return replace(state, status=status, work=work)

@@ -41,6 +41,8 @@ def test_each_retry_is_a_line() -> None:
 
 def test_the_end_of_a_turn_tells_what_it_took() -> None:
     assert ended(Work("Working", 0.0, 1200, 30), 5.0) == "Finished after 5s, 1,200 tokens in, 30 out."
+    estimated = Work("Working", 0.0, 1200, 30, estimated=True)
+    assert ended(estimated, 5.0) == "Finished after 5s, 1,200 tokens in, about 30 out."
     assert ended(Work("Working", 0.0), 5.0) == "Finished after 5s."
 
 

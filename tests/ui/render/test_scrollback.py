@@ -106,6 +106,18 @@ def test_a_turn_ends_with_its_list_its_duration_its_tokens_and_its_cost() -> Non
     ]
 
 
+def test_what_an_interrupted_turn_received_and_cost_is_not_told_as_exact() -> None:
+    state = State().begin("Working", 0.0)
+    for event in (
+        TextDelta("x" * 400),
+        Recorded(recorded(Message("assistant", (Text("x" * 400),), stop="interrupted"))),
+        UsageReported(Usage(input=900, output=1), 0.004, 900),
+        TurnEnded("interrupted"),
+    ):
+        state = update(state, event, 1.0)
+    assert render(state.finished, 80, Look(MUTE), markdown)[-1] == "1s · 900 in, about 100 out · at least $0.0040"
+
+
 def test_a_thought_that_came_in_one_piece_took_the_time_since_the_model_was_asked() -> None:
     state = update(State(), Recorded(recorded(Message("user", (Text("go"),)))), 10.0)
     for event in (ThinkingDelta("Hm."), TextDelta("So.\n\n")):

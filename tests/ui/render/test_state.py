@@ -129,6 +129,20 @@ def test_tokens_are_counted_as_reported_and_guessed_meanwhile() -> None:
     assert state.status.used == 150
 
 
+def test_a_reply_that_was_cut_off_counts_what_came_of_it_where_its_report_is_less() -> None:
+    for reported, received in ((1, 100), (250, 250)):
+        state = after(
+            TextDelta("x" * 400),
+            recorded(Message("assistant", (Text("x" * 400),), stop="interrupted")),
+            UsageReported(Usage(input=10, output=reported), 0.1, 11),
+            TextDelta("x" * 4000),
+            recorded(Message("assistant", (Text("x" * 4000),), stop="end_turn")),
+            UsageReported(Usage(input=10, output=7), 0.1, 11),
+        )
+        assert state.work is not None
+        assert (state.work.received, state.work.estimated) == (received + 7, reported < received)
+
+
 def test_the_end_of_a_turn_leaves_nothing_running() -> None:
     state = after(
         TextDelta("cut"),
