@@ -86,14 +86,28 @@ def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[
         lines += [(dialog.entry if n == 0 else " " * width(dialog.entry)) + line for n, line in enumerate(rows)]
         cursor = (start + row, width(dialog.entry) + column)
     hint = [theme.paint("dim", row) for row in wrap(dialog.hint, columns - 2)] if dialog.hint else []
+    wide = _label_width(dialog, columns)
+    if not dialog.numbered and any(width(choice.detail) > columns - wide - 4 for choice in dialog.choices):
+        whole = dialog.choices[dialog.chosen].detail  # cut beside its label, perhaps
+        hint.insert(0, theme.paint("dim", clip(whole, columns - 2)))
     room = max(min(size.rows - 1 - len(lines) - len(hint), CHOICE_ROWS), 3)
     first = max(0, min(dialog.chosen - room // 2, len(dialog.choices) - room))
-    wide = min(max((width(choice.label) for choice in dialog.choices), default=0) + 5, columns * 3 // 4)
     for n in range(len(dialog.choices))[first : first + room]:
         if n == dialog.chosen and dialog.entry is None:
             cursor = (len(lines), 0)
         lines += _choice_lines(dialog, n, wide, columns, theme)
     return [*lines, *(f"  {row}" for row in hint)], cursor
+
+
+def _label_width(dialog: Dialog, columns: int) -> int:
+    """Cells for the labels of the choices. In a list without numbers, details have a third of the row beside long labels."""
+    longest = max((width(choice.label) for choice in dialog.choices), default=0)
+    if dialog.numbered:
+        return min(longest + 5, columns * 3 // 4)
+    if longest + 2 <= columns * 3 // 4:
+        return longest + 2
+    details = max((width(choice.detail) for choice in dialog.choices), default=0)
+    return min(longest + 2, columns - 4 - min(details, columns // 3))
 
 
 ROOMY = 20

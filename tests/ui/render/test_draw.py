@@ -165,6 +165,17 @@ def test_a_tail_that_is_cut_says_so() -> None:
     assert rows == ["⋮", "line 26", "line 27", "line 28", "line 29"]
 
 
+def test_a_picker_leaves_room_for_the_details_and_shows_the_chosen_one_whole() -> None:
+    about = "1M window · $3 in, $15 out · in use"
+    models = Dialog(
+        "Which?", choices=(Choice("anthropic/sonnet-5-5", about), Choice("x", "y")), entry=":", numbered=False
+    )
+    assert f"  {about}" in dialog_lines(models, Edit(), Size(50, 24), MUTE)[0]
+    assert sum(about in line for line in dialog_lines(models, Edit(), Size(80, 24), MUTE)[0]) == 1
+    titled = Dialog("Which?", choices=(Choice("a title " * 9, "2026-11-23 03:10"),), entry=":", numbered=False)
+    assert dialog_lines(titled, Edit(), Size(70, 24), MUTE)[0][-1].endswith("…  2026-11-23 03:10")
+
+
 def test_the_tail_takes_a_third_of_the_screen_and_less_where_its_rows_are_wide() -> None:
     reply, _ = Blocks().feed("\n".join(f"line {n} of many" for n in range(30)))
     wide, _ = Blocks().feed("many words " * 200)
