@@ -31,6 +31,23 @@ print(anthropic.AsyncAnthropic(api_key="k").messages is not None)
     assert run(program).splitlines() == ["[]", "[]", "True"]
 
 
+def test_a_count_before_any_request_imports_no_more_of_the_sdk_than_a_request():
+    program = f"""
+import asyncio, sys
+from agentcli.providers.scripted.model import say
+from tests.loopback import Loopback
+from tests.providers.hearing import ONCE, connected, request
+async def ask():
+    model = connected(server, "haiku", ONCE)
+    print(await model.count(request(model.spec, "hello")) > 0)
+    await model.close()
+with Loopback([say("one")]) as server:
+    asyncio.run(ask())
+print(sorted(name for name in sys.modules if name.startswith({UNUSED!r})))
+"""
+    assert run(program).splitlines() == ["True", "[]"]
+
+
 def test_whoever_needs_such_a_package_afterwards_gets_the_real_one():
     program = f"""{WARM}
 from anthropic.types.beta import BetaMessage

@@ -62,6 +62,7 @@ class AnthropicModel:
         platform = PLATFORMS.get(self._settings.platform)
         if not self._settings.counting or (platform and not platform.counts):
             return None
+        await warmed(KIND)
         wire = to_wire(request, self._settings)
         del wire["max_tokens"]
         try:

@@ -54,6 +54,7 @@ class GoogleModel:
         """See `Model.count`. This API counts contents only, so system text and tools are counted as if they were one."""
         if not self._settings.counting:
             return None
+        await warmed(KIND)
         try:
             with self._translated(Reply()):
                 counted = await self._api.count(request)

@@ -60,6 +60,7 @@ class OpenAIModel:
         """See `Model.count`. Only the Responses API counts, and of its servers hardly any but the vendor's."""
         if not (self._settings.counting and self._responses and _is_vendors(self._base_url)):
             return None
+        await warmed(KIND)
         wire = responses_request.countable(self._wire(request))
         try:
             with self._translated(self._reply(request)):
