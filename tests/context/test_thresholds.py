@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.context.policies import POLICIES, compacts_early_from, compacts_from, near_a_mark, plan, prunes_from
+from agentcli.context.policies import POLICIES, compacts_early_from, compacts_from, plan, prunes_from, worth_counting
 from agentcli.context.settings import POLICIES as NAMES
 from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -76,12 +76,18 @@ def test_each_policy_compacts_just_where_it_says(policy: PolicyName) -> None:
     ("policy", "marks"),
     [("auto", (117_599, 151_199, 168_000)), ("regions", (140_000, 151_199, 168_000)), ("gemini", (151_199, 168_000))],
 )
-def test_an_exact_count_is_worth_asking_for_only_close_to_a_mark(policy: PolicyName, marks: tuple[int, ...]) -> None:
+def test_an_exact_count_is_worth_asking_for_close_to_a_mark_and_above_what_is_usable_up_to_twice_of_it(
+    policy: PolicyName, marks: tuple[int, ...]
+) -> None:
     now = window(ContextSettings(policy=policy, exact_count_margin=0.02))
 
-    def near(tokens: int) -> bool:
+    def worth(tokens: int) -> bool:
         now.counter.set_exact(now.view, tokens)
-        return near_a_mark(now)
+        return worth_counting(now)
 
-    expected = [any(abs(tokens - mark) <= 3_360 for mark in marks) for tokens in range(0, 190_000, 1_000)]
-    assert [near(tokens) for tokens in range(0, 190_000, 1_000)] == expected
+    below = range(0, 168_000, 1_000)
+    assert [worth(tokens) for tokens in below] == [
+        any(abs(tokens - mark) <= 3_360 for mark in marks) for tokens in below
+    ]
+    assert all(map(worth, range(168_001, 336_000, 1_000)))
+    assert not any(map(worth, range(336_001, 400_000, 1_000)))

@@ -12,7 +12,7 @@ from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.forecast import due_prune
-from agentcli.context.policies import compacts_from, near_a_mark, plan, plan_prune, policy_of
+from agentcli.context.policies import compacts_from, plan, plan_prune, policy_of, worth_counting
 from agentcli.context.policies.plans import Plan
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.window import Window
@@ -77,7 +77,7 @@ class Compactor:
             for event in self._cleared(*due_prune(window, datetime.now(UTC))):
                 yield event
         window = self._builder.window()
-        if window.tokens > usable or near_a_mark(window):
+        if worth_counting(window):
             await self._builder.count_exactly(interrupt)
         due = plan(window)
         over = window.tokens > usable

@@ -170,8 +170,14 @@ def compacts_early_from(window: Window) -> int:
     return policy_of(window).early(window) if window.settings.autocompact else 0
 
 
-def near_a_mark(window: Window) -> bool:
-    """True if an estimate is so close to a mark that an exact count is worth asking for."""
+def worth_counting(window: Window) -> bool:
+    """True if an exact count is worth asking for: an estimate is close to a mark, or above what is usable and not beyond doubt."""
+    if window.usable < window.tokens <= window.usable * BEYOND_DOUBT:
+        return True
     margin = window.settings.exact_count_margin * window.usable
     marks = filter(None, (compacts_from(window), window.limits.hard, window.usable))
     return any(abs(window.tokens - mark) <= margin for mark in marks)
+
+
+BEYOND_DOUBT = 2
+"""An estimate of more than this many times what is usable needs no count: no estimator is off by so much."""
