@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -201,7 +202,12 @@ class ApprovalGate:
             unsaved=decision.unsaved,
             prefixes=decision.prefixes,
             session=decision.session,
+            revise=partial(self._revised, call, tool),
         )
+
+    async def _revised(self, call: ToolCall, tool: Tool, given: Mapping[str, Any]) -> str:
+        given = _checked(tool, given)
+        return await self._preview(tool, given, self._decide(replace(call, input=dict(given)), tool).path)
 
     async def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
         try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+
+import pytest
 
 from agentcli.agent.approval import TIRED
 from agentcli.agent.ports import ApprovalResponse
-from agentcli.core.errors import ConfigError
+from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.event import Noticed, PermissionDecided
 from agentcli.providers.scripted.model import call, say
 from tests.agent.open_session import Person, messages, open_session, results, say_to
@@ -76,6 +79,20 @@ def test_a_rule_that_cannot_be_saved_holds_for_the_session_and_the_call_runs(tmp
     ]
     assert len(person.asked) == 1
     assert len(results(session)) == 2
+
+
+def test_the_preview_of_a_changed_input_is_that_of_the_tool(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 31)))
+    edit = call("edit", file_path="a.txt", old_string="line 20", new_string="twenty")
+    person = Person(None)
+    session = open_session(tmp_path, [say("", call("read", file_path="a.txt"), edit), say("Done.")], person=person)
+    say_to(session, "go")
+    (ask,) = person.asked
+    diff = asyncio.run(ask.revise({**edit.input, "new_string": "score"}))
+    assert "@@ -17,7 +17,7 @@" in diff
+    assert "-line 20\n+score\n" in diff
+    with pytest.raises(ToolError):
+        asyncio.run(ask.revise({**edit.input, "old_string": "nowhere"}))
 
 
 def test_the_question_tells_why_no_rule_can_be_saved(tmp_path: Path) -> None:

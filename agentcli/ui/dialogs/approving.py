@@ -53,10 +53,10 @@ class Approving:
 
     async def _ask(self, ask: ApprovalRequest) -> tuple[ApprovalResponse, Changed]:
         changed: Changed = None
-        notice = ""
+        shown, notice = ask, ""
         while True:
-            dialog = self._dialog(ask, changed)
-            over = await self._asking.show(dialog, drop=True, again=lambda: self._dialog(ask, changed), notice=notice)  # noqa: B023 - awaited in the same round
+            dialog = self._dialog(shown, changed)
+            over = await self._asking.show(dialog, drop=True, again=lambda: self._dialog(shown, changed), notice=notice)  # noqa: B023 - awaited in the same round
             notice = ""
             match over:
                 case Cancelled(hard):
@@ -64,7 +64,9 @@ class Approving:
                         self._stop()
                     return ApprovalResponse("no"), changed
                 case Edited():
-                    changed, notice = await self._edited(ask, changed)
+                    changed, invalid = await self._edited(ask, changed)
+                    shown, trouble = await proposal.revised(ask, changed)
+                    notice = invalid or trouble
                 case Picked(index):
                     answer = await self._answer(ask, changed, index)
                     if isinstance(answer, ApprovalResponse):

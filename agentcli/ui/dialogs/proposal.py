@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from difflib import unified_diff
 from pathlib import PurePath
 from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
 from agentcli.ui.render import diff
@@ -41,16 +41,16 @@ def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -
 
 
 def preview(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: int, look: Look) -> list[str]:
-    """Full preview of the call as lines of at most `columns` cells."""
+    """Full preview of the call as lines of at most `columns` cells. A diff is that of the request, see `revised`."""
     now = ask.call.input if changed is None else changed
     if ask.kind == "plan":
         from agentcli.ui.render.markdown import lines
 
         plan = ask.preview if changed is None else str(now.get("plan", ask.preview))
         return lines(Block(safe(plan), gap=False), columns, look)
-    if ask.kind == "diff" and (change := ask.preview if changed is None else _changed(ask, now)):
-        return ["  " + row for row in diff.lines(change, columns - 2, look.theme, named=ask.title)]
-    if ask.kind == "diff" and changed is None:
+    if ask.kind == "diff" and ask.preview:
+        return ["  " + row for row in diff.lines(ask.preview, columns - 2, look.theme, named=ask.title)]
+    if ask.kind == "diff":
         return [look.theme.paint("dim", "  (the file stays as it is)")]
     if ask.kind == "command":
         description = _described(ask)
@@ -80,7 +80,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
     }
     why = "" if ask.why in _OBVIOUS else safe(ask.why)
-    note = " · ".join(filter(None, (_size(ask, changed), why, f"1 of {len(ask.others) + 1}" if ask.others else "")))
+    note = " · ".join(filter(None, (_size(ask), why, f"1 of {len(ask.others) + 1}" if ask.others else "")))
     start = given.index("no") if is_risky(ask) else 0
     return Dialog(
         asked, (), tuple(labels[each] for each in given), start, hint="e edit · Esc no", editable=True, note=note
@@ -158,9 +158,9 @@ def together(ask: ApprovalRequest) -> str:
     return "both" if len(ask.others) == 1 else f"all {len(ask.others) + 1}"
 
 
-def _size(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> str:
+def _size(ask: ApprovalRequest) -> str:
     """Lines that a change adds and removes."""
-    if ask.kind != "diff" or changed is not None:
+    if ask.kind != "diff":
         return ""
     rows = [row for row in ask.preview.split("\n") if not row.startswith(("+++ ", "--- "))]
     return f"+{sum(row.startswith('+') for row in rows)} −{sum(row.startswith('-') for row in rows)}"
@@ -194,41 +194,19 @@ def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, t
     return value
 
 
+async def revised(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> tuple[ApprovalRequest, str]:
+    """The request with the diff that the changed input would make. Where it can make none: with the input itself, and why."""
+    if ask.kind != "diff" or changed is None:
+        return ask, ""
+    try:
+        return replace(ask, preview=await ask.revise(changed)), ""
+    except ToolError as error:
+        return replace(ask, kind="input"), safe(str(error))
+
+
 def _described(ask: ApprovalRequest) -> str:
     text = ask.call.input.get("description")
     return safe_line(text) if isinstance(text, str) else ""
-
-
-def _changed(ask: ApprovalRequest, now: Mapping[str, Any]) -> str:
-    """Diff of the input `now`, with the line numbers of the file, which the preview of the call itself has."""
-    change, proposed = _change(now), _change(ask.call.input)
-    if not now.get("old_string") or not (proposed and ask.preview):
-        return change
-    shift = _first_change(ask.preview) - _first_change(proposed)
-    return _HUNK.sub(lambda hunk: f"@@ -{int(hunk[1]) + shift}{hunk[2]} +{int(hunk[3]) + shift}{hunk[4]} @@", change)
-
-
-_HUNK = re.compile(r"^@@ -(\d+)((?:,\d+)?) \+(\d+)((?:,\d+)?) @@", re.MULTILINE)
-
-
-def _first_change(change: str) -> int:
-    """Number of the first line that a diff removes, or before which it adds."""
-    hunk = _HUNK.search(change)
-    if hunk is None:
-        return 0
-    rows = change[hunk.end() :].split("\n")[1:]
-    return int(hunk[1]) + next((n for n, row in enumerate(rows) if row[:1] in ("+", "-")), 0)
-
-
-def _change(given: Mapping[str, Any]) -> str:
-    """Diff of an edited input: of the replaced text for an edit, of the whole for a file."""
-    name = str(given.get("file_path", ""))
-    new = given.get("content", given.get("new_string"))
-    old = given.get("old_string", "")
-    if not (isinstance(new, str) and isinstance(old, str)):
-        return ""
-    lines = unified_diff(old.splitlines(), new.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
-    return "\n".join(lines)
 
 
 _PLAN = (

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import replace
-from difflib import unified_diff
+from typing import Any
 
 import pytest
 
 from agentcli.agent.ports import ApprovalRequest
+from agentcli.core.errors import ToolError
 from agentcli.core.message import ToolCall
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
-from agentcli.ui.dialogs.proposal import answers, editable, preview, question, taken, title
+from agentcli.ui.dialogs.proposal import answers, editable, preview, question, revised, taken, title
 from agentcli.ui.render.cells import ESCAPE, width
 from agentcli.ui.render.frame import Edit, Size
 from agentcli.ui.render.input_box import dialog_lines
@@ -82,26 +85,26 @@ def test_a_change_that_changes_nothing_says_so() -> None:
 
 
 def test_what_was_changed_is_shown_as_it_would_be_and_marked() -> None:
+    async def revise(given: Mapping[str, Any]) -> str:
+        return f"@@ -7 +7 @@\n-x = 1\n+{given['new_string']}"
+
     changed = taken(EDIT, None, editable(EDIT, None), "x = 3")
     assert title(EDIT, changed, LOOK).endswith("(changed by you)")
-    rows = ESCAPE.sub("", "\n".join(preview(EDIT, changed, 80, LOOK)))
-    assert "- x = 1" in rows
-    assert "+ x = 3" in rows
+    shown, trouble = asyncio.run(revised(replace(EDIT, revise=revise), changed))
+    rows = [ESCAPE.sub("", row).split() for row in preview(shown, changed, 80, LOOK)]
+    assert (rows, trouble) == ([["7", "-", "x", "=", "1"], ["7", "+", "x", "=", "3"]], "")
+    assert question(shown, changed, 80, LOOK).note == "+1 −1"
     assert "make -j" in "\n".join(preview(COMMAND, {"command": "make -j"}, 80, LOOK))
 
 
-def test_what_was_changed_has_the_line_numbers_of_the_file() -> None:
-    before = [*(f"line {n}" for n in range(1, 41)), "def f():", "    x = 1", "    return x"]
-    given = {"file_path": "a.py", "old_string": "def f():\n    x = 1", "new_string": "def f():\n    x = 2"}
-    after = [line.replace("x = 1", "x = 2") for line in before]
-    ask = replace(
-        EDIT, call=ToolCall("c", "edit", given), preview="\n".join(unified_diff(before, after, "a", "b", lineterm=""))
-    )
-    now = {**given, "new_string": "# f\ndef f():\n    x = 3"}
-    rows = [ESCAPE.sub("", row).split() for row in preview(ask, now, 80, LOOK)]
-    assert ["41", "+", "#", "f"] in rows
-    assert ["42", "-", "x", "=", "1"] in rows
-    assert ["43", "+", "x", "=", "3"] in rows
+def test_a_change_that_cannot_be_made_is_shown_as_the_input_and_told() -> None:
+    async def revise(_: Mapping[str, Any]) -> str:
+        raise ToolError("The text is not in the file.")
+
+    changed = {**EDIT.call.input, "old_string": "nowhere"}
+    shown, trouble = asyncio.run(revised(replace(EDIT, revise=revise), changed))
+    assert trouble == "The text is not in the file."
+    assert '    "old_string": "nowhere",' in preview(shown, changed, 80, LOOK)
 
 
 def test_an_input_that_is_no_object_is_refused() -> None:
