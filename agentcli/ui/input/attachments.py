@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import base64
+import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
 from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
@@ -31,19 +33,23 @@ FOLDER_ENTRIES = 200
 _AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"([^"\n]+)"|([^\s"']+))""")
 
 
+_LINES = re.compile(r"(.+):(\d{1,9})(?:-(\d{1,9}))?")
+
+
 _NO_BUFFERS: Mapping[Path, bytes] = MappingProxyType({})
 
 
 def with_attachments(
     text: str, folder: Path, before: tuple[Part, ...] = (), buffers: Mapping[Path, bytes] = _NO_BUFFERS
 ) -> Prompt:
-    """The prompt, preceded by `before` and every existing file, picture or folder mentioned by @path.
+    """The prompt, preceded by `before` and every existing file, picture or folder mentioned by @path; @path:10-20 is lines of a file.
 
     The content of a file in `buffers` stands for that on disk. Raises InputError for one that cannot be read, and for a picture that is too large.
     """
     from agentcli.agent.ports import Prompt  # the editor knows this module, and it stands before the agent is loaded
 
-    attached = tuple(part for path in mentioned(text, folder) for part in _attach(path, buffers))
+    found = [existing(name, folder) for name in mentions(text)]
+    attached = tuple(part for each in found if each for part in _attach(*each, buffers))
     if not attached and not before:
         return Prompt(text)
     return Prompt(text, (*before, *attached, Text(text)))
@@ -56,22 +62,33 @@ def mentions(text: str) -> Iterable[str]:
 
 def mentioned(text: str, folder: Path) -> Sequence[Path]:
     """The resolved paths of the files and folders that are mentioned and exist."""
-    return [path for name in mentions(text) if (path := _existing(name, folder)) is not None]
+    return [found[0] for name in mentions(text) if (found := existing(name, folder))]
 
 
-def _existing(name: str, folder: Path) -> Path | None:
+def existing(name: str, folder: Path) -> tuple[Path, range | None] | None:
+    """The resolved path that is mentioned, and the lines of it; None where there is none. A file of the whole name comes first."""
     for candidate in candidates(name):
-        try:
-            path = (folder / Path(candidate).expanduser()).resolve()
-            if path.is_dir() or path.is_file():
-                return path
-        except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte: it names nothing
-            continue
-    return None
+        if (path := _resolved(candidate, folder)) is not None:
+            return path, None
+    found = _LINES.fullmatch(candidates(name)[-1])
+    path = _resolved(found[1], folder) if found else None
+    if found is None or path is None or path.is_dir():
+        return None
+    return path, range(int(found[2]), int(found[3] or found[2]) + 1)
 
 
-def _attach(path: Path, buffers: Mapping[Path, bytes]) -> Iterator[Part]:
-    if path.is_dir():
+def _resolved(name: str, folder: Path) -> Path | None:
+    try:
+        path = (folder / Path(name).expanduser()).resolve()
+        return path if path.is_dir() or path.is_file() else None
+    except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte: it names nothing
+        return None
+
+
+def _attach(path: Path, lines: range | None, buffers: Mapping[Path, bytes]) -> Iterator[Part]:
+    if lines is not None:
+        yield _excerpt(path, lines, buffers.get(path))
+    elif path.is_dir():
         yield File("inode/directory", str(path), _listing(path))
     elif path in buffers:
         yield _text(path, buffers[path], len(buffers[path]))
@@ -122,6 +139,19 @@ def _text(path: Path, data: bytes, size: int) -> File:
         return File("text/plain", str(path), text + GOES_ON)
     whole = text == decoded[0]
     return File("text/plain", str(path), text, sha256=sha256(data).hexdigest() if whole else "")
+
+
+def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
+    """Lines of a file, or of the buffer that stands for it, counted from 1; it is no whole file that an edit may rely on."""
+    try:
+        with path.open("rb") if buffer is None else io.BytesIO(buffer) as stream:
+            data = b"".join(islice(stream, lines.start - 1, lines.stop - 1)) if 0 < lines.start < lines.stop else b""
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. Attach another file.") from error
+    where = f"{lines.start}-{lines.stop - 1}" if len(lines) != 1 else f"{lines.start}"
+    if not data:
+        raise InputError(f"{path} has no lines {where}. Attach other lines, or the whole file.")
+    return replace(_text(path, data, len(data)), path=f"{path}:{where}", sha256="")
 
 
 def _listing(path: Path) -> str:

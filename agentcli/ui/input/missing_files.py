@@ -11,9 +11,9 @@ from pathlib import Path
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Message
 from agentcli.core.servers import ServerState
-from agentcli.ui.input.attachments import candidates, mentions
+from agentcli.ui.input.attachments import candidates, existing, mentions
 
-_LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5})[.,;:!?)]*")
+_LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5}(:\d+(-\d+)?)?)[.,;:!?)]*")
 """Mentions with a slash or a file's suffix; not decorators and people."""
 
 
@@ -39,6 +39,7 @@ def missing_files(text: str, folder: Path, servers: Collection[str] = ()) -> lis
         for name in mentions(text)
         if _LIKE_A_FILE.fullmatch(name)
         and name.partition(":")[0] not in servers
+        and existing(name, folder) is None
         and not any(_exists(folder, each) for each in candidates(name))
     ]
 

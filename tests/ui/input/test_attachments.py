@@ -32,6 +32,40 @@ def test_a_file_a_folder_and_a_picture_are_attached_ahead_of_the_words(tmp_path:
     )
 
 
+@pytest.mark.parametrize(
+    ("mention", "name", "text"),
+    [
+        ("@a.py:2-3", "a.py:2-3", "line 2\nline 3\n"),
+        ("(@a.py:2).", "a.py:2", "line 2\n"),
+        ("@a.py:4-9,", "a.py:4-9", "line 4\nline 5"),
+        ("@b.py:1-2", "b.py:1-2", "a file of that name"),
+    ],
+)
+def test_lines_of_a_file_are_attached_where_no_file_has_that_name(
+    tmp_path: Path, mention: str, name: str, text: str
+) -> None:
+    (tmp_path / "a.py").write_text("\n".join(f"line {n}" for n in range(1, 6)))
+    (tmp_path / "b.py:1-2").write_text("a file of that name")
+    (tmp_path / "b.py").write_text("another\n")
+    (part,) = attached(f"look at {mention}", tmp_path)
+    assert isinstance(part, File)
+    assert (part.path, part.text, bool(part.sha256)) == (str(tmp_path / name), text, name == "b.py:1-2")
+
+
+def test_lines_of_an_unsaved_file_are_those_of_its_buffer(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("old\n")
+    (part, _) = with_attachments("@a.py:2", tmp_path, buffers={file: b"one\ntwo\n"}).parts
+    assert part == File("text/plain", f"{file}:2", "two\n")
+
+
+@pytest.mark.parametrize("lines", ["7-9", "0", "3-2"])
+def test_lines_that_a_file_does_not_have_are_an_error(tmp_path: Path, lines: str) -> None:
+    (tmp_path / "a.py").write_text("one\ntwo\nthree\nfour\n")
+    with pytest.raises(InputError, match=f"has no lines {lines}"):
+        with_attachments(f"@a.py:{lines}", tmp_path)
+
+
 def test_a_name_with_spaces_is_quoted(tmp_path: Path) -> None:
     (tmp_path / "two words.txt").write_text("x")
     (part,) = attached('see @"two words.txt" now', tmp_path)

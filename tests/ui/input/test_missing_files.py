@@ -26,6 +26,11 @@ def test_a_mention_that_names_no_file_is_told_from_people_and_decorators(tmp_pat
     ]
 
 
+def test_lines_of_a_file_are_not_missing(tmp_path: Path) -> None:
+    (tmp_path / "a.py").touch()
+    assert missing_files("see @a.py:1-2 and @b.py:3", tmp_path) == ["@b.py:3: no such file, sent as text"]
+
+
 def test_a_resource_of_a_server_is_no_missing_file(tmp_path: Path) -> None:
     assert missing_files("see @docs:note://a/1", tmp_path, ["docs"]) == []
     assert len(missing_files("see @docs:note://a/1", tmp_path)) == 1
