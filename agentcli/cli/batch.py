@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Model, Set, Trust, taking
-from agentcli.cli.output import say, say_json
+from agentcli.cli.output import counted, say, say_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.paths import app_dirs, replace_file
@@ -284,7 +284,7 @@ def merge(
     batch = load(out)
     branch = into or f"agentcli/{batch.name}"
     result = merged_into(batch, branch, app_dirs().cache, ids or ())
-    say(f"{len(result.merged)} tasks are in {branch}.")
+    say(f"{counted(len(result.merged), 'task')} merged into {branch}.")
     for id, files in result.conflicts.items():
         say(f"{id} conflicts in {', '.join(files)}: git show {batch.states[id].newest.commit[:12]}")
     return 1 if result.conflicts else 0

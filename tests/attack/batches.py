@@ -221,7 +221,8 @@ def merged(found: Target, count: int) -> str:
     conflicts = [line for line in ran.out.splitlines() if "conflicts in shared.txt" in line]
     clashing = min(count, CLASHING, len(found.ids))
     assert len(conflicts) == clashing - 1, ran.out
-    assert f"{count - clashing + 1} tasks are in agentcli/out" in ran.out, ran.out
+    done = count - clashing + 1
+    assert f"{done} task{'s' * (done != 1)} merged into agentcli/out" in ran.out, ran.out
     return f"{count} results merged, {len(conflicts)} conflicts named"
 
 

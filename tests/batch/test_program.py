@@ -37,7 +37,7 @@ def test_a_batch_runs_checks_commits_and_merges(program: Program) -> None:
     lines = results(program).values()
     assert all(line["commit"] and line["check"] == 0 and line["text"] == "Done." for line in lines)
     merged = program.run("batch", "merge", "out")
-    assert (merged.code, "1 tasks are in agentcli/out" in merged.out) == (1, True)
+    assert (merged.code, "1 task merged into agentcli/out." in merged.out) == (1, True)
     assert program.run("batch", "status", "out").out.startswith("3/3")
     assert program.run("batch", "report", "out").code == 0
     assert (program.work / "out" / "report.html").read_text().count("session.html") == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.agent.extensions.server_prompts import MENTION
@@ -10,6 +11,7 @@ from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.render.banner import near_home
 from agentcli.ui.render.frame import Item
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ async def mcp(context: CommandContext, argument: str) -> None:
     states = context.session.servers
     if not argument:
         wide = max((len(state.name) for state in states), default=0) + 2
-        lines = [f"{state.name.ljust(wide)}{state}  ({state.origin})" for state in states]
+        lines = [f"{state.name.ljust(wide)}{state}  ({near_home(Path(state.origin))})" for state in states]
         context.say(*(lines or ["No MCP servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one."]))
         return
     action, _, name = argument.partition(" ")
@@ -58,7 +60,7 @@ async def mcp(context: CommandContext, argument: str) -> None:
             if not await context.host.log_in(name, context.say, lambda: _pasted(context, name)):
                 context.say(f"Server {name} asks for no login.")
                 return
-            context.say(f"Logged in to {name}. Server {name} is {await servers.restart(name)}.")
+            context.say(f"Logged in to {name}. {(await servers.restart(name)).sentence}")
         case "log":
             context.say(*(servers.log(name).splitlines()[-LOG_LINES:] or ["It has written nothing to stderr."]))
         case "tools":
@@ -67,7 +69,7 @@ async def mcp(context: CommandContext, argument: str) -> None:
                 *([f"{tool.name}  {tool.description.strip().partition(chr(10))[0]}" for tool in own] or ["None."])
             )
         case _:
-            context.say(f"Server {name} is {await servers.restart(name)}.")
+            context.say((await servers.restart(name)).sentence)
 
 
 async def _pasted(context: CommandContext, name: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.errors import UsageError
-from agentcli.core.servers import ServerTool
+from agentcli.core.servers import ServerState, ServerTool
 from agentcli.providers.scripted.model import say
 from agentcli.ui import commands
 from tests.agent.extensions.played_servers import STATUS, Played
@@ -40,6 +40,18 @@ def test_a_server_is_disabled_reconnected_and_looked_at(tmp_path: Path) -> None:
     assert said(context, "/mcp log git") == "a line on stderr"
     with pytest.raises(UsageError, match="Servers: git"):
         said(context, "/mcp enable nobody")
+
+
+class Failing(Played):
+    """Servers that cannot be connected."""
+
+    async def restart(self, server: str) -> ServerState:
+        return ServerState(server, "failed", "it needs $TOKEN, which is not set")
+
+
+def test_a_server_that_cannot_be_connected_says_why(tmp_path: Path) -> None:
+    context = ScriptedContext(session=open_session(tmp_path, [say("ok")], servers=Failing(STATUS)))
+    assert said(context, "/mcp reconnect git") == "Server git needs $TOKEN, which is not set."
 
 
 def test_completion_offers_the_resources_that_a_prompt_can_name(tmp_path: Path) -> None:
