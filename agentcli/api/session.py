@@ -58,7 +58,7 @@ class Session:
         if self._opened is not None or self._closed:
             raise UsageError("This session was opened already. Make another one, with resume to continue it.")
         from agentcli.app.print_mode import init_event
-        from agentcli.providers.connect import warm
+        from agentcli.providers.connect import embed, warm
 
         await _others_closed()
         program = self._given.program()
@@ -67,7 +67,8 @@ class Session:
         self._opened = program, agent
         _sessions.add(self)
         try:
-            await asyncio.to_thread(warm, agent.model.kind, freeze=False)
+            embed()
+            await asyncio.to_thread(warm, agent.model.kind)
             await agent.prepare(asyncio.Event())
         except BaseException:  # a cancelled start holds no session open either
             await self.close()

@@ -16,12 +16,12 @@ from agentcli.providers.errors import key_refused
 from agentcli.providers.gate import gate_for
 from agentcli.providers.memory import EndpointMemory
 from agentcli.providers.platforms import PLATFORMS
-from agentcli.providers.preload import warm
+from agentcli.providers.preload import embed, warm
 from agentcli.providers.registry import PROVIDERS, Provider
 from agentcli.providers.retrying import RetryingModel, RetryPolicy
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, key_variables, needs_key
 
-__all__ = ["connect", "warm"]
+__all__ = ["connect", "embed", "warm"]
 
 Make = Callable[[ModelSpec], Model]
 Adapter = Callable[[ModelSpec, ProviderSettings, str | None, str], Model]

@@ -9,15 +9,20 @@ from agentcli.core.garbage import nothing_collected
 from agentcli.providers.registry import PROVIDERS
 
 _importing = threading.Lock()
+_embedded = threading.Event()
 _parts: dict[str, ModuleType] = {}
 """For each kind of provider the part of its SDK that was imported for this program alone."""
 
 
-def warm(kind: str, *, freeze: bool = True) -> None:
+def embed() -> None:
+    """From now on this process is somebody else's: SDKs are imported whole, since the program around us may use all of them, and its garbage collector is left alone."""
+    _embedded.set()
+
+
+def warm(kind: str) -> None:
     """Import the SDK that `kind` needs, in the calling thread; nothing where it needs none or has it already.
 
-    Collecting garbage meanwhile would stop the other threads for long, and what was imported is never garbage. Without
-    `freeze` the collector is left alone: in a program of somebody else it is not ours.
+    Collecting garbage meanwhile would stop the other threads for long, and what was imported is never garbage.
     """
     import sys
     from contextlib import nullcontext
@@ -29,8 +34,9 @@ def warm(kind: str, *, freeze: bool = True) -> None:
         missing = [module for module in provider.sdk if module not in sys.modules]
         if not missing and (provider.sdk_part is None or kind in _parts):
             return
-        with nothing_collected() if freeze else nullcontext():
-            import_partly(missing, provider.sdk_unused)
+        ours = not _embedded.is_set()
+        with nothing_collected() if ours else nullcontext():
+            import_partly(missing, provider.sdk_unused if ours else ())
             if provider.sdk_part:
                 from agentcli.providers.private_import import import_part
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import agentcli
 from agentcli.permissions.shell.grammar import parser
 from agentcli.providers.http import tls_context
 from tests.api.embedded import calls, environment, options, script, workspace
+from tests.e2e.program import ROOT
 
 
 def outputs(events: list[agentcli.AnyEvent]) -> list[str]:
@@ -177,3 +180,27 @@ def test_sessions_that_are_closed_leave_no_open_files_behind(tmp_path: Path) -> 
 
     first, *_, last = asyncio.run(main())
     assert last <= first
+
+
+def test_the_program_around_a_session_has_the_whole_sdk(tmp_path: Path) -> None:
+    """The command line imports only the part that it uses; in a program that uses the SDK as well, the rest would be empty classes."""
+    program = f"""
+import asyncio
+import agentcli
+from agentcli.providers.scripted.model import say
+from tests.loopback import Loopback
+
+async def main(env):
+    await agentcli.run("hi", cwd={str(workspace(tmp_path))!r}, env={environment(tmp_path)!r} | env, model="haiku")
+    import anthropic
+    print(hasattr(anthropic.AnthropicFoundry, "messages"))
+    client = anthropic.AsyncAnthropic(api_key="k", base_url=env["ANTHROPIC_BASE_URL"])
+    asked = {{"model": "claude-haiku-4-5", "max_tokens": 100, "messages": [{{"role": "user", "content": "hi"}}]}}
+    async with client.beta.messages.stream(**asked) as stream:
+        print((await stream.get_final_message()).content[0].text)
+
+with Loopback(lambda _: say("hello")) as server:
+    asyncio.run(main(server.env))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert ran.stdout.splitlines() == ["True", "hello"], ran.stderr
