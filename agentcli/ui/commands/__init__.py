@@ -153,6 +153,11 @@ def resources(session: AgentSession) -> Sequence[Item]:
     return servers.resources(session)
 
 
+def agents_of(session: AgentSession) -> Sequence[Item]:
+    """The agents that files define, as a prompt begins with one."""
+    return extensions.agent_items(session)
+
+
 def acts_at_once(text: str) -> bool:
     """True if the command runs without waiting for the end of the turn; unknown commands are reported at once, too."""
     found = COMMANDS.get(known_as(_parted(text)[0]))

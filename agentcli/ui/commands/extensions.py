@@ -73,8 +73,14 @@ def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
     prompts = session.server_pool.prompts() if session.server_pool is not None else ()
     return [
         *(Item(_free_name(one, taken), _summary(one)) for one in _entries(session)),
-        *(Item(one.command, safe_line(" ".join(one.description.split()))[:_SUMMARY]) for one in prompts),
+        *(Item(one.command, _one_line(one.description)) for one in prompts),
     ]
+
+
+def agent_items(session: AgentSession) -> Sequence[Item]:
+    """The agents that files define, as `@name`; those that no prompt can name are left out."""
+    kinds = session.extensions.found.agents.values()
+    return [Item(f"@{kind.name}", _one_line(kind.description)) for kind in kinds if len(kind.name.split()) == 1]
 
 
 def listed(session: AgentSession, taken: Container[str], wide: int) -> Sequence[str]:
@@ -128,3 +134,7 @@ def _line(name: str, description: str, place: str) -> str:
 
 def _file(kind: AgentKind) -> str:
     return display_path(kind.file) if kind.file is not None else ""
+
+
+def _one_line(description: str) -> str:
+    return safe_line(" ".join(description.split()))[:_SUMMARY]

@@ -74,6 +74,8 @@ class Completion:
     """Looks for further commands: those that files define."""
     resources: Callable[[], Sequence[Item]] = tuple
     """The resources of servers, as `@server:uri`."""
+    agents: Callable[[], Sequence[Item]] = tuple
+    """Looks for the agents that files define, as `@name`: a prompt may begin with one."""
     _lookup: _Lookup | None = None
 
     def __call__(self, before: str) -> Menu:
@@ -81,7 +83,10 @@ class Completion:
         if len(before) >= COMPLETED:
             return Menu()
         if found := _AT.search(before):
-            return self._outside(found[1]) if found[1].startswith(OUTSIDE) else self._mentioned(found[1])
+            if found[1].startswith(OUTSIDE):
+                return self._outside(found[1])
+            menu = self._mentioned(found[1])
+            return self._with_agents(menu, found[1]) if found[1] and before == found[0] else menu
         if found := _ARGUMENT.fullmatch(before):
             return self._argument(found[1], found[2])
         if found := _SLASH.fullmatch(before):
@@ -136,6 +141,16 @@ class Completion:
         names = sorted({f"{item.label.partition(':')[0]}:" for item in known})
         begun = tuple(Item(name, "resources of a server") for name in names if typed and name.startswith(f"@{typed}"))
         return replace(menu, items=(*begun, *menu.items)) if begun else menu
+
+    def _with_agents(self, menu: Menu, typed: str) -> Menu:
+        """The menu of what a prompt begins with, after the agents whose names begin so."""
+        known, more = self._look_up("@", self.agents)
+        begun = tuple(item for item in known if item.label.startswith(f"@{typed}"))
+        if not begun and not more:
+            return menu
+        if any(item.label == f"@{typed}" for item in begun):
+            return Menu()
+        return Menu((*begun, *menu.items), len(typed) + 1, first=bool(begun) or menu.first, more=menu.more or more)
 
     def _file(self, typed: str) -> Menu:
         found = self.files.find(typed)

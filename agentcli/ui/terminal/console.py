@@ -214,7 +214,11 @@ def _completion(console: Console) -> Completion:
     known = [CommandCompletion(name, one.summary, _arguments(console, one)) for name, one in commands.COMMANDS.items()]
     session = console.session
     return Completion(
-        known, Files(session.cwd), lambda: commands.from_files(session), lambda: commands.resources(session)
+        known,
+        Files(session.cwd),
+        lambda: commands.from_files(session),
+        lambda: commands.resources(session),
+        lambda: commands.agents_of(session),
     )
 
 

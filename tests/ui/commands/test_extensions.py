@@ -10,6 +10,7 @@ import pytest
 from agentcli.integrations.extensions.discover import Extensions, discover
 from agentcli.integrations.extensions.plugins import Plugin
 from agentcli.ui import commands
+from agentcli.ui.render.frame import Item
 from tests.agent.open_session import open_session
 from tests.ui.contexts import ScriptedContext
 
@@ -54,6 +55,7 @@ def test_skills_agents_and_plugins_are_listed_with_what_was_left_out(context: Sc
     assert "pdf: Reads \\x1b[31mPDF. (" in text
     assert "has no description: left out." in text
     assert "rev: Reviews. (" in said(context, "/agents")
+    assert list(commands.agents_of(context.session)) == [Item("@rev", "Reviews.")]
     assert said(context, "/plugins") == "plug: go"
 
 

@@ -126,6 +126,16 @@ def test_files_outside_of_the_project_are_completed_folder_by_folder(tmp_path: P
         assert settled(f"see @{odd}") == []
 
 
+def test_agents_are_completed_where_a_prompt_begins(tmp_path: Path) -> None:
+    (tmp_path / "review.md").touch()
+    complete = completion(tmp_path)
+    complete.agents = lambda: [Item("@reviewer", "reviews"), Item("@tester")]
+    assert labels(complete, "@rev") == ["@reviewer", "@review.md"]
+    assert labels(complete, "@reviewer") == []
+    assert labels(complete, "see @rev") == labels(complete, "@review.") == ["@review.md"]
+    assert labels(complete, "@") == ["@review.md"]
+
+
 def test_resources_of_a_server_are_completed_after_its_name(tmp_path: Path) -> None:
     (tmp_path / "docs.md").touch()
     complete = completion(tmp_path)
