@@ -76,7 +76,7 @@ def test_each_policy_compacts_just_where_it_says(policy: PolicyName) -> None:
     ("policy", "marks"),
     [("auto", (117_599, 151_199, 168_000)), ("regions", (140_000, 151_199, 168_000)), ("gemini", (151_199, 168_000))],
 )
-def test_an_exact_count_is_worth_asking_for_close_to_a_mark_and_above_what_is_usable_up_to_twice_of_it(
+def test_an_exact_count_is_worth_asking_for_close_to_a_mark_and_above_what_is_usable(
     policy: PolicyName, marks: tuple[int, ...]
 ) -> None:
     now = window(ContextSettings(policy=policy, exact_count_margin=0.02))
@@ -89,5 +89,20 @@ def test_an_exact_count_is_worth_asking_for_close_to_a_mark_and_above_what_is_us
     assert [worth(tokens) for tokens in below] == [
         any(abs(tokens - mark) <= 3_360 for mark in marks) for tokens in below
     ]
-    assert all(map(worth, range(168_001, 336_000, 1_000)))
-    assert not any(map(worth, range(336_001, 400_000, 1_000)))
+    assert all(map(worth, range(168_001, 400_000, 1_000)))
+
+
+@pytest.mark.parametrize("autocompact", [True, False])
+@pytest.mark.parametrize(
+    "text", ["Mend the file. ", "Пожалуйста, исправь файл. ", "Διορθώστε το αρχείο. ", "请修复这个文件。"]
+)
+def test_a_prompt_is_left_uncounted_only_where_it_is_too_large_in_any_script(text: str, autocompact: bool) -> None:
+    settings = ContextSettings(autocompact=autocompact)
+
+    def worth(characters: int) -> bool:
+        story = Story()
+        story.user(text * (characters // len(text)))
+        return worth_counting(Window(view(fold(story.records)), LIMITS, TokenCounter(), settings, TRAITS))
+
+    assert worth(7 * LIMITS.usable)
+    assert not worth(9 * LIMITS.usable)

@@ -9,6 +9,8 @@ from typing import Literal, Protocol
 from agentcli.context.policies import auto, gemini, native, opencode, regions, sliding
 from agentcli.context.policies.plans import Plan, keep_all
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
@@ -171,13 +173,16 @@ def compacts_early_from(window: Window) -> int:
 
 
 def worth_counting(window: Window) -> bool:
-    """True if an exact count is worth asking for: an estimate is close to a mark, or above what is usable and not beyond doubt."""
-    if window.usable < window.tokens <= window.usable * BEYOND_DOUBT:
-        return True
+    """True if an exact count is worth asking for: the estimate is close to a mark, or above what is usable but could be wrong."""
+    if window.tokens > window.usable:
+        return TokenCounter(Chars4()).view(window.view) <= TOO_MUCH * window.usable
     margin = window.settings.exact_count_margin * window.usable
     marks = filter(None, (compacts_from(window), window.limits.hard, window.usable))
     return any(abs(window.tokens - mark) <= margin for mark in marks)
 
 
-BEYOND_DOUBT = 2
-"""An estimate of more than this many times what is usable needs no count: no estimator is off by so much."""
+TOO_MUCH = 2
+"""A prompt needs no exact count if even at four characters a token it is more than this many times what is usable.
+
+The estimator in use cannot tell: for Cyrillic or Greek it can say four times too much.
+"""

@@ -15,7 +15,7 @@ from agentcli.context.settings import CacheSettings, ContextSettings, GeminiSett
 from agentcli.context.window import limits_of
 from agentcli.core.errors import ContextError, InputError, ModelError
 from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded, Warned
-from agentcli.core.message import Message
+from agentcli.core.message import Message, Text
 from agentcli.core.model import Breakpoint, Request, StreamEvent
 from agentcli.core.record import Record
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
@@ -79,6 +79,25 @@ def test_close_to_a_mark_the_provider_is_asked_for_its_count(tmp_path: Path) -> 
     far.conversation.builder.model = model
     say_to(far, "go")
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("text", ["Пожалуйста, исправь ошибку в этом файле. ", "Διορθώστε το σφάλμα στο αρχείο. "])
+def test_a_session_that_is_estimated_at_four_times_its_size_is_counted_before_it_is_compacted(
+    tmp_path: Path, text: str
+) -> None:
+    class Counting(ScriptedModel):
+        async def count(self, request: Request) -> int | None:
+            return 6_000
+
+    journal = MemorySession()
+    for turn in range(1, 11):
+        journal.append(Message("user", (Text(text * (2_000 // len(text))),), turn))
+        journal.append(Message("assistant", (Text("Да."),), turn, stop="end_turn"))
+    session = open_session(tmp_path, [], model=SMALL, journal=journal)
+    builder = session.conversation.builder
+    builder.model = Counting(SMALL, [say("one")])
+    assert builder.window().tokens > 2 * builder.window().usable
+    assert not [event for event in say_to(session, "go") if isinstance(event, CompactionEnded)]
 
 
 def test_what_counts_as_a_milestone_of_the_cache_is_set(tmp_path: Path) -> None:
