@@ -141,9 +141,17 @@ def _progress_line(doing: str, work: Work, now: float, columns: int, theme: Them
     return theme.paint("accent", clip(_progress(doing, work, now, columns), columns))
 
 
+LEAST_CAUSE = 12
+"""Minimal cells for the cause of a retry before its countdown."""
+
+
 def _retry(retry: Retrying, wait: float, columns: int) -> str:
-    """Countdown to a retry: cause, wait, attempt, the key that stops it, and how long it is tried; what does not fit is left out."""
+    """Countdown to a retry: cause, wait, attempt, the key that stops it, and how long it is tried; what does not fit is left out, first of the cause."""
     line = f"✻ {safe(retry.text(wait))} · esc to stop"
+    if width(line) > columns:
+        left = f"{replace(retry, reason='').text(wait).removeprefix('. ')} · esc to stop"
+        room = columns - width(left) - 3
+        return f"✻ {clip(safe(retry.reason), room)} {left}" if room >= LEAST_CAUSE else f"✻ {left}"
     for more in (" (all is kept)", f" · gives up in {seconds_left(retry.left)}" if retry.left else ""):
         line = f"{line}{more}" if width(line + more) <= columns else line
     return line

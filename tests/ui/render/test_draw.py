@@ -207,6 +207,8 @@ def test_a_retry_is_one_line_that_counts_down() -> None:
     assert line(10.0) == f"{begin} 12 s · attempt 4 · esc to stop (all is kept) · gives up in 8 min 20 s"
     assert line(19.5) == f"{begin} 3 s · attempt 4 · esc to stop (all is kept) · gives up in 8 min 20 s"
     assert line(10.0, 80) == f"{begin} 12 s · attempt 4 · esc to stop"
+    assert line(10.0, 66) == "✻ Anthropic is overlo… Retrying in 12 s · attempt 4 · esc to stop"
+    assert line(10.0, 50) == "✻ Retrying in 12 s · attempt 4 · esc to stop"
     assert line(22.5) == "✻ Working… (22s · esc to interrupt)"
 
 
