@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Literal, TypeVar
 
 from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests, stops_early, tries
@@ -145,7 +146,7 @@ def fold_ledger(
         commands=newest([*commands.values()], keep.commands),
         todo=ledger.todo if todo is None else todo,
         rules=standing_rules(new, start.rules, keep),
-        reports=newest([*start.reports, *_reports(new, keep.report_characters)], keep.reports),
+        reports=newest([*start.reports, *_reports(new, keep)], keep.reports),
         names=fold_names(start.names, new, keep),
         through=max((record.seq for record in new), default=start.through),
     )
@@ -188,8 +189,13 @@ def same_file(path: str, other: str) -> bool:
     return bool(shorter) and (longer == shorter or longer.endswith("/" + shorter.lstrip("/")))
 
 
-def _reports(records: Iterable[Record], longest: int) -> Iterator[VerbatimText]:
-    for record in records:
+def _reports(records: Sequence[Record], keep: LedgerSettings) -> Sequence[VerbatimText]:
+    """The newest final texts of turns, oldest first: as many as are kept."""
+    return tuple(islice(_newest_reports_first(records, keep.report_characters), keep.reports))[::-1]
+
+
+def _newest_reports_first(records: Sequence[Record], longest: int) -> Iterator[VerbatimText]:
+    for record in reversed(records):
         body = record.body
         if isinstance(body, Message) and body.role == "assistant" and not body.calls and body.text.strip():
             text = " ".join(body.text.split())
