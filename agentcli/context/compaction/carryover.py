@@ -82,7 +82,7 @@ def skills_in_use(summarised: Sequence[ViewMessage], window: Window) -> tuple[Ve
     former = former_compaction(window.view)
     bodies = {skill_name(piece.text): piece for piece in (former.skills if former else ())}
     for message in summarised:
-        for block in message.blocks:
+        for block in message.blocks if message.role == "user" else ():
             if text := skill_body(block):
                 bodies.pop(skill_name(text), None)
                 bodies[skill_name(text)] = VerbatimText(block.seq, message.turn, text)
