@@ -151,6 +151,20 @@ def test_undo_works_on_what_only_memory_has(tmp_path: Path) -> None:
     session.close()
 
 
+def test_a_record_that_waits_though_its_file_exists_is_given_once(tmp_path: Path) -> None:
+    disk = Failing("", FAULTS["EIO"], 1, forever=True)
+    session = Store(tmp_path / "s", disk=disk).create(tmp_path)
+    session.append(user("one"))
+    disk.call = "open_folder"  # the folder cannot be synced after its files were written
+    session.append(reply("1"))
+    session.append(user("two", 2))
+    assert (len(files(session.folder)), session.unsaved) == (3, 2)
+    assert [record.seq for record in session.records_of("message")] == [1, 2, 3]
+    assert [record.seq for record in session.records_of("message", newest_first=True)] == [3, 2, 1]
+    disk.heal()
+    session.close()
+
+
 def test_a_session_that_cannot_be_saved_at_all_still_talks(tmp_path: Path) -> None:
     root = tmp_path / "not a folder"
     root.write_text("in the way")
