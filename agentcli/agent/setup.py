@@ -117,7 +117,7 @@ class SessionSetup:
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
     """The session of a former subagent of a session, by its id, to go on with; None where there is none of that id."""
     children: Children = lambda _, since: ()
-    """The subagents that a session has had."""
+    """The subagents that a session has sent since one of its records."""
     above: Callable[[], tuple[Spent, Spent]] | None = None
     """Spending of the parent's session and task besides, where this is a subagent."""
     sandbox: str = ""

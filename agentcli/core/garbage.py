@@ -7,13 +7,13 @@ import gc
 from collections.abc import Iterator
 
 AT_START = 50_000
-"""Hardly anything that is imported is garbage: with Python's 700 a start spends a twelfth of its time on looking for some."""
+"""For a start: hardly anything imported is garbage, and with Python's default of 700 a twelfth of the time goes into looking for it."""
 WHOLE_SESSION = 1_000_000
-"""For a command that prints a whole session, of which all stays until it ends."""
+"""For a command that prints a whole session: all of it stays until the end."""
 
 
 def collect_after(objects: int) -> None:
-    """From now on look for garbage among the youngest objects only when there are so many more of them (net)."""
+    """From now on look for garbage among the youngest objects only once so many more were made than freed."""
     gc.set_threshold(objects)
 
 

@@ -79,7 +79,7 @@ class Journal(Protocol):
         ...
 
     def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
-        """All records of one kind, by default oldest first, as they are asked for; no others are read."""
+        """All records of one kind, oldest first by default. They are read as they are asked for, and no others are."""
         ...
 
     def record(self, seq: int) -> Record | None:

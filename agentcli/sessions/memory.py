@@ -97,7 +97,7 @@ class MemorySession:
         return reversed(self._records) if newest_first else iter(self._records)
 
     def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
-        """All records of one kind, by default oldest first."""
+        """All records of one kind, oldest first by default."""
         return (record for record in self.records(newest_first) if record.kind == kind)
 
     def record(self, seq: int) -> Record | None:

@@ -157,7 +157,7 @@ class Session:
                     yield record
 
     def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
-        """All records of one kind, by default oldest first, from disk as they are asked for, without reading any other."""
+        """All records of one kind, oldest first by default. They are read as they are asked for, and no others are."""
         waiting = [seq for seq, record in _waiting(self._writer).items() if record.kind == kind]
         numbers = sorted({*self._shelf.numbers(kind), *waiting})
         for seq in reversed(numbers) if newest_first else numbers:

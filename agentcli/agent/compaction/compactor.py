@@ -73,7 +73,7 @@ class Compactor:
         window = self._builder.window()
         pruner, usable = policy_of(window).prune, window.usable
         if pruner and not pruner.once_a_prompt:
-            # Also where a compaction will follow in any case: without it far less of the conversation would stay.
+            # Even if a compaction follows: without this prune it would leave far less of the conversation.
             for event in self._cleared(*due_prune(window, datetime.now(UTC))):
                 yield event
         window = self._builder.window()

@@ -115,7 +115,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 def _summing_to(total: int, shares: Mapping[str, int]) -> dict[str, int]:
     """The shares in sum exactly so many: those of the messages in proportion, what rounding leaves with the largest.
 
-    All are in proportion where system and tools alone are estimated at more.
+    If system and tools alone are estimated at more than that, all shares are scaled.
     """
     messages = {kind: tokens for kind, tokens in shares.items() if kind not in ("system", "tools")}
     if not sum(messages.values()):

@@ -230,7 +230,7 @@ def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
     if not window.settings.prune.enabled:
         return nothing_queued
     seen = replace(window.view, messages=tuple(kept))
-    # Not a copy of the window: what that remembers of the whole view must not give way to what stays of it.
+    # Not a copy of the window: a copy would share what that remembers of the whole view, and replace it.
     stays = Window(seen, window.limits, window.counter, window.settings, window.traits)
     prune, _ = by_price(stays, Pressure(free="a compaction writes the cache anew in any case"))
     return prune or nothing_queued

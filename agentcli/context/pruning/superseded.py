@@ -76,7 +76,7 @@ class Supersession:
             self._repeatable.setdefault(key, []).append(call.call_id)
 
     def _touched(self, path: str, call: ToolCall, traits: Traits, seq: int) -> None:
-        """A file was read or changed: edits of it, and what was read of it before, are out of date."""
+        """A file was read or changed: earlier edits and reads of it are out of date, and this call is now the one that can become so."""
         edit, waiting = self._edited.pop(path, ""), self._reads.pop(path, ())
         if edit:
             self.edits[edit] = Outdated(f"{path} was {'changed' if traits.edits_files else 'read'} again later", seq)

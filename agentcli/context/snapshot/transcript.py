@@ -55,7 +55,7 @@ def recite(message: ViewMessage, clip: int, longest: int) -> str:
 
 
 class _Recital:
-    """A message in words, to be cut to one length after the other; `whole` is its uncut text with its tokens, once that was asked for."""
+    """A message in words, to be cut to one length after the other; `whole` is its uncut text with its tokens, None until they are counted."""
 
     __slots__ = ("_heading", "_pieces", "longest", "whole")
 
@@ -77,7 +77,7 @@ class _Recital:
 
 
 class _Recitals:
-    """Messages in words. Each is put into words once, with the first length that asks for it, and counted once as long as it is whole."""
+    """Messages in words. Each is put into words when first asked for, and its uncut text is counted once."""
 
     def __init__(self, messages: Sequence[ViewMessage], counter: TokenCounter) -> None:
         self._messages = messages

@@ -45,7 +45,7 @@ class Evidence:
         self._texts = tuple(texts)
         self._whole = ""
         self._stems: frozenset[str] = frozenset()
-        # Most texts and words come again and again, and neither a word nor a number goes beyond a blank.
+        # Most texts and words come again and again, and neither a word nor a number extends across a blank.
         each = " ".join({piece for text in set(self._texts) for piece in text.split()})
         self._words = frozenset(_WORD.findall(each.casefold()))
         self._numbers = frozenset(number.replace(",", "") for number in _NUMBER.findall(each))
@@ -94,7 +94,7 @@ class Evidence:
         return False
 
     def _folded(self) -> str:
-        """The texts one after the other with single blanks, whatever their case; made when first asked for."""
+        """The texts in a row, case-folded and with single blanks; made when first asked for."""
         if not self._whole:
             folded = {text: " ".join(text.split()).casefold() for text in set(self._texts)}
             self._whole = " ".join(filter(None, (folded[text] for text in self._texts)))
@@ -156,7 +156,7 @@ def unsupported(sentence: str, evidence: Evidence) -> str:
 def claims(sentence: str) -> Iterator[str]:
     """Claims of a sentence that can be looked up: code, quotations, addresses, paths, options, identifiers, numbers; each once."""
     rest = sentence
-    # Without such a script any word character is a letter, which compiles at a tenth of the time.
+    # Without a script that writes without blanks, every word character is a letter: that compiles in a tenth of the time.
     for pattern in _claim_patterns(_LETTER if max(sentence, default="") >= _UNSPACED else r"\w"):
         found = list(pattern.finditer(rest))
         yield from (text for text in (_claimed(match) for match in found) if text.casefold() not in _PLAIN_WORDS)
@@ -219,7 +219,7 @@ def _is_wordy(character: str) -> bool:
     return bool(_WORD.fullmatch(character))
 
 
-# Scripts that write without blanks put their words right behind a name: such letters end an identifier.
+# In scripts that write without blanks, words follow a name directly: such letters end an identifier.
 _UNSPACED = "\u2e80"
 """The first character of these scripts."""
 _LETTER = rf"[^\W{_UNSPACED}-\U0010ffff]"

@@ -14,8 +14,6 @@ from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune
 
 Size = Callable[[Message | ToolResult], tuple[float, int]]
-
-
 """Size and number of blocks of what a record adds to a prompt."""
 
 
@@ -149,8 +147,6 @@ def _with_head(calibration: Calibration, model: str, usage: Usage, size: float, 
 
 
 LEAST, MOST, SLACK = 0.5, 2.0, 50
-
-
 """A report is believed that says no less and no more than these times the estimate, give or take so many tokens."""
 
 

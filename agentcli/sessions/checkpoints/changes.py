@@ -60,7 +60,7 @@ class Changes:
 
     def recover(self) -> None:
         """Note what a change did whose process died in the middle of it. For a session that was just opened for writing."""
-        # As they are asked for: a long session has thousands, and of most openings none is needed, of others the newest.
+        # Read as they are asked for: a long session has thousands, of which most openings need none, the others the newest.
         newest_first = self._session.records_of("checkpoint", newest_first=True)
         checkpoint = self._checkpoints.recover(map(batch_id, newest_first))
         if checkpoint:

@@ -19,7 +19,7 @@ from agentcli.core.record import KINDS, Compaction, Record, Undo
 
 _AT_ONCE = 1 << 16
 """Bytes that are read of a file before its size is known: most records are shorter."""
-_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # no named pipe is waited for
+_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a named pipe does not block
 _PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these say nothing about the record
 _KINDS = ("tool_result", "message", *(kind for kind in KINDS.values() if kind not in ("tool_result", "message")))
 _KINDS_AFTER_RESULT = ("message", "tool_result", *_KINDS[2:])
