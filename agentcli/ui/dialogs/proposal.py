@@ -75,7 +75,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
         "once": Choice("Yes, once", keys="y"),
         "session": Choice("Yes, for this session"),
         "always": Choice(f"Always: {safe_line(ask.always)}"),
-        "prefix": Choice(f"Always, {_wider(ask)}: {safe_line(', '.join(ask.prefixes))}", keys="w"),
+        "prefix": Choice(f"Always, {wider(ask)}: {safe_line(', '.join(ask.prefixes))}", keys="w"),
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
     }
@@ -87,7 +87,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
     )
 
 
-def _wider(ask: ApprovalRequest) -> str:
+def wider(ask: ApprovalRequest) -> str:
     """What the wider rules allow beside this call."""
     server = all(rule.startswith("mcp__") and rule.endswith("__*") for rule in ask.prefixes)
     return "every tool of the server" if server else "also with other arguments"
