@@ -91,7 +91,7 @@ class ViewMessage:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tools that it asks for, in order."""
-        return tuple(block.part for block in self.blocks if isinstance(block.part, ToolCall))
+        return tuple([block.part for block in self.blocks if isinstance(block.part, ToolCall)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,8 @@ def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMess
     if reply and reply.turn > turn:
         turn = reply.turn
     if len(group) == 1:
-        return group[0] if turn == group[0].turn else replace(group[0], turn=turn)
+        only = group[0]
+        return only if turn == only.turn else ViewMessage("user", only.blocks, only.seq, turn)
     blocks = [block for message in group for block in message.blocks]
     results = [block for block in blocks if isinstance(block.part, ToolResult)]
     if len(results) > 1 and reply:

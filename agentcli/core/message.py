@@ -200,7 +200,7 @@ class Message:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tools that this message asks for, in order."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
     def without_thoughts(self) -> Message:
         """The same message without its thoughts, and without the signatures that they left on its words and calls."""

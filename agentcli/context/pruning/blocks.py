@@ -55,7 +55,7 @@ class ViewBlocks:
 
     def size(self, number: int) -> int:
         """Tokens of a block."""
-        return self._counter.block(self.blocks[number])
+        return round(self._tokens(self._sizes[number], 1))
 
     def start(self, number: int) -> int:
         """Tokens of the blocks before one."""
@@ -94,6 +94,7 @@ class ViewBlocks:
         self.succeeded, self.replies, self.prompts, self.seqs, self.pinned, self.answered = set(), [], [], [], [], 0
         self._kind = kind
         self._messages = ()
+        self._sizes: list[float] = []
         self._units, self._output_units, self._thought_units, self._clearable_units = [0.0], [0.0], 0.0, 0.0
         self._opening: list[int] = []
 
@@ -123,6 +124,7 @@ class ViewBlocks:
         if block.pinned:
             _insert(self.pinned, block.seq)
         self.blocks.append(block)
+        self._sizes.append(units)
         self._units.append(self._units[-1] + units)
 
     def _before(self, number: int) -> float:

@@ -108,9 +108,10 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
     found, total = [], 0
     for number in reversed(index.standing[: bisect_left(index.standing, index.answered)]):
         block = layout.blocks[number]
-        total += index.size(number)
+        size = index.size(number)
+        total += size
         dead = outdated.get(block.tool_use_id)
-        if total <= protect and dead is None:
+        if (total <= protect and dead is None) or size < rules.smallest:
             continue
         old = index.turns_behind(number) >= rules.auto_turns
         rank = 0 if dead else 3 if not completed(block) else 1 if old else 2
@@ -129,11 +130,12 @@ def _inputs(layout: TokenLayout, protect: int) -> Iterator[Candidate]:
         block, call = layout.blocks[number], layout.blocks[number].part
         if isinstance(call, ToolCall) and (block.seq == newest or call.call_id not in index.succeeded):
             continue
-        total += index.size(number)
+        size = index.size(number)
+        total += size
         if not isinstance(call, ToolCall):
             continue
         touched = outdated.get(call.call_id)
-        if total <= protect or (touched is None and index.size(number) < rules.input_least):
+        if total <= protect or size < (rules.input_least if touched is None else rules.smallest):
             continue
         rank = 0 if touched else 1 if index.turns_behind(number) >= protected_turns else 2
         victim = layout.victim(number, rank, touched)
