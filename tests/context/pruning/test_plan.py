@@ -337,6 +337,17 @@ def test_a_repeated_listing_and_an_older_test_run_are_out_of_date() -> None:
     assert outdated(*failing) == {}
     assert outdated(*failing, *ran[2:]) == {"f": "the tests were run again"}
     assert outdated(*step(0, 9, "bash", command="make x"), *step(1, 9, "bash", command="make y")) == {}
+    failed = (reply(call("g", "list", path=".")), result("g", "no such folder", "list", "error"))
+    assert outdated(*failed, *step(1, 9, "list", path=".")) == {}
+
+
+def test_an_input_is_carried_from_the_next_prompt_on_though_outputs_are_without_a_protected_turn() -> None:
+    edit = step(0, 500, "edit", file_path="a.py", old_string="a" * 4_000, new_string="b" * 4_000)
+    story = history(prompt("p1"), *edit, *steps(500, 500, start=1), prompt("p2", 2), *steps(500, start=3), reply("ok"))
+    rules = PruneSettings(auto_protect=1, auto_turns=0, smallest=1, input_least=1)
+    layout = TokenLayout(Window(view(story), LIMITS, TokenCounter(), ContextSettings(prune=rules), TRAITS))
+    carried = {(each.call_id, each.input): layout.carried(each) for each in candidates(layout)}
+    assert (carried["c0", False], carried["c0", True]) == (4, 2)
 
 
 def test_the_cache_is_cold_after_its_lifetime_and_for_another_model() -> None:

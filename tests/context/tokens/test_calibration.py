@@ -125,3 +125,14 @@ def test_the_first_prompt_after_each_compaction_of_a_real_session_is_within_one_
         history = evolve(history, record)
     assert len(errors) == 2
     assert max(errors) < 0.01
+
+
+def test_nothing_is_learned_from_two_replies_between_which_outputs_were_cleared() -> None:
+    def rate(*more: Body) -> float:
+        counter = TokenCounter(model="m")
+        counter.learn(fold(records(*talk()[:5], *more)))
+        return counter.calibration.rate("m")
+
+    cleared, untouched = Prune(("c1",), 300, "test"), TokenCounter(model="m").calibration.rate("m")
+    assert rate(cleared, step(10_700)) == untouched
+    assert rate(step(10_700), cleared) == rate(step(10_700)) > untouched
