@@ -40,6 +40,18 @@ def decode(data: bytes) -> tuple[str, Encoding] | None:
         return data.decode("latin-1"), Encoding("latin-1")
 
 
+def decode_beginning(data: bytes) -> tuple[str, Encoding] | None:
+    """The same of the beginning of a file, without a character that is cut off at its end."""
+    encoding = _encoding(data)
+    if encoding is None:
+        return None
+    try:
+        decoder = codecs.getincrementaldecoder(encoding.name)(encoding.errors)
+        return decoder.decode(data[len(encoding.bom) :]), encoding
+    except UnicodeDecodeError:
+        return decode(data)
+
+
 def encode(text: str, encoding: Encoding, label: str) -> bytes:
     """The bytes of a file. Raises ToolError for a character that its encoding cannot spell."""
     try:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
@@ -30,7 +30,7 @@ FILE_BYTES = 100_000
 FOLDER_ENTRIES = 200
 
 
-_AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"([^"\n]+)"|([^\s"']+))""")
+_AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"([^"\n]+)"(:\d+(?:-\d+)?)?|([^\s"']+))""")
 
 
 _LINES = re.compile(r"(.+):(\d{1,9})(?:-(\d{1,9}))?")
@@ -57,7 +57,7 @@ def with_attachments(
 
 def mentions(text: str) -> Iterable[str]:
     """Distinct @path mentions, in order."""
-    return dict.fromkeys(found[1] or found[2] for found in _AT.finditer(text))
+    return dict.fromkeys(f"{found[1]}{found[2] or ''}" if found[1] else found[3] for found in _AT.finditer(text))
 
 
 def mentioned(text: str, folder: Path) -> Sequence[Path]:
@@ -129,9 +129,9 @@ def _text(path: Path, data: bytes, size: int) -> File:
     """The file as the `read` tool decodes it, whose text an edit must quote."""
     from hashlib import sha256  # the editor knows this module, too
 
-    from agentcli.tools.lib.text import decode, replace_surrogates
+    from agentcli.tools.lib.text import decode, decode_beginning, replace_surrogates
 
-    decoded = decode(data[:FILE_BYTES])
+    decoded = decode(data) if len(data) <= FILE_BYTES else decode_beginning(data[:FILE_BYTES])
     if decoded is None:
         return binary(str(path), size)
     text = replace_surrogates(decoded[0])
@@ -142,16 +142,42 @@ def _text(path: Path, data: bytes, size: int) -> File:
 
 
 def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
-    """Lines of a file, or of the buffer that stands for it, counted from 1; it is no whole file that an edit may rely on."""
+    """Lines of a file, or of the buffer that stands for it, as the `read` tool counts them; it is no whole file that an edit may rely on."""
+    from agentcli.tools.lib.text import decode_beginning
+
     try:
         with path.open("rb") if buffer is None else io.BytesIO(buffer) as stream:
-            data = b"".join(islice(stream, lines.start - 1, lines.stop - 1)) if 0 < lines.start < lines.stop else b""
+            decoded = decode_beginning(stream.read(FILE_BYTES))
+            if decoded is None:
+                return binary(str(path), stream.seek(0, io.SEEK_END))
+            text, encoding = decoded
+            stream.seek(len(encoding.bom))
+            ending = "\r" if "\r" in text and "\n" not in text else "\n"
+            with io.TextIOWrapper(stream, encoding.name, "replace", ending) as rows:
+                found = _up_to_the_most(rows, lines)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}. Attach another file.") from error
-    where = f"{lines.start}-{lines.stop - 1}" if len(lines) != 1 else f"{lines.start}"
-    if not data:
-        raise InputError(f"{path} has no lines {where}. Attach other lines, or the whole file.")
-    return replace(_text(path, data, len(data)), path=f"{path}:{where}", sha256="")
+    if not found:
+        raise InputError(f"{path} has no {_named(lines)}. Attach other lines, or the whole file.")
+    where = _named(range(lines.start, lines.start + len(found))).partition(" ")[2]
+    text = "".join(found)
+    return File("text/plain", f"{path}:{where}", text if len(text) <= FILE_BYTES else text[:FILE_BYTES] + GOES_ON)
+
+
+def _up_to_the_most(stream: Iterable[str], lines: range) -> Sequence[str]:
+    """These lines of a text, counted from 1, up to the one that makes them longer than an attached file may be."""
+    found: list[str] = []
+    size = 0
+    for line in islice(stream, lines.start - 1, lines.stop - 1) if 0 < lines.start < lines.stop else ():
+        found.append(line)
+        size += len(line)
+        if size > FILE_BYTES:
+            break
+    return found
+
+
+def _named(lines: range) -> str:
+    return f"line {lines.start}" if len(lines) == 1 else f"lines {lines.start}-{lines.stop - 1}"
 
 
 def _listing(path: Path) -> str:

@@ -8,8 +8,8 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.core.images import IMAGE_BYTES
-from agentcli.core.message import File, Image, Part, Text
-from agentcli.ui.input.attachments import with_attachments
+from agentcli.core.message import GOES_ON, File, Image, Part, Text
+from agentcli.ui.input.attachments import FILE_BYTES, with_attachments
 
 PNG = b"\x89PNG\r\n\x1a\n and the rest"
 
@@ -37,7 +37,8 @@ def test_a_file_a_folder_and_a_picture_are_attached_ahead_of_the_words(tmp_path:
     [
         ("@a.py:2-3", "a.py:2-3", "line 2\nline 3\n"),
         ("(@a.py:2).", "a.py:2", "line 2\n"),
-        ("@a.py:4-9,", "a.py:4-9", "line 4\nline 5"),
+        ("@a.py:4-9,", "a.py:4-5", "line 4\nline 5"),
+        ('@"a.py":2', "a.py:2", "line 2\n"),
         ("@b.py:1-2", "b.py:1-2", "a file of that name"),
     ],
 )
@@ -59,11 +60,46 @@ def test_lines_of_an_unsaved_file_are_those_of_its_buffer(tmp_path: Path) -> Non
     assert part == File("text/plain", f"{file}:2", "two\n")
 
 
-@pytest.mark.parametrize("lines", ["7-9", "0", "3-2"])
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("one\nzwö\n".encode("utf-16"), "zwö\n"),
+        (b"one\nzw\xf6\n", "zwö\n"),
+        ("\ufeffone\r\nzwö".encode(), "zwö"),
+        ("one\rzwö\r".encode(), "zwö\r"),
+        (b"one\n" + b"x" * 3 * FILE_BYTES, "x" * FILE_BYTES + GOES_ON),
+    ],
+)
+def test_lines_are_those_that_the_tool_reads(tmp_path: Path, data: bytes, text: str) -> None:
+    (tmp_path / "a").write_bytes(data)
+    assert attached("@a:2", tmp_path) == (File("text/plain", f"{tmp_path / 'a'}:2", text),)
+
+
+def test_of_many_lines_no_more_are_read_and_named_than_a_file_may_have(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(("x" * 999 + "\n") * 1_000)
+    (part,) = attached("@a:2-900", tmp_path)
+    assert isinstance(part, File)
+    assert part.path.endswith("a:2-102")
+    assert len(part.text) == FILE_BYTES + len(GOES_ON)
+
+
+def test_a_long_file_is_decoded_though_a_character_is_cut_at_the_end_of_what_is_attached(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(("\ufeff" + "é" * FILE_BYTES).encode())
+    (part,) = attached("@a", tmp_path)
+    assert isinstance(part, File)
+    assert set(part.text.removesuffix(GOES_ON)) == {"é"}
+
+
+def test_lines_of_a_binary_file_are_told_like_the_whole(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\x7fELF\0\1\n" + bytes(30) + b"\nabc\n")
+    assert attached("@a:3", tmp_path) == attached("@a", tmp_path)
+
+
+@pytest.mark.parametrize("lines", ["lines 7-9", "line 7", "line 0", "lines 3-2"])
 def test_lines_that_a_file_does_not_have_are_an_error(tmp_path: Path, lines: str) -> None:
     (tmp_path / "a.py").write_text("one\ntwo\nthree\nfour\n")
-    with pytest.raises(InputError, match=f"has no lines {lines}"):
-        with_attachments(f"@a.py:{lines}", tmp_path)
+    with pytest.raises(InputError, match=f"has no {lines}"):
+        with_attachments(f"@a.py:{lines.split()[1]}", tmp_path)
 
 
 def test_a_name_with_spaces_is_quoted(tmp_path: Path) -> None:
