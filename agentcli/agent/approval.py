@@ -158,7 +158,7 @@ class ApprovalGate:
         """Add the rules of an answer to the session's, and save those that are for good."""
         rules = _chosen_rules(decision, answer)
         self.rules += parse_rules(allow=rules, origin="session")
-        if answer.choice in ("always", "prefix"):
+        if rules and answer.choice in ("always", "prefix"):
             self._save(rules)
 
     def _save(self, rules: Sequence[str]) -> None:

@@ -95,6 +95,15 @@ def test_the_preview_of_a_changed_input_is_that_of_the_tool(tmp_path: Path) -> N
         asyncio.run(ask.revise({**edit.input, "old_string": "nowhere"}))
 
 
+def test_always_where_no_rule_can_be_saved_allows_once_and_tells_of_no_rule(tmp_path: Path) -> None:
+    """A program may answer so whatever is offered."""
+    person = Person(ApprovalResponse("always"), ApprovalResponse("no"))
+    calls = [say("", call("bash", command="echo x > .env"))] * 2
+    session = open_session(tmp_path, [*calls, say("Done.")], person=person)
+    told = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
+    assert (told, len(person.asked)) == ([], 2)
+
+
 def test_the_question_tells_why_no_rule_can_be_saved(tmp_path: Path) -> None:
     person = Person(ApprovalResponse("once"))
     session = open_session(tmp_path, [say("", call("bash", command="echo x > .env")), say("Done.")], person=person)
