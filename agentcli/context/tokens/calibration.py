@@ -26,6 +26,10 @@ class Rate:
     head: float = 0.0
 
 
+LOWEST_RATE, HIGHEST_RATE = 0.04, 1.5
+"""Tokens per unit of size that are believed. A Cyrillic letter is four units and about a quarter of a token."""
+
+
 @dataclass(frozen=True, slots=True)
 class Calibration:
     """Rates by model. `start` is the prior rate, `weight` its weight in characters.
@@ -51,7 +55,7 @@ class Calibration:
     def learn(self, model: str, tokens: float, size: float, blocks: int) -> Calibration:
         """The calibration after one more addition of known size; implausible ones (a changed prefix, an image) are ignored."""
         tokens -= blocks * self.per_block
-        if size < self.least or not 0.1 < tokens / size < 1.5:
+        if size < self.least or not LOWEST_RATE < tokens / size < HIGHEST_RATE:
             return self
         seen = self.rates.get(model, Rate())
         rates = {**self.rates, model: Rate(seen.tokens + tokens, seen.size + size, seen.head)}

@@ -115,6 +115,14 @@ def test_the_rate_is_learned_for_each_model_and_survives_a_compaction() -> None:
     assert counter.calibration.rate("m") == before
 
 
+def test_the_rate_of_a_script_of_which_a_token_holds_four_letters_is_learned_and_its_reports_are_believed() -> None:
+    said = Message("user", (Text("слово " * 2_000),))
+    history = session(Message("user", (Text("hi"),)), reply(1_000, 0), said, reply(4_000, 0), said, reply(7_000, 0))
+    counter = TokenCounter(model="m")
+    counter.learn(history)
+    assert counter.prompt(view(history)) == 7_000
+
+
 def test_what_cannot_be_right_teaches_nothing() -> None:
     calibration = Calibration({"m": Rate(10, 30, 5)})
     assert calibration.learn("m", 90_000, 1_000, 1) is calibration
