@@ -11,7 +11,7 @@ from agentcli.context.cleared import forget_markers
 from agentcli.context.tokens.calibration import Calibration, Learned, calibrate, from_json, measured
 from agentcli.context.tokens.estimators import Calibrated, Estimator
 from agentcli.context.tokens.image_tokens import image_tokens
-from agentcli.context.tokens.running import RequestSizes, RunningSizes
+from agentcli.context.tokens.running import RequestSizes, RunningSizes, ViewSizes
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.dataclass import replace
 from agentcli.core.history import History
@@ -105,18 +105,16 @@ class TokenCounter:
 
     def message(self, message: ViewMessage) -> int:
         """Tokens of one message of the view."""
-        rule, sizes, size = self.rule, self._sizes, 0.0
-        for block in message.blocks:
-            known = sizes.get(id(block.part))
-            size += known[1] if known and known[0] is block.part else self.units(block.part)
-        return round(size * rule.rate + len(message.blocks) * rule.per_block + rule.per_message)
+        return self._tokens(self._message_units(message), message)
 
     def each(self, messages: Sequence[ViewMessage]) -> Sequence[int]:
         """Tokens of each of the messages. A planner and what measures its plan ask for the same ones."""
         for known, rule, sizes in self._each:
             if known is messages and rule is self.rule:
                 return sizes
-        sizes = tuple(map(self.message, messages))
+        in_view = self._in_view
+        units = in_view.sizes if messages is in_view.messages else map(self._message_units, messages)
+        sizes = tuple(map(self._tokens, units, messages))
         self._each = ((messages, self.rule, sizes), *self._each[:1])
         return sizes
 
@@ -169,9 +167,20 @@ class TokenCounter:
         return RequestSizes(self._sent.of(messages), self.rule.rate, self.rule.per_block)
 
     def _forget_sums(self) -> None:
-        self._in_view = RunningSizes[ViewMessage](_parts_in_view, self.units)
-        self._sent = RunningSizes[RequestMessage](_parts_sent, self.units)
+        self._in_view = ViewSizes(self._message_units)
+        self._sent = RunningSizes(self.units)
         self._each = ()
+
+    def _message_units(self, message: ViewMessage) -> float:
+        sizes, size = self._sizes, 0.0
+        for block in message.blocks:
+            known = sizes.get(id(block.part))
+            size += known[1] if known and known[0] is block.part else self.units(block.part)
+        return size
+
+    def _tokens(self, units: float, message: ViewMessage) -> int:
+        rule = self.rule
+        return round(units * rule.rate + len(message.blocks) * rule.per_block + rule.per_message)
 
     def _from_last_reply(self, view: View) -> int | None:
         edited = view.compaction.seq if view.compaction else 0
@@ -216,14 +225,6 @@ class TokenCounter:
 
     def _image(self, image: Image) -> float:
         return image_tokens(image) / self.rule.rate
-
-
-def _parts_in_view(message: ViewMessage) -> Iterable[Part | ToolResult]:
-    return [block.part for block in message.blocks]
-
-
-def _parts_sent(message: RequestMessage) -> Iterable[Part | ToolResult]:
-    return message.parts
 
 
 def as_text(value: Mapping[str, Any]) -> str:

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
 
+from agentcli.context.view import ViewMessage
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part, Text, ToolResult
 from agentcli.core.model import RequestMessage
 from agentcli.core.prefix import common
 
-Content = Iterable[Part | ToolResult]
-M = TypeVar("M")
+
+class ViewSizes:
+    """Sizes of the messages of a view; `size` is that of a message in the estimator's units. Only new messages are measured."""
+
+    def __init__(self, size: Callable[[ViewMessage], float]) -> None:
+        self._size = size
+        self._blocks: list[int] = []
+        self.messages: Sequence[ViewMessage] = ()
+        self.sizes: list[float] = []
+
+    def of(self, messages: Sequence[ViewMessage]) -> ViewSizes:
+        """Itself, with the sizes of these messages."""
+        same = common(messages, self.messages)
+        new = messages[same:]
+        self.sizes[same:] = map(self._size, new)
+        self._blocks[same:] = [len(message.blocks) for message in new]
+        self.messages = messages
+        return self
+
+    @property
+    def whole(self) -> tuple[float, int]:
+        """Size and number of blocks of all messages."""
+        return sum(self.sizes), sum(self._blocks)
 
 
-class RunningSizes(Generic[M]):
-    """`content` gives the parts of a message, `size` the size of a part in the estimator's units. Only new messages are measured."""
+class RunningSizes:
+    """Running sums over the messages of a request; `size` is that of a part in the estimator's units. Only new messages are measured."""
 
-    def __init__(self, content: Callable[[M], Content], size: Callable[[Part | ToolResult], float]) -> None:
-        self._content, self._size = content, size
-        self._messages: Sequence[M] = ()
+    def __init__(self, size: Callable[[Part | ToolResult], float]) -> None:
+        self._size = size
+        self._messages: Sequence[RequestMessage] = ()
         self._sizes = [0.0]
         self._parts = [0]
         self._largest = [0.0]
         self.snapshot = -1
         """Number of the first message with a text of the compactor; -1 where there is none."""
 
-    def of(self, messages: Sequence[M]) -> RunningSizes[M]:
+    def of(self, messages: Sequence[RequestMessage]) -> RunningSizes:
         """Itself, with the sums of these messages."""
         same = common(messages, self._messages)
         for kept in (self._sizes, self._parts, self._largest):
@@ -35,7 +56,7 @@ class RunningSizes(Generic[M]):
             self.snapshot = -1
         size, parts, largest, measure = self._sizes[-1], self._parts[-1], self._largest[-1], self._size
         for number, message in enumerate(messages[same:], same):
-            for part in self._content(message):
+            for part in message.parts:
                 measured = measure(part)
                 size, parts = size + measured, parts + 1
                 if isinstance(part, ToolResult):
@@ -52,17 +73,12 @@ class RunningSizes(Generic[M]):
         """Size and number of parts of the messages up to and including one."""
         return self._sizes[number + 1], self._parts[number + 1]
 
-    @property
-    def whole(self) -> tuple[float, int]:
-        """Size and number of parts of all messages."""
-        return self._sizes[-1], self._parts[-1]
-
     def newest_result(self, least: float, end: int) -> int:
         """Number of the newest message before `end` with a tool result of at least this size; -1 where there is none."""
         for number in range(end - 1, -1, -1):
             if self._largest[number + 1] < least:
                 return -1
-            parts = self._content(self._messages[number])
+            parts = self._messages[number].parts
             if any(isinstance(part, ToolResult) and self._size(part) >= least for part in parts):
                 return number
         return -1
@@ -72,7 +88,7 @@ class RunningSizes(Generic[M]):
 class RequestSizes:
     """Tokens of the messages of a request: `running` in the estimator's units, `rate` tokens for one of them and `per_block` for each part."""
 
-    running: RunningSizes[RequestMessage]
+    running: RunningSizes
     rate: float
     per_block: float
 
