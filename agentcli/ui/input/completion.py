@@ -148,9 +148,12 @@ class Completion:
         begun = tuple(item for item in known if item.label.startswith(f"@{typed}"))
         if not begun and not more:
             return menu
-        if any(item.label == f"@{typed}" for item in begun):
-            return Menu()
-        return Menu((*begun, *menu.items), len(typed) + 1, first=bool(begun) or menu.first, more=menu.more or more)
+        longer = tuple(item for item in begun if item.label != f"@{typed}")
+        whole = (
+            len(longer) < len(begun) or typed in self.files.find(typed).paths
+        )  # Enter sends it, and more can be chosen
+        first = not whole and (bool(longer) or menu.first)
+        return Menu((*longer, *menu.items), len(typed) + 1, first=first, more=menu.more or more)
 
     def _file(self, typed: str) -> Menu:
         found = self.files.find(typed)

@@ -89,7 +89,7 @@ def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[
     wide = _label_width(dialog, columns)
     if not dialog.numbered and any(width(choice.detail) > columns - wide - 4 for choice in dialog.choices):
         whole = dialog.choices[dialog.chosen].detail  # cut beside its label, perhaps
-        hint.insert(0, theme.paint("dim", clip(whole, columns - 2)))
+        hint[:0] = [theme.paint("dim", row) for row in wrap(whole, columns - 2)[:DETAIL_ROWS] or [""]]
     room = max(min(size.rows - 1 - len(lines) - len(hint), CHOICE_ROWS), 3)
     first = max(0, min(dialog.chosen - room // 2, len(dialog.choices) - room))
     for n in range(len(dialog.choices))[first : first + room]:

@@ -136,6 +136,16 @@ def test_agents_are_completed_where_a_prompt_begins(tmp_path: Path) -> None:
     assert labels(complete, "@") == ["@review.md"]
 
 
+def test_an_agent_or_a_file_that_is_named_whole_is_sent_though_others_begin_so(tmp_path: Path) -> None:
+    for name in ("review.md", "doc"):
+        (tmp_path / name).touch()
+    complete = completion(tmp_path)
+    complete.agents = lambda: [Item("@rev"), Item("@reviewer"), Item("@docs")]
+    for before, others in (("@rev", ["@reviewer", "@review.md"]), ("@doc", ["@docs"])):
+        assert (labels(complete, before), complete(before).first) == (others, False)
+    assert complete("@re").first
+
+
 def test_resources_of_a_server_are_completed_after_its_name(tmp_path: Path) -> None:
     (tmp_path / "docs.md").touch()
     complete = completion(tmp_path)

@@ -176,6 +176,12 @@ def test_a_picker_leaves_room_for_the_details_and_shows_the_chosen_one_whole() -
     assert dialog_lines(titled, Edit(), Size(70, 24), MUTE)[0][-1].endswith("…  2026-11-23 03:10")
 
 
+def test_a_detail_that_is_wider_than_the_screen_is_wrapped() -> None:
+    choices = (Choice("ask", "asks before it changes or runs anything · in use"), Choice("plan", ""))
+    rows, _ = dialog_lines(Dialog("Which?", choices=choices, entry=":", numbered=False), Edit(), Size(45, 24), MUTE)
+    assert rows[-2:] == ["  asks before it changes or runs anything · ", "  in use"]
+
+
 def test_the_tail_takes_a_third_of_the_screen_and_less_where_its_rows_are_wide() -> None:
     reply, _ = Blocks().feed("\n".join(f"line {n} of many" for n in range(30)))
     wide, _ = Blocks().feed("many words " * 200)
