@@ -63,10 +63,12 @@ class Keyboard(Vt100Input):
         """Watch the terminal; the callback is called for keys only."""
 
         def ready() -> None:
+            held = self._text
             if self.on_width is not None:
                 self._text += self._decoder.decode(self._read())
                 self._lift_widths()
-            if self.on_width is None or self._text or self._shut or self._paste is not None:
+            # The call starts the wait for the rest of an Esc anew. Answers alone must not: while a reply streams they come faster than it ends.
+            if self.on_width is None or self._text not in ("", held) or self._shut or self._paste is not None:
                 input_ready_callback()
                 self.processed()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 
 from agentcli.ui.input.attachments import Pastes, mention_of_picture
@@ -128,6 +129,29 @@ def test_the_terminals_answer_about_its_width_is_no_key_and_wakes_nobody() -> No
     os.close(master)
     assert widths == [80, 81]
     assert found == [["a", "b", Keys.CPRResponse]]  # the last is how Shift-F3 is read
+
+
+def test_answers_do_not_put_off_a_lone_escape_for_which_the_rest_is_awaited() -> None:
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+
+    async def run() -> list[object]:
+        widths: asyncio.Queue[int] = asyncio.Queue()
+        waits: asyncio.Queue[list[KeyPress]] = asyncio.Queue()
+        with os.fdopen(slave) as stdin:
+            keyboard = Keyboard(stdin)
+            keyboard.on_width = widths.put_nowait
+            with keyboard.attach(lambda: waits.put_nowait(keyboard.read_keys())):
+                os.write(master, b"\x1b")
+                assert await waits.get() == []
+                for _ in range(2):
+                    os.write(master, b"\x1b[24;80R")
+                    await widths.get()
+                assert waits.empty()
+                return [key.key for key in keyboard.flush_keys()]
+
+    assert asyncio.run(run()) == [Keys.Escape]
+    os.close(master)
 
 
 def test_the_last_answers_are_read_before_another_program_gets_the_keys() -> None:
