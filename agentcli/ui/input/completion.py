@@ -149,9 +149,8 @@ class Completion:
         if not begun and not more:
             return menu
         longer = tuple(item for item in begun if item.label != f"@{typed}")
-        whole = (
-            len(longer) < len(begun) or typed in self.files.find(typed).paths
-        )  # Enter sends it, and more can be chosen
+        # Enter sends what is whole already; more can be chosen.
+        whole = len(longer) < len(begun) or typed in self.files.find(typed).paths
         first = not whole and (bool(longer) or menu.first)
         return Menu((*longer, *menu.items), len(typed) + 1, first=first, more=menu.more or more)
 
