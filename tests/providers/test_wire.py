@@ -26,6 +26,9 @@ from agentcli.tools.registry import tools
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, Heard, connected, hear, request
 
+PART = own_sdk("google")
+"""Imported before any test has the whole SDK imported, which would be used in its place."""
+
 SIGNED = {"google": {"thought_signature": "c2lnbmF0dXJl"}}
 
 
@@ -468,7 +471,7 @@ def test_gemini_counts_a_history_with_pictures_and_signatures() -> None:
     made = request(spec("flash"), "a", reply, RequestMessage("user", (image,)))
     with Loopback([], strict=False) as server:
         of = (BUILT_IN["google"], "loopback-key", server.url)
-        for api in (GeminiApi(*of, own_sdk("google")), SdkApi(*of)):
+        for api in (GeminiApi(*of, PART), SdkApi(*of)):
             assert asyncio.run(counted(api, made))
         # The SDK writes this name in either case.
         ours, theirs = (json.loads(asked.body.replace(b"mime_type", b"mimeType")) for asked in server.asked)
