@@ -68,6 +68,7 @@ async def _output(command: list[str], env: Mapping[str, str]) -> bytes:
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
+        await process.wait()
     return data if len(data) <= LARGEST else b""
 
 

@@ -92,6 +92,7 @@ async def run_script(command: str, status: Status, folder: Path) -> str:
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
     if process.returncode:
         return f"ui.status_command: exit {process.returncode}"
     return safe_line(out.decode(errors="replace").split("\n")[0])[:200]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 from pathlib import Path
 
@@ -23,6 +24,19 @@ def test_a_script_reads_the_status_and_gives_one_harmless_line(tmp_path: Path) -
 
 def test_a_script_that_fails_says_so(tmp_path: Path) -> None:
     assert ran("exit 3", tmp_path) == "ui.status_command: exit 3"
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_script_that_is_given_up_has_ended_before_its_event_loop_does(tmp_path: Path) -> None:
+    async def run() -> None:
+        script = asyncio.create_task(run_script("touch started; sleep 60", Status(model="a/b", used=3), tmp_path))
+        while not (tmp_path / "started").exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0.01)
+        script.cancel()
+        await asyncio.gather(script, return_exceptions=True)
+
+    asyncio.run(run())
+    gc.collect()  # a process that still ran would be complained about
 
 
 def test_a_fact_that_does_not_exist_is_told_with_those_that_do() -> None:
