@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from agentcli.core.event import CompactionEnded, Event
 from agentcli.core.journal import Journal
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, Request
-from agentcli.core.record import Compaction, Trigger, Undo
+from agentcli.core.record import Compaction, Record, Trigger, Undo
 from agentcli.providers.scripted.model import Reply, ScriptedModel, say
 from agentcli.sessions.memory import MemorySession
 from agentcli.tools.registry import TRAITS
@@ -60,6 +60,19 @@ class Answers:
         text = getattr(part, "text", "")
         assert isinstance(text, str)
         return text
+
+
+class Watched(MemorySession):
+    """A session that notes in `read` the records of one kind that are read."""
+
+    def __init__(self, past: Journal) -> None:
+        super().__init__(past)
+        self.read: list[int] = []
+
+    def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
+        for record in super().records_of(kind, newest_first):
+            self.read.append(record.seq)
+            yield record
 
 
 def session(story: Story) -> MemorySession:

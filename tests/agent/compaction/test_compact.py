@@ -1,6 +1,5 @@
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -21,13 +20,13 @@ from agentcli.core.event import CompactionStarted, Recorded, UsageReported, Warn
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, Thinking
 from agentcli.core.model import Prices, Request
-from agentcli.core.record import Compaction, Pin, Record, Title, Todo, TodoItem
-from agentcli.sessions.memory import MemorySession
+from agentcli.core.record import Compaction, Pin, Title, Todo, TodoItem
 from agentcli.tools.registry import TRAITS
 from tests.agent.compaction.compacting import (
     CHEAP,
     MAIN,
     Answers,
+    Watched,
     compaction,
     compress,
     ended,
@@ -259,22 +258,14 @@ def test_a_hand_over_is_offered_after_some_compactions_and_where_one_wins_little
 
 
 def test_a_compaction_reads_no_more_of_the_earlier_ones_the_more_there_are() -> None:
-    read: list[int] = []
-
-    class Watched(MemorySession):
-        def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
-            for record in super().records_of(kind, newest_first):
-                read.append(record.seq)
-                yield record
-
     story = long_story()
     journal = Watched(session(story))
     rules = ContextSettings(handoff=HandoffSettings(offered_after=2))
     counts = []
     for _ in range(6):
-        read.clear()
+        journal.read.clear()
         assert ended(compress(journal, Answers(GOOD), settings=rules)).status == "compressed"
-        counts.append(len(read))
+        counts.append(len(journal.read))
         goes_on(journal, story, steps=20)
     assert counts == [1, 2, 3, 3, 3, 3]
 

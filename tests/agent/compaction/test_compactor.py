@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from agentcli.core.errors import ContextError, InputError, ModelError
 from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded, Warned
 from agentcli.core.message import Message, Text
 from agentcli.core.model import Breakpoint, Request, StreamEvent
-from agentcli.core.record import Record
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
 from agentcli.sessions.memory import MemorySession
+from tests.agent.compaction.compacting import Watched
 from tests.agent.open_session import DEMO, ended, open_session, say_to
 
 SMALL = replace(DEMO, window=12_000, max_output=2_000)
@@ -208,22 +208,15 @@ def test_a_resumed_session_remembers_that_it_failed(tmp_path: Path) -> None:
 
 
 def test_a_resumed_session_reads_the_newest_of_its_compactions_alone(tmp_path: Path) -> None:
-    read: list[int] = []
-
-    class Watched(MemorySession):
-        def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
-            for record in super().records_of(kind, newest_first):
-                read.append(record.seq)
-                yield record
-
     session = grown(tmp_path, Down())
     assert tries(say_to(session, "And now?"))
     [failed] = session.journal.records_of("compaction")
     for _ in range(3):
         newest = session.journal.append(failed.body)
-    again = grown(tmp_path, down := Down(), Watched(session.journal))
+    watched = Watched(session.journal)
+    again = grown(tmp_path, down := Down(), watched)
     assert not tries(say_to(again, "And now?"))
-    assert (read, down.asked) == ([newest.seq], 0)
+    assert (watched.read, down.asked) == ([newest.seq], 0)
 
 
 def test_at_a_mark_the_ledger_stands_in_for_a_summariser_that_failed_early(tmp_path: Path) -> None:
