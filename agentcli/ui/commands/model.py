@@ -11,7 +11,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODE_SUMMARIES, MODES
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.dialogs.dialogs import Choice, start_of
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.scrollback import count
 from agentcli.ui.style import THEMES, choose_theme
@@ -44,7 +44,7 @@ async def model(context: CommandContext, name: str) -> None:
         found = context.host.models()
         now = context.session.model.name
         choices = [Choice(one.name, _about(one) + (IN_USE if one.name == now else "")) for one in found]
-        chosen = await context.pick("Which model?", choices, _start([one.name for one in found], now))
+        chosen = await context.pick("Which model?", choices, start_of([one.name for one in found], now))
         if chosen is None:
             return
         name = found[chosen].name
@@ -59,7 +59,7 @@ async def mode(context: CommandContext, name: str) -> None:
     if not name:
         now = context.session.mode
         choices = [Choice(one, MODE_SUMMARIES[one] + (IN_USE if one == now else "")) for one in MODES]
-        chosen = await context.pick("Which mode?", choices, _start(MODES, now))
+        chosen = await context.pick("Which mode?", choices, start_of(MODES, now))
         if chosen is None:
             return
         name = MODES[chosen]
@@ -108,11 +108,6 @@ async def vim(context: CommandContext, _: str) -> None:
 async def editor(context: CommandContext, _: str) -> None:
     """Write the next prompt in your editor: /editor"""
     context.draft(await context.compose(""))
-
-
-def _start(names: Sequence[str], now: str) -> int:
-    """Where a picker starts, so that a hasty Enter changes nothing: on what is in use, if it is listed."""
-    return names.index(now) if now in names else 0
 
 
 def _about(model: ModelSpec) -> str:

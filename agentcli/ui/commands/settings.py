@@ -10,7 +10,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.dialogs.dialogs import Choice
+from agentcli.ui.dialogs.dialogs import Choice, start_of
 from agentcli.ui.host import Setting
 from agentcli.ui.render.cells import wrap
 from agentcli.ui.render.frame import Item
@@ -93,8 +93,7 @@ async def _edit(context: CommandContext, setting: Setting) -> None:
     if setting.choices:
         now = setting.value.strip('"')
         offered = [Choice(one, "in force" if one == now else "") for one in setting.choices]
-        start = setting.choices.index(now) if now in setting.choices else 0
-        chosen = await context.pick(f"{setting.key} ({setting.origin})", offered, start)
+        chosen = await context.pick(f"{setting.key} ({setting.origin})", offered, start_of(setting.choices, now))
         value = None if chosen is None else setting.choices[chosen]
     else:
         value = await context.enter(setting.key, setting.value, f"now {setting.value} ({setting.origin})")

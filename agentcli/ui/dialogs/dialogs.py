@@ -90,6 +90,11 @@ def press(dialog: Dialog, key: str) -> Dialog | Outcome:
             return dialog if dialog.entry is not None else _letter(dialog, key)
 
 
+def start_of(names: Sequence[str], now: str) -> int:
+    """The item that a picker starts on, so that a hasty Enter changes nothing: the one in use, if it is listed."""
+    return names.index(now) if now in names else 0
+
+
 def matching(choices: Sequence[Choice], query: str) -> list[int]:
     """Indices of the choices that contain every word of the query, in order."""
     words = query.lower().split()

@@ -88,7 +88,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
 
 
 def wider(ask: ApprovalRequest) -> str:
-    """What the wider rules allow beside this call."""
+    """The calls that the wider rules allow beside this one, in words."""
     server = all(rule.startswith("mcp__") and rule.endswith("__*") for rule in ask.prefixes)
     return "every tool of the server" if server else "also with other arguments"
 
