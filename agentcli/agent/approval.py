@@ -68,7 +68,7 @@ class Permit:
 
 @dataclass(slots=True)
 class ApprovalGate:
-    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores an "always".
+    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores those of an "always", all or none.
 
     `later` gives the calls of the same reply that come after one.
     """
@@ -79,7 +79,7 @@ class ApprovalGate:
     workspace: Workspace
     approve: Approve
     preview: Preview
-    save: Callable[[str], None]
+    save: Callable[[Sequence[str]], None]
     repeats: RepeatGuard
     after_plan: Mode = "ask"
     """The mode that an approved plan is carried out in: auto-edit where the person said so for the session."""
@@ -164,8 +164,7 @@ class ApprovalGate:
     def _save(self, rules: Sequence[str]) -> None:
         """Save rules for good, and say where they hold: for the session alone where the config cannot be written."""
         try:
-            for rule in rules:
-                self.save(rule)
+            self.save(rules)
         except AgentError as error:
             self.notice(f"Allowed for this session only: {', '.join(rules)}. {error}")
         else:

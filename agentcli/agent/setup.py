@@ -87,7 +87,7 @@ class SessionSetup:
     workspace: Workspace
     approve: Approve
     ask: AskUser
-    save_rule: Callable[[str], None]
+    save_rules: Callable[[Sequence[str]], None]
     file_hooks: Sequence[Hook] = ()
     """The hooks of files, besides those of the configuration."""
     subagent: Subagent | None = None

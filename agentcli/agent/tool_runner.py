@@ -120,7 +120,7 @@ class ToolRunner:
             workspace=setup.workspace,
             approve=setup.approve,
             preview=self._preview,
-            save=setup.save_rule,
+            save=setup.save_rules,
             repeats=RepeatGuard(setup.agent.repeat_limit),
             notice=lambda text: self.ctx.printed.add(Noticed(text)),
             later=self._later,

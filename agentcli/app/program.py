@@ -200,7 +200,7 @@ class Program(ProjectContext):
             attended=self.approve is not nobody,
             ask=self.ask,
             editor=self.editor,
-            save_rule=workspace_policy.save_rule,
+            save_rules=workspace_policy.save_rules,
             reread=self._standing,
             trusted=self.trusted,
             system_of=lambda text, model, mode: self.system_prompt(files, model, mode, text),

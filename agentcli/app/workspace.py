@@ -121,11 +121,11 @@ class WorkspacePolicy:
             CommandSandbox(recorder, self._escalate, watch, hardened=True),
         )
 
-    def save_rule(self, rule: str) -> None:
-        """Add an allow rule to the user's own configuration, for good."""
+    def save_rules(self, rules: Sequence[str]) -> None:
+        """Add allow rules to the user's own configuration, for good: all, or none where it raises."""
         from agentcli.config.edit import add_to_list
 
-        add_to_list(self._context.dirs.config_file, "permissions", "allow", rule)
+        add_to_list(self._context.dirs.config_file, "permissions", "allow", *rules)
 
     async def _escalate(self, command: str, reason: str) -> bool:
         call = ToolCall("escalate", "bash", {"command": command})

@@ -17,23 +17,24 @@ def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:
         *parents, last = key.split(".") if isinstance(key, str) else key
         table = tables
         for name in parents:
-            table = table.setdefault(name, _table())
-            if not isinstance(table, Mapping):
-                raise ConfigError(
-                    f"{name} in {path} is not a table, so {last} cannot be set in it. Edit the file by hand."
-                )
+            table = _inner(table, name, last, path)
         table[last] = list(value) if isinstance(value, tuple) else value
 
     _edit(path, change)
 
 
-def add_to_list(path: Path, section: str, key: str, item: str) -> None:
-    """Add an item to a list in a section, once. Raises as `set_key` does."""
+def add_to_list(path: Path, section: str, key: str, *items: str) -> None:
+    """Add items to a list in a section, each once, in one write. Raises as `set_key` does."""
 
     def change(tables: Any) -> None:
-        items = tables.setdefault(section, _table()).setdefault(key, [])
-        if item not in items:
-            items.append(item)
+        known = _inner(tables, section, key, path).setdefault(key, [])
+        if not isinstance(known, list):
+            raise ConfigError(
+                f"{section}.{key} in {path} is not a list, so nothing can be added to it. Edit the file by hand."
+            )
+        for item in items:
+            if item not in known:
+                known.append(item)
 
     _edit(path, change)
 
@@ -54,7 +55,11 @@ def _edit(path: Path, change: Callable[[Any], None]) -> None:
     update(path, changed)
 
 
-def _table() -> Any:
+def _inner(table: Any, name: str, key: str, path: Path) -> Any:
+    """The table of this name within another, made where there is none, for `key` to be set in it."""
     import tomlkit
 
-    return tomlkit.table()
+    inner = table.setdefault(name, tomlkit.table())
+    if not isinstance(inner, Mapping):
+        raise ConfigError(f"{name} in {path} is not a table, so {key} cannot be set in it. Edit the file by hand.")
+    return inner

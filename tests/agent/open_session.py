@@ -113,7 +113,7 @@ def open_session(
         approve=person or nobody,
         attended=attended,
         ask=nobody,
-        save_rule=(saved if saved is not None else []).append,
+        save_rules=(saved if saved is not None else []).extend,
         run_limits=lambda: run_limits or RunLimits(),
         today=lambda: date(2026, 11, 20),
         strict=True,

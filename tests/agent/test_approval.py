@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_always_saves_the_exact_rule_that_was_shown(tmp_path: Path) -> None:
 class Refusing(list[str]):
     """A config that cannot be written."""
 
-    def append(self, _: str) -> None:
+    def extend(self, _: Iterable[str]) -> None:
         raise ConfigError("config.toml cannot be changed: No space left on device.")
 
 
@@ -265,6 +266,28 @@ def test_the_wider_always_covers_other_arguments_and_nothing_else(tmp_path: Path
     say_to(session, "go")
     assert saved == ["bash(make *)"] == list(person.asked[0].prefixes)
     assert [ask.preview for ask in person.asked] == ["make build 2>&1 | tail -3", "make --eval=x", "makes build"]
+
+
+class Config(list[str]):
+    """The rules of a config, with each write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[list[str]] = []
+
+    def extend(self, rules: Iterable[str]) -> None:
+        self.writes.append(list(rules))
+
+
+def test_the_rules_of_one_answer_are_saved_in_one_write(tmp_path: Path) -> None:
+    config = Config()
+    person = Person(ApprovalResponse("prefix", rules=("bash(make *)", "bash(cargo test *)")))
+    session = open_session(
+        tmp_path, [say("", call("bash", command=COMMAND)), say("Done.")], person=person, saved=config
+    )
+    told = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
+    assert config.writes == [["bash(make *)", "bash(cargo test *)"]]
+    assert told == ["Saved in your config, for every project: bash(make *), bash(cargo test *)"]
 
 
 def test_the_wider_rule_is_saved_as_it_was_edited(tmp_path: Path) -> None:

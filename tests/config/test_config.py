@@ -282,6 +282,27 @@ def test_a_setting_is_not_written_into_what_is_no_table(tmp_path: Path) -> None:
     assert "pre_compress" not in file.read_text()
 
 
+def test_several_items_are_added_to_a_list_in_one_write(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.toml", '[permissions]\nallow = ["bash(make)"]  # mine\n')
+    add_to_list(path, "permissions", "allow", "bash(make)", "bash(true)", "bash(ls)")
+    assert tomllib.loads(path.read_text())["permissions"]["allow"] == ["bash(make)", "bash(true)", "bash(ls)"]
+    assert "# mine" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("permissions = 3\n", r"^permissions in .* is not a table"),
+        ('[permissions]\nallow = "x"\n', r"^permissions\.allow in .* is not a list"),
+    ],
+)
+def test_nothing_is_added_to_what_is_no_list(tmp_path: Path, text: str, told: str) -> None:
+    path = written(tmp_path / "c.toml", text)
+    with pytest.raises(ConfigError, match=told):
+        add_to_list(path, "permissions", "allow", "bash(make)")
+    assert path.read_text() == text
+
+
 def test_a_preset_stands_between_what_a_run_asks_for_and_files_and_environment(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text("[context.sliding]\nprimers = 9\nrecents = 8\nbudget = 7\ntrigger = 0.5\n")
