@@ -204,9 +204,10 @@ class ApprovalGate:
             revise=partial(self._revised, call, tool),
         )
 
-    async def _revised(self, call: ToolCall, tool: Tool, given: Mapping[str, Any]) -> str:
-        given = _checked(tool, given)
-        return await self._preview(tool, given, self._decide(replace(call, input=dict(given)), tool).path)
+    async def _revised(self, call: ToolCall, tool: Tool, given: Mapping[str, Any]) -> ApprovalRequest:
+        _checked(tool, given)
+        call = replace(call, input=dict(given))
+        return await self._ask(call, tool, self._decide(call, tool))
 
     async def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
         try:

@@ -12,7 +12,7 @@ from agentcli.core.message import Part, ToolCall
 from agentcli.core.tool import Question
 
 
-async def _unrevised(_: Mapping[str, Any]) -> str:
+async def _unrevised(_: Mapping[str, Any]) -> ApprovalRequest:
     raise ToolError("There is no preview of another input.")
 
 
@@ -36,8 +36,8 @@ class ApprovalRequest:
     """The exact rule that the choice "session" would add, or empty where the question is put each time."""
     others: tuple[ApprovalRequest, ...] = ()
     """The later calls of the same reply that will be asked about as well, in their order."""
-    revise: Callable[[Mapping[str, Any]], Awaitable[str]] = _unrevised
-    """The preview of the call with another input. Raises ToolError where the call cannot work with it."""
+    revise: Callable[[Mapping[str, Any]], Awaitable[ApprovalRequest]] = _unrevised
+    """The request for the call with another input. Raises ToolError where the call cannot work with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,16 +82,20 @@ def test_a_rule_that_cannot_be_saved_holds_for_the_session_and_the_call_runs(tmp
     assert len(results(session)) == 2
 
 
-def test_the_preview_of_a_changed_input_is_that_of_the_tool(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 31)))
+def test_a_changed_input_is_asked_about_as_the_call_that_it_makes(tmp_path: Path) -> None:
+    lines = "".join(f"line {n}\n" for n in range(1, 31))
+    (tmp_path / "a.txt").write_text(lines)
+    (tmp_path / "b.txt").write_text(lines)
     edit = call("edit", file_path="a.txt", old_string="line 20", new_string="twenty")
     person = Person(None)
-    session = open_session(tmp_path, [say("", call("read", file_path="a.txt"), edit), say("Done.")], person=person)
+    reads = [call("read", file_path="a.txt"), call("read", file_path="b.txt")]
+    session = open_session(tmp_path, [say("", *reads, edit), say("Done.")], person=person)
     say_to(session, "go")
     (ask,) = person.asked
-    diff = asyncio.run(ask.revise({**edit.input, "new_string": "score"}))
-    assert "@@ -17,7 +17,7 @@" in diff
-    assert "-line 20\n+score\n" in diff
+    now = asyncio.run(ask.revise({**edit.input, "file_path": "b.txt", "new_string": "score"}))
+    assert now.title == "Edit b.txt"
+    assert "@@ -17,7 +17,7 @@" in now.preview
+    assert "-line 20\n+score\n" in now.preview
     with pytest.raises(ToolError):
         asyncio.run(ask.revise({**edit.input, "old_string": "nowhere"}))
 

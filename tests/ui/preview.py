@@ -234,9 +234,12 @@ class ScriptedSession:
         call = ToolCall("c2", "bash", {"command": command})
         yield self._keep(Message("assistant", (call,), stop="tool_use"))
         title = "bash " + command.split("\n")[0]
-        answer = await self.approve(
-            ApprovalRequest(call, "Run this command?", "no rule allows it", command, "command", "bash(pytest -q)")
-        )
+        ask = ApprovalRequest(call, "Run this command?", "no rule allows it", command, "command", "bash(pytest -q)")
+
+        async def revise(given: Mapping[str, Any]) -> ApprovalRequest:
+            return replace(ask, preview=str(given["command"]))
+
+        answer = await self.approve(replace(ask, revise=revise))
         if answer is None or answer.choice == "no":
             yield self._keep(ToolResult("c2", "bash", "denied", "The user said no.", title=title))
             return

@@ -116,7 +116,7 @@ def question(size: Size) -> State:
     ask = ApprovalRequest(EDIT, "Edit /repo/shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
     look = Look(PLAIN, folder="/repo")
     asked = proposal.question(ask, None, size.columns - 2, look)
-    body = proposal.preview(ask, None, size.columns - 2, look)
+    body = proposal.preview(ask, size.columns - 2, look)
     if not proposal.fits(asked, body, size, look.theme):
         body = [f"  ({len(body)} lines, shown above)"]
     return replace(idle(), dialog=replace(asked, body=(*body, *asked.body)))

@@ -76,7 +76,7 @@ class Approving:
     def _dialog(self, ask: ApprovalRequest, changed: Changed) -> Dialog:
         columns, look = self._screen.size.columns - 2, self._screen.look
         question = proposal.question(ask, changed, columns, look)
-        rows = proposal.preview(ask, changed, columns, look)
+        rows = proposal.preview(ask, columns, look)
         return self._with(question, rows, (ask.call.call_id, changed))
 
     def _with(self, question: Dialog, body: list[str], what: object) -> Dialog:
@@ -135,7 +135,7 @@ class Approving:
                 heading = look.theme.paint(
                     "strong", clip(f"{number}. {look.near(safe_line(other.title)) or other.call.name}", columns)
                 )
-                body += [heading, *proposal.preview(other, None, columns, look)]
+                body += [heading, *proposal.preview(other, columns, look)]
             choices = (Choice(f"Allow {proposal.together(ask)}", keys="ya"), Choice("Ask one by one", keys="n"))
             return self._with(Dialog("Also in this reply", (), choices, chosen=1), body, "others")
 

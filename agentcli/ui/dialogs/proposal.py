@@ -40,14 +40,12 @@ def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -
     return f"{asked} (changed by you)" if changed is not None and changed != ask.call.input else asked
 
 
-def preview(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: int, look: Look) -> list[str]:
-    """Full preview of the call as lines of at most `columns` cells. A diff is that of the request, see `revised`."""
-    now = ask.call.input if changed is None else changed
+def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
+    """Full preview of the call as lines of at most `columns` cells."""
     if ask.kind == "plan":
         from agentcli.ui.render.markdown import lines
 
-        plan = ask.preview if changed is None else str(now.get("plan", ask.preview))
-        return lines(Block(safe(plan), gap=False), columns, look)
+        return lines(Block(safe(ask.preview), gap=False), columns, look)
     if ask.kind == "diff" and ask.preview:
         return ["  " + row for row in diff.lines(ask.preview, columns - 2, look.theme, named=ask.title)]
     if ask.kind == "diff":
@@ -55,11 +53,9 @@ def preview(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: in
     if ask.kind == "command":
         description = _described(ask)
         header = [look.theme.paint("dim", "  " + row) for row in wrap(description, columns - 2)] if description else []
-        command = ask.preview if changed is None else str(now.get("command", ""))
-        rows = wrap(expand(safe(command)), columns - 4)
+        rows = wrap(expand(safe(ask.preview)), columns - 4)
         return [*header, *(("  $ " if n == 0 else "    ") + row for n, row in enumerate(rows))]
-    text = ask.preview if changed is None else json.dumps(dict(now), indent=2, ensure_ascii=False)
-    return ["  " + row for row in wrap(expand(safe(text)), columns - 2)]
+    return ["  " + row for row in wrap(expand(safe(ask.preview)), columns - 2)]
 
 
 def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: int, look: Look) -> Dialog:
@@ -177,9 +173,13 @@ def editable(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> Text:
     now = ask.call.input if changed is None else changed
     key = next((key for key in _TEXTS if isinstance(now.get(key), str)), "")
     if not key:
-        return Text("", json.dumps(dict(now), indent=2, ensure_ascii=False), ".json")
+        return Text("", _json(now), ".json")
     suffix = PurePath(str(now.get("file_path", ""))).suffix or ".txt"
     return Text(key, str(now[key]), {"command": ".sh", "plan": ".md"}.get(key, suffix))
+
+
+def _json(given: Mapping[str, Any]) -> str:
+    return json.dumps(dict(given), indent=2, ensure_ascii=False)
 
 
 def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, text: str) -> dict[str, Any]:
@@ -195,13 +195,14 @@ def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, t
 
 
 async def revised(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> tuple[ApprovalRequest, str]:
-    """The request with the diff that the changed input would make. Where it can make none: with the input itself, and why."""
-    if ask.kind != "diff" or changed is None:
+    """The request as the changed input would have it. Where the call cannot work with that: the input itself, and why."""
+    if changed is None:
         return ask, ""
     try:
-        return replace(ask, preview=await ask.revise(changed)), ""
+        now = await ask.revise(changed)
     except ToolError as error:
-        return replace(ask, kind="input"), safe(str(error))
+        return replace(ask, title="", preview=_json(changed), kind="input"), safe(str(error))
+    return replace(ask, title=now.title, why=now.why, preview=now.preview), ""
 
 
 def _described(ask: ApprovalRequest) -> str:

@@ -46,7 +46,7 @@ OTHER = ApprovalRequest(
 
 def test_a_command_is_asked_about_with_what_it_is_for_and_shown_once() -> None:
     assert title(COMMAND, None, LOOK) == "Run this command?"
-    assert [row.removeprefix("\x1b[2m").removesuffix("\x1b[0m") for row in preview(COMMAND, None, 80, LOOK)] == [
+    assert [row.removeprefix("\x1b[2m").removesuffix("\x1b[0m") for row in preview(COMMAND, 80, LOOK)] == [
         "  Build it",
         "  $ make",
     ]
@@ -56,7 +56,7 @@ def test_a_long_command_hangs_under_its_beginning_and_is_whole() -> None:
     ask = ApprovalRequest(
         ToolCall("c", "bash", {"command": "echo one two three four"}), "", "", "echo one two three four", "command"
     )
-    assert preview(ask, None, 20, LOOK) == ["  $ echo one two ", "    three four"]
+    assert preview(ask, 20, LOOK) == ["  $ echo one two ", "    three four"]
 
 
 def test_a_file_is_named_as_it_is_called_in_the_working_folder() -> None:
@@ -81,30 +81,31 @@ def test_an_editor_neither_adds_nor_takes_the_last_newline() -> None:
 
 
 def test_a_change_that_changes_nothing_says_so() -> None:
-    assert "stays as it is" in preview(EDIT, None, 80, LOOK)[0]
+    assert "stays as it is" in preview(EDIT, 80, LOOK)[0]
 
 
 def test_what_was_changed_is_shown_as_it_would_be_and_marked() -> None:
-    async def revise(given: Mapping[str, Any]) -> str:
-        return f"@@ -7 +7 @@\n-x = 1\n+{given['new_string']}"
+    async def revise(given: Mapping[str, Any]) -> ApprovalRequest:
+        diff = f"@@ -7 +7 @@\n-x = 1\n+{given['new_string']}"
+        return replace(EDIT, title=f"Edit {given['file_path']}", why="it is outside", preview=diff)
 
-    changed = taken(EDIT, None, editable(EDIT, None), "x = 3")
-    assert title(EDIT, changed, LOOK).endswith("(changed by you)")
+    changed = {**EDIT.call.input, "file_path": "../b.py", "new_string": "x = 3"}
     shown, trouble = asyncio.run(revised(replace(EDIT, revise=revise), changed))
-    rows = [ESCAPE.sub("", row).split() for row in preview(shown, changed, 80, LOOK)]
+    rows = [ESCAPE.sub("", row).split() for row in preview(shown, 80, LOOK)]
     assert (rows, trouble) == ([["7", "-", "x", "=", "1"], ["7", "+", "x", "=", "3"]], "")
-    assert question(shown, changed, 80, LOOK).note == "+1 −1"
-    assert "make -j" in "\n".join(preview(COMMAND, {"command": "make -j"}, 80, LOOK))
+    asked = question(shown, changed, 80, LOOK)
+    assert (asked.title, asked.note) == ("Edit ../b.py? (changed by you)", "+1 −1 · it is outside")
 
 
 def test_a_change_that_cannot_be_made_is_shown_as_the_input_and_told() -> None:
-    async def revise(_: Mapping[str, Any]) -> str:
+    async def revise(_: Mapping[str, Any]) -> ApprovalRequest:
         raise ToolError("The text is not in the file.")
 
     changed = {**EDIT.call.input, "old_string": "nowhere"}
     shown, trouble = asyncio.run(revised(replace(EDIT, revise=revise), changed))
     assert trouble == "The text is not in the file."
-    assert '    "old_string": "nowhere",' in preview(shown, changed, 80, LOOK)
+    assert title(shown, changed, LOOK) == "edit? (changed by you)"
+    assert '    "old_string": "nowhere",' in preview(shown, 80, LOOK)
 
 
 def test_an_input_that_is_no_object_is_refused() -> None:
