@@ -23,6 +23,8 @@ from agentcli.ui.style import Look, Theme
 _TEXTS = ("command", "content", "new_string", "plan")
 """Inputs that are a text of their own, to be changed as such; of any other call the whole input is."""
 
+NO_CHANGE = "(the file stays as it is)"
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
@@ -49,7 +51,7 @@ def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
     if ask.kind == "diff" and ask.preview:
         return ["  " + row for row in diff.lines(ask.preview, columns - 2, look.theme, named=ask.title)]
     if ask.kind == "diff":
-        return [look.theme.paint("dim", "  (the file stays as it is)")]
+        return [look.theme.paint("dim", f"  {NO_CHANGE}")]
     if ask.kind == "command":
         description = _described(ask)
         header = [look.theme.paint("dim", "  " + row) for row in wrap(description, columns - 2)] if description else []
@@ -202,7 +204,7 @@ async def revised(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> tu
         now = await ask.revise(changed)
     except ToolError as error:
         return replace(ask, title="", preview=_json(changed), kind="input"), safe(str(error))
-    return replace(ask, title=now.title, why=now.why, preview=now.preview), ""
+    return replace(ask, title=now.title, why=now.why, preview=now.preview, unsaved=now.unsaved), ""
 
 
 def _described(ask: ApprovalRequest) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
@@ -41,7 +41,7 @@ class PlainAsking:
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse:
         """Request approval of a call; the whole command or diff is printed first."""
         changed: dict[str, Any] | None = None
-        self._show(ask)
+        self._show(ask, changed)
         self._drop()
         while True:
             always = ask.always if changed is None else ""
@@ -63,7 +63,11 @@ class PlainAsking:
                     if await self._all(ask):
                         return ApprovalResponse("all")
                 case "e" | "edit" if self._line(ask) is not None:
-                    changed = await self._edited(ask, changed)
+                    before, changed = changed, await self._edited(ask, changed)
+                    if changed != before:
+                        shown, trouble = await proposal.revised(ask, changed)
+                        self._show(shown, changed)
+                        self._say(*filter(None, [trouble]))
                 case "no":
                     message = await self._ask("What should it do instead? ") if answer is not None else ""
                     return ApprovalResponse("no", message or "")
@@ -100,11 +104,12 @@ class PlainAsking:
         self._say(title, *filter(None, [hint, text and f"Now: {text}"]))
         return await self._ask("New, or nothing to leave it: ") or None
 
-    def _show(self, ask: ApprovalRequest) -> None:
+    def _show(self, ask: ApprovalRequest, changed: Mapping[str, Any] | None = None) -> None:
         preview = ask.preview.rstrip("\n").split("\n") if ask.preview.strip() else []
+        preview = preview or ([proposal.NO_CHANGE] if ask.kind == "diff" else [])
         text = ask.call.input.get("description")
         description = [text] if ask.kind == "command" and isinstance(text, str) else []
-        self._say("", f"Permission needed: {proposal.title(ask, None, self._look())}", *description, *preview)
+        self._say("", f"Permission needed: {proposal.title(ask, changed, self._look())}", *description, *preview)
         self._say(*filter(None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved else "")))
 
     def _offered(self, ask: ApprovalRequest, always: str, changed: bool) -> str:
@@ -129,9 +134,7 @@ class PlainAsking:
         text = await self._ask("Instead, or nothing to leave it: ")
         if not text:
             return changed
-        now = proposal.taken(ask, changed, part, text)
-        self._say(f"Changed to: {text}")
-        return now
+        return proposal.taken(ask, changed, part, text)
 
     async def _all(self, ask: ApprovalRequest) -> bool:
         """True if the user allows the other calls of the reply, too; they are printed first."""

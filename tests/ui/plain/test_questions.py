@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from agentcli.agent.ports import ApprovalRequest
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.core.errors import ToolError
 from agentcli.core.message import ToolCall
 from agentcli.ui.plain.questions import PlainAsking
 from agentcli.ui.style import PLAIN, Look
 
 COMMAND = ApprovalRequest(ToolCall("c", "bash", {"command": "make"}), "$ make", "", "make", "command")
+EDIT = ApprovalRequest(
+    ToolCall("c", "edit", {"file_path": "a.py", "new_string": "x = 2"}), "Edit a.py", "", "-x = 1\n+x = 2\n", "diff"
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +38,40 @@ def test_a_wider_rule_is_offered_as_what_it_allows(rule: str, offered: str) -> N
     asking = PlainAsking(lambda *_: None, answer, lambda: None, lambda: Look(PLAIN))
     asyncio.run(asking.approve(replace(COMMAND, prefixes=(rule,))))
     assert offered in asked[0]
+
+
+class Person:
+    """Someone at a plain terminal, who types these lines; `said` is all that was printed."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = [*lines]
+        self.said: list[str] = []
+        self.asked: list[str] = []
+
+    def approve(self, ask: ApprovalRequest) -> ApprovalResponse:
+        asking = PlainAsking(lambda *lines: self.said.extend(lines), self._answer, lambda: None, lambda: Look(PLAIN))
+        return asyncio.run(asking.approve(ask))
+
+    async def _answer(self, question: str) -> str | None:
+        self.asked.append(question)
+        return self._lines.pop(0) if self._lines else None
+
+
+def test_a_changed_call_is_shown_whole_before_it_is_asked_about_again() -> None:
+    async def revise(given: Mapping[str, Any]) -> ApprovalRequest:
+        if "4" in given["new_string"]:
+            raise ToolError("The file has changed.")
+        change = "" if given["new_string"] == "x = 1" else f"-x = 1\n+{given['new_string']}\n"
+        return replace(EDIT, title="Edit b.py", preview=change)
+
+    person = Person("e", "x = 3", "e", "", "e", "x = 1", "e", "x = 4", "1")
+    answer = person.approve(replace(EDIT, revise=revise))
+    title = "Permission needed: Edit b.py? (changed by you)"
+    assert person.said == [
+        "", "Permission needed: Edit a.py?", "-x = 1", "+x = 2", "It is: x = 2",
+        "", title, "-x = 1", "+x = 3", "It is: x = 3", "It is: x = 3",
+        "", title, "(the file stays as it is)", "It is: x = 1",
+        "", "Permission needed: edit? (changed by you)", "{", '  "file_path": "a.py",', '  "new_string": "x = 4"', "}",
+        "The file has changed.",
+    ]  # fmt: skip
+    assert answer.input == {"file_path": "a.py", "new_string": "x = 4"}

@@ -123,7 +123,7 @@ def test_a_proposed_command_can_be_typed_anew(tmp_path: Path) -> None:
         t.send("e\r")
         t.until("It is: pytest -q")
         t.send("pytest -q -k cart\r")
-        t.until("Changed to: pytest -q -k cart")
+        t.until("Permission needed: Run this command? (changed by you)")
         t.until("1 yes once, 4 no, e edit it?")
         t.send("1\r")
         t.until("Running: bash pytest -q -k cart")
