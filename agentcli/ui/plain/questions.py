@@ -48,7 +48,7 @@ class PlainAsking:
             answer = await self._ask(f"{self._offered(ask, always, changed is not None)}? ")
             word = answer.strip().lower() if answer is not None else "no"
             match (_PLAN if ask.kind == "plan" else _ANSWERS).get(word, word):
-                case "edits":
+                case "edits" if ask.kind == "plan":
                     # The whole plan is approved, with its edits; else each is still asked about.
                     return ApprovalResponse("session", input=changed)
                 case "once":
@@ -59,9 +59,9 @@ class PlainAsking:
                     return ApprovalResponse("prefix")
                 case "always" if always:
                     return ApprovalResponse("always")
-                case "5" | "all" if ask.others and changed is None:
+                case "5" | "all" if ask.others:
                     if await self._all(ask):
-                        return ApprovalResponse("all")
+                        return ApprovalResponse("all", input=changed)
                 case "e" | "edit" if self._line(ask) is not None:
                     before, changed = changed, await self._edited(ask, changed)
                     if changed != before:

@@ -75,3 +75,20 @@ def test_a_changed_call_is_shown_whole_before_it_is_asked_about_again() -> None:
         "The file has changed.",
     ]  # fmt: skip
     assert answer.input == {"file_path": "a.py", "new_string": "x = 4"}
+
+
+def test_only_what_is_offered_is_taken_for_an_answer() -> None:
+    ruled = replace(COMMAND, always="bash(make)", session="bash(make)", prefixes=("bash(make *)",))
+    person = Person("edits", "5", "7", "1")
+    assert person.approve(ruled).choice == "once"
+    assert person.said[-3:] == ["Please answer with one of the numbers."] * 3
+
+
+def test_all_calls_of_a_reply_are_allowed_also_where_the_first_was_changed() -> None:
+    async def revise(given: Mapping[str, Any]) -> ApprovalRequest:
+        return replace(COMMAND, preview=given["command"])
+
+    person = Person("e", "make -j", "5", "y")
+    answer = person.approve(replace(COMMAND, others=(EDIT,), revise=revise))
+    assert (answer.choice, answer.input) == ("all", {"command": "make -j"})
+    assert "5 all 2 of this reply" in person.asked[2]
