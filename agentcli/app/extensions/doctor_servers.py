@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from agentcli.app.extensions.servers import unread
 from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
+from agentcli.integrations.extensions.places import display_path
 from agentcli.integrations.mcp.config import ServerDefinition
 from agentcli.integrations.mcp.variables import MissingVariable, expanded
 
@@ -21,7 +23,7 @@ def server_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
         return
     for server in found.servers.values():
         why = _obstacle(program, server)
-        yield f"server {server.name}", not why, f"{server.source}: {why or server.target}"
+        yield f"server {server.name}", not why, f"{display_path(Path(server.source))}: {why or server.target}"
     for problem in found.problems:
         yield "servers", False, problem
     if left := unread(program):

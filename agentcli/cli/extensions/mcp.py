@@ -6,6 +6,7 @@ import json as codec
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -52,6 +53,7 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
     `agentcli mcp test NAME` connects one.
     """
     from agentcli.app.extensions.servers import unread
+    from agentcli.integrations.extensions.places import display_path
 
     program = _program(cwd, trust)
     rows = [_row(program, name) for name in sorted(program.servers.configured().servers)]
@@ -65,9 +67,10 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
             Column("from"),
             Column("state"),
         )
+        shown = [{**row, "source": display_path(Path(row["source"]))} for row in rows]
         print_table(
             columns,
-            [[safe_line(str(row[key])) for key in ("name", "type", "starts", "source", "state")] for row in rows],
+            [[safe_line(str(row[key])) for key in ("name", "type", "starts", "source", "state")] for row in shown],
         )
     elif not unread(program):
         say("No servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one.")
@@ -76,12 +79,13 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
 @app.command("get")
 def get_server(name: Name, json: Json = False, cwd: InFolder = "") -> None:
     """Print a server's definition and the file that holds it."""
-    program = _program(cwd, trust=True)
-    server = _chosen(program, name)
+    from agentcli.integrations.extensions.places import display_path
+
+    server = _chosen(_program(cwd, trust=True), name)
     if json:
         say_json({"name": server.name, "source": server.source, "scope": server.scope, "definition": server.content})
         return
-    say(safe(f"{server.name} of {server.source}:\n{codec.dumps(server.content, indent=2)}"))
+    say(safe(f"{server.name} of {display_path(Path(server.source))}:\n{codec.dumps(server.content, indent=2)}"))
 
 
 @app.command("add")
@@ -141,6 +145,7 @@ def remove(
 ) -> None:
     """Remove a server that `add` has written."""
     from agentcli.app.extensions.server_files import remove_server, server_file
+    from agentcli.integrations.extensions.places import display_path
 
     program = _program(cwd, trust=True)
     scopes: tuple[FileScope, ...] = ("user", "project") if scope is None else (scope.value,)
@@ -149,7 +154,7 @@ def remove(
         server = _chosen(program, name)
         raise InputError(f"Server {name} is defined in {server.source}: remove it there.")
     for file in files:
-        say(f"Removed {name} from {file.path}.")
+        say(f"Removed {name} from {display_path(file.path)}.")
 
 
 @app.command("test")
@@ -246,7 +251,7 @@ def _program(cwd: str, trust: bool) -> Program:
 
 def _row(program: Program, name: str) -> dict[str, Any]:
     server = program.servers.configured().servers[name]
-    state = "disabled" if server.disabled else "ready" if program.servers.may_start(server) else "not approved"
+    state = "disabled" if server.disabled else "enabled" if program.servers.may_start(server) else "not approved"
     return {
         "name": name,
         "type": server.kind,
@@ -267,6 +272,7 @@ def _chosen(program: Program, name: str) -> Any:
 
 def _add(name: str, given: Any, scope: FileScope, cwd: str) -> None:
     from agentcli.app.extensions.server_files import add_server, server_file
+    from agentcli.integrations.extensions.places import display_path
 
     program = _program(cwd, trust=True)
     file = server_file(program, scope)
@@ -274,7 +280,7 @@ def _add(name: str, given: Any, scope: FileScope, cwd: str) -> None:
     for problem in problems:
         print(f"agentcli: {safe(problem)}", file=sys.stderr)
     done = f"Replaced {name} in" if replaced else f"Added {name} to"
-    say(f"{done} {file.path}. `agentcli mcp test {name}` tries it.")
+    say(f"{done} {display_path(file.path)}. `agentcli mcp test {name}` tries it.")
 
 
 def _pairs(given: Sequence[str], mark: str) -> dict[str, str]:

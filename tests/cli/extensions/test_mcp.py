@@ -13,6 +13,8 @@ import pytest
 from agentcli.app.extensions.doctor_servers import server_rows
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.app.project import TRUSTED
+from agentcli.app.trust import trust
 from agentcli.cli.parser import invoke
 from agentcli.core.errors import InputError, UsageError
 from tests.integrations.mcp.running import FAKE
@@ -72,6 +74,28 @@ def test_a_server_is_added_listed_and_removed(
     assert list(written(file)) == ["docs"]
     with pytest.raises(InputError, match="There is no server 'git'"):
         invoke(["mcp", "remove", "git"])
+
+
+def test_a_list_says_what_is_known_without_a_connection_and_names_files_from_home_on(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert invoke(["mcp", "add", "docs", "http://127.0.0.1:9/mcp"]) == 0
+    assert capsys.readouterr().out.startswith("Added docs to ~/CONFIG/agentcli/mcp.json.")
+    (project / ".mcp.json").write_text(
+        '{"mcpServers": {"off": {"command": "x", "disabled": true}, "new": {"command": "y"}}}'
+    )
+    trust(project, tmp_path / "STATE/agentcli" / TRUSTED)
+    assert invoke(["mcp", "list"]) == 0
+    head, *rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert head[-2:] == ["from", "state"]
+    assert [(row[0], row[3], " ".join(row[4:])) for row in rows] == [
+        ("docs", "~/CONFIG/agentcli/mcp.json", "enabled"), ("new", ".mcp.json", "not approved"), ("off", ".mcp.json", "disabled")
+    ]  # fmt: skip
+    assert invoke(["mcp", "get", "docs"]) == 0
+    assert capsys.readouterr().out.startswith("docs of ~/CONFIG/agentcli/mcp.json:\n")
+    assert invoke(["mcp", "remove", "docs"]) == 0
+    assert capsys.readouterr().out == "Removed docs from ~/CONFIG/agentcli/mcp.json.\n"
 
 
 def test_servers_of_a_folder_that_is_not_trusted_are_named_and_not_denied(
