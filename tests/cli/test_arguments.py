@@ -26,7 +26,7 @@ ARGUMENTS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(ARGUMENTS, max_size=4).map(lambda found: [word for words in found for word in words]))
 def test_whatever_is_read_without_the_parser_is_read_by_it_to_the_same_options(arguments: list[str]) -> None:
     read = plain_options(arguments)

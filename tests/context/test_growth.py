@@ -42,7 +42,7 @@ def live(records: Sequence[Record]) -> Iterator[History]:
         yield history
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sessions(), LOOKS, st.sampled_from([None, "", "provider"]))
 def test_a_view_that_grew_is_the_view_of_the_whole(session: Session, looks: list[bool], by: Editor | None) -> None:
     former = History()
@@ -64,7 +64,7 @@ def _with_prunes_by(by: Editor, record: Record) -> Record:
     return replace(record, body=Prune(body.call_ids, 10, "test", 0, body.inputs, outcomes, by, restored))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sessions(), LOOKS)
 def test_a_calibration_that_went_on_is_that_of_the_whole(session: Session, looks: list[bool]) -> None:
     counter, learned = TokenCounter(), None
@@ -74,7 +74,7 @@ def test_a_calibration_that_went_on_is_that_of_the_whole(session: Session, looks
             assert learned == calibrate(history, counter._added)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sessions(), LOOKS, st.booleans())
 def test_a_request_that_went_on_from_the_one_before_is_that_of_the_whole(
     session: Session, looks: list[bool], bound: bool
@@ -93,7 +93,7 @@ def test_a_request_that_went_on_from_the_one_before_is_that_of_the_whole(
         assert counter.prompt(seen) == same_counter(history).prompt(seen)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sessions(), LOOKS)
 def test_what_is_out_of_date_is_the_same_in_a_view_that_grew(session: Session, looks: list[bool]) -> None:
     known = Supersession()
@@ -105,7 +105,7 @@ def test_what_is_out_of_date_is_the_same_in_a_view_that_grew(session: Session, l
             assert (known.outputs, known.edits) == (whole.outputs, whole.edits)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sessions(), LOOKS, st.integers(0, 2))
 def test_what_could_be_cleared_is_the_same_in_a_view_that_grew(session: Session, looks: list[bool], turns: int) -> None:
     rules = PruneSettings(auto_protect=40, smallest=1, input_least=1, auto_turns=turns)

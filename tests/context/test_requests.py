@@ -46,7 +46,7 @@ def flat(request: Request) -> list[str]:
     ]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(sessions())
 def test_any_prefix_of_any_session_makes_a_request_that_may_be_sent(session: Session) -> None:
     for end in range(1, len(session.records) + 1):
@@ -55,7 +55,7 @@ def test_any_prefix_of_any_session_makes_a_request_that_may_be_sent(session: Ses
             assert check(request, seen) == ()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(sessions())
 def test_a_longer_session_begins_its_request_with_the_bytes_of_the_one_before(session: Session) -> None:
     former: list[str] = []
@@ -74,7 +74,7 @@ def test_a_longer_session_begins_its_request_with_the_bytes_of_the_one_before(se
         former = now
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(sessions(), st.integers(0, 40))
 def test_taking_back_a_compaction_restores_the_view(session: Session, size: int) -> None:
     before, count = view(session.history), len(session.records)
@@ -89,7 +89,7 @@ def test_taking_back_a_compaction_restores_the_view(session: Session, size: int)
     assert view(fold([*session.records[:count], *more])).messages == view(session.history).messages
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(sessions(most=20))
 def test_a_bound_thought_goes_back_only_behind_the_very_bytes_that_it_was_had_on(session: Session) -> None:
     had_on: dict[int, list[str]] = {}
@@ -111,7 +111,7 @@ def _goes_back(block: Block, seen: View) -> bool:
     return can_be_sent(block.part, turn, BOUND) and not seen.is_bound(block)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(sessions(), st.lists(ACTS, max_size=3))
 def test_the_user_and_what_was_injected_are_in_the_order_results_injections_words(session: Session, more: list) -> None:
     request, _ = request_of(session.records)
@@ -194,5 +194,5 @@ def _waits(records: list[Record]) -> bool:
     ],
 )
 def test_thousands_of_longer_sessions_keep_each_promise(promise: Any) -> None:
-    many = settings(max_examples=2_000, deadline=None, suppress_health_check=list(HealthCheck))
+    many = settings(max_examples=2_000, suppress_health_check=list(HealthCheck))
     many(given(sessions(most=25))(promise.hypothesis.inner_test))()

@@ -108,7 +108,7 @@ UNMOVED = [command for command in SAFE if "cd " not in command and "#" not in co
 
 
 @given(st.sampled_from(UNMOVED), st.sampled_from(JOINTS), st.sampled_from(WHOLE), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_hostile_command_spliced_onto_a_safe_one_never_runs_unasked(
     workspace: Workspace, safe: str, joint: str, hostile: str, first: bool
 ) -> None:

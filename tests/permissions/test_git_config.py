@@ -143,7 +143,7 @@ LINES = st.lists(
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @given(LINES, st.sampled_from(["\n", "\r\n", "\n\n"]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_key_that_git_reads_is_overlooked(lines: list[str], newline: str) -> None:
     text = newline.join(lines)
     command = ["git", "config", "--file", "-", "--list", "--name-only", "-z"]

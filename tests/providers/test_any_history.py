@@ -88,7 +88,7 @@ def _accepted(name: str, examples: int) -> None:
     with Loopback(lambda _: say("fine")) as server, asyncio.Runner() as runner:
         connection = connected(server, name)
 
-        @settings(max_examples=examples, deadline=None)
+        @settings(max_examples=examples)
         @given(TURNS, st.lists(st.builds(Breakpoint, st.integers(-1, 9), st.integers(-1, 4)), max_size=6))
         def check(turns: list[RequestMessage], marks: list[Breakpoint]) -> None:
             asked = request(model, *repair(turns, model), breakpoints=tuple(marks))
@@ -103,7 +103,7 @@ COUNTS = st.one_of(st.just([*range(9)]), st.lists(st.integers(0, 8), min_size=2,
 """How many of some turns each request of a session holds: it grows, or is cut and goes on in another way."""
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     TURNS,
     TURNS,
@@ -124,7 +124,7 @@ def test_a_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
         assert json.loads(body) == {**whole, "stream": True}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TURNS, TURNS, COUNTS, st.sampled_from(["flash", "gemini-2.5-flash"]))
 def test_a_gemini_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
     turns: list[RequestMessage], others: list[RequestMessage], counts: list[int], name: str
@@ -137,7 +137,7 @@ def test_a_gemini_body_that_went_on_from_the_former_one_is_that_of_the_whole_req
         )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TURNS, TURNS, COUNTS)
 def test_the_ids_in_use_are_those_of_the_newest_request(
     turns: list[RequestMessage], others: list[RequestMessage], counts: list[int]

@@ -130,7 +130,7 @@ def _taken(examples: int) -> None:
     played = Played()
     with played.server, asyncio.Runner() as runner:
 
-        @settings(max_examples=examples, deadline=None)
+        @settings(max_examples=examples)
         @given(
             st.lists(
                 st.tuples(st.sampled_from((*ALL, "claude-haiku-4-5", "gemini-2.5-pro")), st.sampled_from(REPLIES)),

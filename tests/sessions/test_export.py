@@ -387,7 +387,7 @@ def test_nothing_from_outside_becomes_part_of_the_page():
     assert "owned" in "".join(Page(page).texts)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet=st.sampled_from("<>&\"'`/=! \n\x1b[31m]()*_~:;scriptonerr-\u202e\ud800é漢"), max_size=40))
 def test_no_text_at_all_breaks_out(text: str):
     page = exported("html", *everywhere(text), redacted=False)

@@ -48,7 +48,7 @@ def changed(raw: Any, way: tuple[Any, ...], odd: Any) -> Any:
 CHANGES = [(raw, way) for raw in RAW for way in places(raw)]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(change=st.sampled_from(CHANGES), odd=ODD)
 def test_a_record_with_a_wrong_type_anywhere_is_damaged_or_harmless(change: tuple[Any, Any], odd: Any) -> None:
     raw, way = change
@@ -66,7 +66,7 @@ def test_a_record_with_a_wrong_type_anywhere_is_damaged_or_harmless(change: tupl
     assert body_to_json(decode(encode(record)).body) == body_to_json(body)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(way=st.sampled_from(places(GLANCE)), odd=ODD)
 def test_a_session_json_with_a_wrong_type_anywhere_is_lost_or_harmless(way: tuple[Any, ...], odd: Any) -> None:
     try:

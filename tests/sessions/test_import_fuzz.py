@@ -69,7 +69,7 @@ def bodies(file: Path) -> Sequence[Timed]:
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**9))
 @example(seed=1659)  # a tool whose name is a number
 @example(seed=4096)  # a call whose id is no text, in a later line of a reply

@@ -48,14 +48,14 @@ def test_what_this_program_writes_is_recognised(body: Body) -> None:
     assert text.removesuffix(found).endswith(f'"prev":"{"ab" * 32}",')
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(JSON, st.booleans(), st.booleans())
 def test_what_is_recognised_is_encoded_to_the_same_text(value: Any, ascii_only: bool, spaced: bool) -> None:
     text = with_field(json.dumps(value, ensure_ascii=ascii_only, separators=(", ", ": ") if spaced else (",", ":")))
     assert not body_in_own_form(text) or is_encoded_alike(text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(NUMBERS)
 def test_a_number_that_could_be_written_in_another_way_is_refused(number: str) -> None:
     text = with_field(number)

@@ -69,7 +69,7 @@ PIECES = (*SAMPLES, *NAMES, *ODD, *BETWEEN, *SPACES, *REST, *ESCAPED)
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS)
 def test_nothing_is_missed_that_a_text_by_itself_would_lose(text: str) -> None:
     redactor = Redactor(("hunter2!",))
@@ -95,7 +95,7 @@ def test_an_ordinary_text_is_not_searched_by_each_pattern() -> None:
 KNOWN = ("hunter2!", 'quoted "\u00e9\\', "two\nlines")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS)
 def test_json_passes_only_where_no_text_in_it_loses_anything(text: str) -> None:
     for whole in (text, f"{text}{KNOWN[1]}{text}", f"{KNOWN[2]}{text}"):
@@ -103,7 +103,7 @@ def test_json_passes_only_where_no_text_in_it_loses_anything(text: str) -> None:
         assert redact(whole, KNOWN) == whole or not Redactor(KNOWN).passes(written)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(TEXTS)
 def test_a_json_export_loses_the_same_as_each_text_by_itself(text: str) -> None:
     journal = MemorySession()
@@ -123,7 +123,7 @@ def cleaned(value: Any) -> Any:
     return {name: cleaned(inner) for name, inner in value.items()}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.dictionaries(
         TEXTS.map(lambda name: f"-{name}"),

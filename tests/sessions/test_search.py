@@ -117,7 +117,7 @@ def test_the_json_says_where_the_words_stand(root: Path):
     ]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.text(max_size=12),
     st.text(max_size=12),

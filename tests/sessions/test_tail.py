@@ -131,7 +131,7 @@ class Life:
                 self.say(Undo(self.dice.choice(prompts) - 1, "rewind"))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example(seed=238, steps=25)  # two compactions stand between the newest one and what it kept
 @given(seed=st.integers(0, 2**32), steps=st.integers(1, 40))
 def test_the_tail_folds_to_the_same_history_as_the_whole(seed: int, steps: int) -> None:

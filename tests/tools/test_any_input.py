@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_no_input_makes_a_tool_raise(folder: Path, data: st.DataObject) -> None:
     tool = TOOLS[data.draw(st.sampled_from(sorted(TOOLS)))]

@@ -54,7 +54,7 @@ REPLIES = st.sampled_from(
         "<state_snapshot><overall_goal>cut",
     ]
 )
-CALM = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+CALM = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -157,7 +157,7 @@ def test_a_plan_divides_the_records_and_is_the_same_every_time(policy: PolicyNam
         assert made.split in made.kept
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 @given(
     facts=st.lists(
         st.sampled_from(

@@ -193,7 +193,7 @@ def answer_in(view: View) -> str:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(
     story=ANY, reply=REPLIES, triggers=st.lists(st.sampled_from(["manual", "overflow", "auto"]), min_size=1, max_size=2)
 )
@@ -224,7 +224,7 @@ def accepted(name: str, examples: int) -> None:
     with Loopback(lambda _: say("fine")) as server, asyncio.Runner() as runner:
         connection = connected(server, name)
 
-        @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
         @given(ANY, st.sampled_from(["auto", "gemini", "opencode", "sliding", "native"]))
         def check(story: Session, policy: PolicyName) -> None:
             journal = journal_of(story)

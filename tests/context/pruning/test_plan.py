@@ -359,7 +359,7 @@ def test_the_cache_is_cold_after_its_lifetime_and_for_another_model() -> None:
     assert free_because(window(View(())), cold) == ""
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     sessions(),
     st.sampled_from([Pressure(), Pressure(forced=True), Pressure(free="cold"), Pressure(need=1_000)]),

@@ -305,7 +305,7 @@ PIECES = (
 )
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 @given(st.lists(st.sampled_from(PIECES), max_size=12))
 def test_a_pattern_that_is_not_tried_would_have_found_nothing(pieces: list[str]) -> None:
     text = "".join(pieces)

@@ -276,7 +276,7 @@ def test_a_kept_output_is_searched_whole(tmp_path: Path, store: Store) -> None:
         journal.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.text(st.sampled_from("abcßİıſKé日\n \ud800"), max_size=12), min_size=1, max_size=6), st.data())
 def test_any_piece_of_any_text_is_found_whatever_its_case(texts: list[str], data: st.DataObject) -> None:
     chosen = data.draw(st.sampled_from(texts))

@@ -16,7 +16,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "", "-", "+ x"]), max_size=25)
 
 
 @pytest.mark.skipif(not shutil.which("patch"), reason="patch is not installed")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=LINES, after=LINES, ends=st.tuples(st.booleans(), st.booleans()))
 def test_a_diff_applied_gives_the_new_text(
     tmp_path_factory: pytest.TempPathFactory, before: list[str], after: list[str], ends: tuple[bool, bool]

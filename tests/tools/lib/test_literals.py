@@ -46,7 +46,7 @@ TEXTS = st.lists(st.sampled_from(["abc", "needle", "NEEDLE", "ß", "İx", "ix", 
                                   "7", "word", "A", "1 2", "STRASSE", "Straße"]), max_size=8).map("".join)  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(PIECES, max_size=5).map("".join), TEXTS)
 def test_a_match_holds_all_pieces_of_an_alternative(pattern: str, text: str) -> None:
     regex = re.compile(pattern)

@@ -125,7 +125,7 @@ def test_both_searches_find_the_same_lines(planted: Bench, wanted: Wanted) -> No
 
 
 @needs_ripgrep
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rules=st.lists(
         st.sampled_from(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pyte
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.ui.render.cells import ESCAPE, chop, width
@@ -61,7 +61,6 @@ def shown(screen: pyte.HistoryScreen) -> list[str]:
 
 
 @given(st.lists(FRAME, max_size=12))
-@settings(deadline=None)
 def test_the_scrollback_holds_every_committed_line_once_and_the_live_ones_below(
     frames: list[tuple[list[str], list[str]]],
 ) -> None:
@@ -78,7 +77,6 @@ def test_the_scrollback_holds_every_committed_line_once_and_the_live_ones_below(
 
 
 @given(LINE, LINE)
-@settings(deadline=None)
 def test_a_line_that_is_mended_looks_as_if_it_had_been_written_anew(old: str, new: str) -> None:
     screen = pyte.Screen(COLUMNS, ROWS)
     painter = Painter(pyte.Stream(screen).feed)
@@ -106,7 +104,6 @@ def test_only_what_changed_in_a_line_is_written() -> None:
 
 
 @given(st.lists(FRAME, min_size=1, max_size=6), st.data())
-@settings(deadline=None)
 def test_the_cursor_stands_where_it_should(frames: list[tuple[list[str], list[str]]], data: st.DataObject) -> None:
     screen = pyte.HistoryScreen(COLUMNS, ROWS, history=10_000)
     painter = Painter(pyte.Stream(screen).feed)
@@ -161,7 +158,6 @@ def test_after_erasing_nothing_live_is_left() -> None:
     st.integers(3, COLUMNS),
     st.data(),
 )
-@settings(deadline=None)
 def test_what_was_folded_by_the_terminal_is_taken_off_whole(live: list[str], columns: int, data: st.DataObject) -> None:
     row = data.draw(st.integers(0, len(live) - 1))
     column = data.draw(st.integers(0, max(width(live[row]) - 1, 0)))
