@@ -16,6 +16,7 @@ from agentcli import __version__
 from agentcli.agent.delegation.kinds import unknown_tools
 from agentcli.app.extensions.doctor_servers import server_rows
 from agentcli.app.extensions.doctor_worktrees import worktree_rows
+from agentcli.app.extensions.project_rules import project_rules
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.config import PREFIX
@@ -39,6 +40,7 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
+from agentcli.tools.registry import TRAITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +249,8 @@ def _hooks(program: Program) -> Iterator[Finding]:
 
     for row in rows(program):
         yield Finding(*row)
+    for line in project_rules(program, TRAITS)[1]:
+        yield Finding("not in force", True, line)
 
 
 def _editors() -> Finding:

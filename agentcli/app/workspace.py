@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.setup import Sandboxes
+from agentcli.app.extensions.project_rules import project_rules
 from agentcli.app.project import ProjectContext, folder_named
 from agentcli.core.aliases import own_rule
 from agentcli.core.boxed import Boxed
@@ -75,10 +76,12 @@ class WorkspacePolicy:
         return UndoCover(min(limits.file_bytes, limits.ignored_bytes), limits.files, SKIPPED)
 
     def rules(self) -> Rules:
-        """The permission rules of configuration and flags. Raises ConfigError or UsageError for a rule about no tool."""
+        """The permission rules of configuration, flags, plugins and the project. Raises ConfigError or UsageError for a rule about no tool."""
         given, options = self._context.config.permissions, self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
-        rules = in_own_names(configured + parse_rules(options.allow, (), options.deny, "flag"), self._traits())
+        known = self._traits()
+        rules = in_own_names(configured + parse_rules(options.allow, (), options.deny, "flag"), known)
+        rules += project_rules(self._context, known)[0]
         return sum((_denied(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded), rules)
 
     @property

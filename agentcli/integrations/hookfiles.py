@@ -179,7 +179,7 @@ def read_hooks(
     except UnicodeDecodeError:
         return _broken(source, "it is not UTF-8 text")
     except json.JSONDecodeError as error:
-        return HookFile(notes=(f"{source} line {error.lineno}: {error.msg} — none of its hooks run.",))
+        return HookFile(notes=(f"{source} line {error.lineno}: {error.msg} — nothing in it takes effect.",))
     except (ValueError, RecursionError):
         return _broken(source, "it is no usable JSON")
     if not isinstance(raw, dict):
@@ -204,7 +204,7 @@ def _hooks_in(raw: object, base: Hook) -> HookFile:
 
 
 def _broken(source: str, why: str) -> HookFile:
-    return HookFile(notes=(f"{source}: {why} — none of its hooks run.",))
+    return HookFile(notes=(f"{source}: {why} — nothing in it takes effect.",))
 
 
 @dataclass(frozen=True, slots=True)

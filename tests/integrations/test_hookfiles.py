@@ -44,10 +44,10 @@ def test_each_event_has_its_time(tmp_path: Path, event: str, seconds: float) -> 
 @pytest.mark.parametrize(
     ("content", "note"),
     [
-        ('{"hooks": {\n\n"a" 1}}', "hooks.json line 3: Expecting ':' delimiter — none of its hooks run."),
-        ("[]", "hooks.json: it holds no JSON object — none of its hooks run."),
-        ("[" * 100_000, "hooks.json: it is no usable JSON — none of its hooks run."),
-        (" " * 1_000_001, "hooks.json: it is larger than 1,000,000 bytes — none of its hooks run."),
+        ('{"hooks": {\n\n"a" 1}}', "hooks.json line 3: Expecting ':' delimiter — nothing in it takes effect."),
+        ("[]", "hooks.json: it holds no JSON object — nothing in it takes effect."),
+        ("[" * 100_000, "hooks.json: it is no usable JSON — nothing in it takes effect."),
+        (" " * 1_000_001, "hooks.json: it is larger than 1,000,000 bytes — nothing in it takes effect."),
         ({"hooks": []}, 'hooks.json: "hooks" is no object: none of its hooks run.'),
         ({"hooks": {"Stop": {}}}, "hooks.json: Stop is no list: its hooks do not run."),
         ({"hooks": {"Stop": [5]}}, 'hooks.json: Stop has an entry without a list "hooks": it is left out.'),
@@ -80,8 +80,10 @@ def test_a_broken_file_gives_a_note_and_no_hook(tmp_path: Path, content: Any, no
 
 def test_a_file_that_is_no_text_or_cannot_be_read_gives_a_note(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b"\xff\xfe{}")
-    assert read_hooks(tmp_path / "x.json", "x.json").notes == ("x.json: it is not UTF-8 text — none of its hooks run.",)
-    assert "none of its hooks run" in read_hooks(tmp_path, "folder").notes[0]
+    assert read_hooks(tmp_path / "x.json", "x.json").notes == (
+        "x.json: it is not UTF-8 text — nothing in it takes effect.",
+    )
+    assert "nothing in it takes effect" in read_hooks(tmp_path, "folder").notes[0]
 
 
 def test_what_a_file_says_cannot_write_on_the_terminal(tmp_path: Path) -> None:
@@ -123,9 +125,9 @@ def test_the_definition_changes_with_everything_that_decides_what_runs(tmp_path:
 def test_a_pipe_is_not_waited_for_and_a_file_too_large_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
     assert read_hooks(tmp_path / "pipe.json", "pipe.json").notes == (
-        "pipe.json: it is no regular file — none of its hooks run.",
+        "pipe.json: it is no regular file — nothing in it takes effect.",
     )
     (tmp_path / "large.json").write_bytes(b" " * 10_000_000)
     assert read_hooks(tmp_path / "large.json", "large.json").notes == (
-        "large.json: it is larger than 1,000,000 bytes — none of its hooks run.",
+        "large.json: it is larger than 1,000,000 bytes — nothing in it takes effect.",
     )

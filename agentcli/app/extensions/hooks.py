@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 USER_FILE = "hooks.json"
 """The file of the user's own hooks, in the config folder."""
-PROJECT_FILES = (".agentcli/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
+CLAUDE_FILES = (".claude/settings.json", ".claude/settings.local.json")
+"""A project's settings of Claude Code."""
+PROJECT_FILES = (".agentcli/hooks.json", *CLAUDE_FILES)
 """The files of a project that may define hooks."""
 
 
@@ -41,7 +43,7 @@ def project_hooks(project: ProjectContext) -> LoadedHooks:
     if not project.trusted:
         return LoadedHooks()
     found = project_files(project.cwd, PROJECT_FILES)
-    read = [_read(path, _label(path, project.cwd), path.parent.parent) for path in found.paths]
+    read = [_read(path, label(path, project.cwd), path.parent.parent) for path in found.paths]
     hooks = tuple(hook for file in read for hook in file.hooks)
     return LoadedHooks(hooks, (*found.notes, *(note for file in read for note in file.notes)))
 
@@ -74,7 +76,7 @@ def loaded(project: ProjectContext) -> LoadedHooks:
     return LoadedHooks(hooks, (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes))
 
 
-def _label(path: Path, cwd: Path) -> str:
+def label(path: Path, cwd: Path) -> str:
     """The path below the folder that its settings belong to: `.claude/settings.json`, with the folder where it is another."""
     folder = path.parent.parent
     inner = str(path.relative_to(folder))

@@ -29,6 +29,21 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     return found
 
 
+def restrictions(path: Path, source: str, top: str) -> Found:
+    """The rules of a project's settings file that deny or ask, and what of it has no effect; `top` is the pattern of the project's folder."""
+    found = Found()
+    raw = read_json(path, found)
+    permissions = table(raw, "permissions")
+    for kind in ("ask", "deny"):
+        for rule in texts(permissions.get(kind)):
+            _rule(kind, rule, source, found, top)
+    if allowing := texts(permissions.get("allow")):
+        found.skip(source, ", ".join(allowing), "a project cannot allow; put what you want into permissions.allow")
+    found.skip_others(permissions, ("allow", "ask", "deny"), f"{source}: permissions")
+    found.skip_others(raw, ("permissions", "hooks"), source)
+    return found
+
+
 def _settings(raw: Mapping[str, Any], source: str, found: Found) -> None:
     found.items += hook_groups(raw.get("hooks"), source, found, {name: name for name in EVENTS})
     permissions = table(raw, "permissions")
@@ -48,16 +63,18 @@ def _settings(raw: Mapping[str, Any], source: str, found: Found) -> None:
         found.skip(source, f"variable {name}", "set it in your shell")
 
 
-def _rule(kind: str, rule: str, source: str, found: Found) -> None:
-    """A rule; paths count from the root of the disk with `//`, from the home with `~/`, else from the workspace."""
+def _rule(kind: str, rule: str, source: str, found: Found, top: str = "") -> None:
+    """A rule; paths count from the root of the disk with `//`, from a project's `top` with `/`, from the home with `~/`, else from the workspace."""
     tool, paren, rest = rule.partition("(")
     if tool == "Edit" and kind != "allow":  # its rules are about all tools that change files
-        _rule(kind, f"Write{paren}{rest}", source, found)
+        _rule(kind, f"Write{paren}{rest}", source, found, top)
     path = rest.removesuffix(")")
     if not paren or tool not in _FILE_TOOLS:
         found.rule(kind, rule, source)
     elif path.startswith("//"):
         found.rule(kind, f"{tool}({path[1:]})", source)
+    elif path.startswith("/") and top:
+        found.rule(kind, f"{tool}({top}{path})", source)
     elif path.startswith("/"):
         found.skip(source, f"{kind} {rule}", "its path counts from the folder of that file")
     else:

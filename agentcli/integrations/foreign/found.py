@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
@@ -46,6 +46,11 @@ class Found:
     def skip(self, source: str, about: str, why: str) -> None:
         """List something that is not taken over."""
         self.skipped.append(safe_line(f"{source}: {about}: {why}"))
+
+    def skip_others(self, raw: Mapping[str, Any], known: Collection[str], source: str) -> None:
+        """List the settings besides those known ones, none of which is taken over."""
+        if others := sorted(key for key in raw if key not in known and not key.startswith("$")):
+            self.skip(source, ", ".join(others), "not taken over")
 
     def server(self, name: str, raw: Any, source: str) -> None:
         """Take a server over, secrets replaced by variables."""

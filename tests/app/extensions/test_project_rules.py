@@ -1,0 +1,70 @@
+"""Permission rules of a project's settings of Claude Code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from agentcli.app.doctor import examine
+from agentcli.app.options import Options
+from agentcli.app.program import Program
+from agentcli.core.message import ToolCall
+from agentcli.permissions.decide import decide
+from agentcli.tools.registry import TRAITS
+
+SETTINGS = {
+    "env": {"A": "b"},
+    "permissions": {
+        "allow": ["Bash(npm run test:*)", "Read(~/.zshrc)"],
+        "ask": ["Bash(git push:*)"],
+        "deny": ["Bash(curl:*)", "Read(./.env.*)", "Edit(/src/**)", "mcp__db__drop", "NotebookEdit", "Read()"],
+    },
+}
+
+
+def opened(folder: Path, *, trust: bool = True, text: str = json.dumps(SETTINGS)) -> Program:
+    file = folder / "work" / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    env = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    options = Options(cwd=str(file.parent.parent), trust=trust, mode="yolo")
+    return Program(options, {**env, "HOME": str(folder), "ANTHROPIC_API_KEY": "x"})
+
+
+def decided(program: Program, tool: str, **arguments: str) -> str:
+    policy = program.workspace_policy
+    return decide(ToolCall("1", tool, arguments), TRAITS, policy.rules(), "yolo", policy.workspace()).decision
+
+
+def test_what_a_project_denies_or_asks_for_claude_code_holds_here_and_what_it_allows_does_not(tmp_path: Path) -> None:
+    program = opened(tmp_path)
+    assert decided(program, "bash", command="curl https://example.org") == "deny"
+    assert decided(program, "bash", command="git push origin") == "ask"
+    assert decided(program, "read", file_path=".env.local") == "deny"
+    assert decided(program, "edit", file_path="src/a.py", old_string="a", new_string="b") == "deny"
+    assert decided(program, "write", file_path="src/a.py", content="") == "deny"
+    assert decided(program, "write", file_path="docs/a.md", content="") == "allow"
+    listed = [(kind, str(rule), rule.origin) for kind, rule in program.workspace_policy.rules().listed()]
+    assert ("deny", "mcp__db__drop", "project") in listed
+    assert not [rule for rule in listed if rule[0] == "allow"]
+
+
+def test_the_check_up_names_what_has_no_effect(tmp_path: Path) -> None:
+    found = [one.detail for one in examine(opened(tmp_path)) if one.what == "not in force"]
+    start = ".claude/settings.json: "
+    assert f"{start}env: not taken over" in found
+    assert f"{start}deny NotebookEdit: there is no such tool here" in found
+    assert any(
+        line.startswith(f"{start}Bash(npm run test:*), Read(~/.zshrc): a project cannot allow") for line in found
+    )
+    assert any(line.startswith(f"{start}'read()' is not a rule") for line in found)
+
+
+def test_a_broken_file_is_named_and_has_no_rules(tmp_path: Path) -> None:
+    program = opened(tmp_path, text='{"permissions": {"deny": ["Bash"]},}')
+    assert not program.workspace_policy.rules().listed()
+    assert any("nothing in it takes effect" in one.detail for one in examine(program))
+
+
+def test_a_folder_that_is_not_trusted_has_no_rules(tmp_path: Path) -> None:
+    assert not opened(tmp_path, trust=False).workspace_policy.rules().listed()
