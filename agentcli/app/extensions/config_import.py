@@ -28,7 +28,7 @@ SERVERS_FILE = "mcp.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that was found, and what becomes of it: `new` is written, `same` stands there, of a `clash` ours stays."""
+    """One thing that was found, and what becomes of it: `new` is written, `same` stands there, of a `clash` what stands there or came first stays."""
 
     item: Item
     status: Literal["new", "same", "clash"]
@@ -212,7 +212,7 @@ def lines(plan: ImportPlan) -> Iterator[str]:
     for title, status in (
         ("To write:", "new"),
         ("Already there:", "same"),
-        ("Not written, since yours differs:", "clash"),
+        ("Not written, since yours or one above differs:", "clash"),
     ):
         found = [str(step) for step in plan.steps if step.status == status]
         if found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     for name, server in table(state, "projects", str(cwd), "mcpServers").items():
         found.server(name, server, f"~/.claude.json ({cwd.name})")
     settings = read_json(folder / "settings.json", found)
-    _settings(settings, "~/.claude/settings.json", found)
+    _settings(settings, "~/.claude/settings.json", home, found)
+    _plugins(settings, folder, found)
     found.file("AGENTS.md", folder / "CLAUDE.md")
     return found
 
@@ -44,12 +45,13 @@ def restrictions(path: Path, source: str, top: str) -> Found:
     return found
 
 
-def _settings(raw: Mapping[str, Any], source: str, found: Found) -> None:
+def _settings(raw: Mapping[str, Any], source: str, home: Path, found: Found) -> None:
     found.items += hook_groups(raw.get("hooks"), source, found, {name: name for name in EVENTS})
     permissions = table(raw, "permissions")
     for kind in ("allow", "ask", "deny"):
         for rule in texts(permissions.get(kind)):
             _rule(kind, rule, source, found)
+    _folders(texts(permissions.get("additionalDirectories")), source, home, found)
     mode = permissions.get("defaultMode")
     if isinstance(mode, str) and mode in _MODES:
         found.items.append(Item("config.toml", "mode", _MODES[mode], source))
@@ -61,6 +63,31 @@ def _settings(raw: Mapping[str, Any], source: str, found: Found) -> None:
         found.items.append(Item("config.toml", "model", model, source))
     for name in table(raw, "env"):
         found.skip(source, f"variable {name}", "set it in your shell")
+    found.skip_others(raw, ("hooks", "permissions", "model", "env", "enabledPlugins"), source)
+
+
+def _folders(names: Sequence[str], source: str, home: Path, found: Found) -> None:
+    """The folders that belong to every workspace: those that exist, whatever folder a session begins in."""
+    paths = [home / name.removeprefix("~/") if name.startswith("~/") else Path(name) for name in names]
+    for path in paths:
+        if not path.is_absolute():
+            found.skip(source, f"folder {path}", "it counts from each project; use --add-dir there")
+        elif not path.is_dir():
+            found.skip(source, f"folder {path}", "it does not exist")
+    if usable := [str(path) for path in paths if path.is_absolute() and path.is_dir()]:
+        found.items.append(Item("config.toml", "add_dirs", usable, source))
+
+
+def _plugins(settings: Mapping[str, Any], folder: Path, found: Found) -> None:
+    """The plugins that are switched on, each with the command that adds it."""
+    installed = table(read_json(folder / "plugins" / "installed_plugins.json", found), "plugins")
+    for name, on in table(settings, "enabledPlugins").items():
+        given = installed.get(name)
+        copies = given if isinstance(given, list) else [given]
+        paths = [copy["installPath"] for copy in copies if isinstance(copy, Mapping) and copy.get("installPath")]
+        place = paths[0] if paths else "its folder or git repository"
+        if on:
+            found.skip("~/.claude/settings.json", f"plugin {name}", f"add it with `agentcli plugins add {place}`")
 
 
 def _rule(kind: str, rule: str, source: str, found: Found, top: str = "") -> None:

@@ -10,6 +10,18 @@ from agentcli.integrations.foreign.found import Found, Item, hook_groups, read_j
 from agentcli.integrations.hookfiles import EVENTS
 
 SOURCE = "~/.codex/config.toml"
+_KNOWN = (
+    "mcp_servers",
+    "hooks",
+    "model",
+    "model_provider",
+    "model_providers",
+    "approval_policy",
+    "sandbox_mode",
+    "sandbox_workspace_write",
+    "projects",
+)
+"""The settings that are taken over or told of, and the folders that it trusts."""
 _SAME = ("command", "args", "env", "cwd", "url")
 _RENAMED = {
     "http_headers": "headers",
@@ -32,9 +44,15 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     own = read_json(folder / "hooks.json", found)
     found.items += hook_groups(own.get("hooks"), "~/.codex/hooks.json", found, events)
     if isinstance(model := raw.get("model"), str):
-        found.items.append(Item("config.toml", "model", f"openai/{model}", SOURCE))
+        if (provider := raw.get("model_provider", "openai")) == "openai":
+            found.items.append(Item("config.toml", "model", f"openai/{model}", SOURCE))
+        else:
+            found.skip(
+                SOURCE, f"model {model} of {provider}", "`agentcli help models` says how to set up other servers"
+            )
     _approval(raw, found)
     found.file("AGENTS.md", folder / "AGENTS.md")
+    found.skip_others(raw, _KNOWN, SOURCE)
     for path in sorted(folder.glob("prompts/*.md")):
         found.file(f"commands/{path.name}", path)
     return found

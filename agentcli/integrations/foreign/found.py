@@ -185,14 +185,19 @@ def hook_groups(raw: Any, source: str, found: Found, events: Mapping[str, str], 
             continue
         for group in groups if isinstance(groups, list) else [groups]:
             hooks = group.get("hooks") if isinstance(group, Mapping) else None
-            if isinstance(hooks, list) and all(isinstance(hook, Mapping) for hook in hooks):
-                yield Item("hooks.json", events[event], _group(group, hooks, dialect), source)
-            else:
+            if not isinstance(hooks, list) or not all(isinstance(hook, Mapping) for hook in hooks):
                 found.skip(source, f"an entry of {event}", "it has no list of hooks")
+                continue
+            commands = [hook for hook in hooks if hook.get("type", "command") == "command"]
+            for hook in hooks:
+                if hook not in commands:
+                    found.skip(source, f"a hook of {event} of type {hook['type']}", "only commands run here")
+            if commands:
+                yield Item("hooks.json", events[event], _group(group, commands, dialect), source)
 
 
 def _group(group: Mapping[str, Any], hooks: Sequence[Mapping[str, Any]], dialect: str) -> Mapping[str, Any]:
-    return {**group, "hooks": [_in_seconds(hook, dialect) for hook in hooks]} if dialect else dict(group)
+    return {**group, "hooks": [_in_seconds(hook, dialect) if dialect else hook for hook in hooks]}
 
 
 def _in_seconds(hook: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:

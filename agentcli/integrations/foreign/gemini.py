@@ -24,9 +24,16 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     found.items += hook_groups(raw.get("hooks"), SOURCE, found, events, "gemini")
     if isinstance(model := table(raw, "model").get("name"), str):
         found.items.append(Item("config.toml", "model", f"google/{model}", SOURCE))
-    for kind, tools in (("allow", "allowed"), ("deny", "exclude")):
-        for rule in texts(table(raw, "tools").get(tools)):
+    given = table(raw, "tools")
+    for kind, rules in (
+        ("allow", given.get("allowed")),
+        ("deny", given.get("exclude")),
+        ("deny", raw.get("excludeTools")),
+    ):
+        for rule in texts(rules):
             found.rule(kind, rule, SOURCE, _rule(rule))
+    found.skip_others(given, ("allowed", "exclude"), f"{SOURCE}: tools")
+    found.skip_others(raw, ("mcpServers", "hooks", "model", "tools", "excludeTools"), SOURCE)
     found.file("AGENTS.md", folder / "GEMINI.md")
     extensions = folder / "extensions"
     for path in sorted(extensions.iterdir()) if extensions.is_dir() else ():

@@ -30,6 +30,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
         _permissions(raw.get("permission"), source, found)
         if isinstance(model := raw.get("model"), str):
             found.items.append(Item("config.toml", "model", model, source))
+        found.skip_others(raw, ("mcp", "command", "agent", "permission", "model"), source)
     found.file("AGENTS.md", folder / "AGENTS.md")
     return found
 

@@ -112,6 +112,60 @@ def test_everything_of_claude_code_is_taken_over_or_listed(home: Path) -> None:
     assert opened(home).config.warnings == ()
 
 
+def test_nothing_of_other_programs_is_passed_over_in_silence(home: Path) -> None:
+    shared = home.parent / "shared"
+    shared.mkdir()
+    command = {"type": "command", "command": "guard"}
+    put(
+        home / ".claude/settings.json",
+        {
+            "hooks": {
+                "Stop": [{"hooks": [{"type": "prompt", "prompt": "Done?"}]}, {"hooks": [{"type": "http"}, command]}]
+            },
+            "permissions": {"additionalDirectories": [str(shared), "../near", "~/gone"]},
+            "statusLine": {},
+            "enabledPlugins": {"a@m": True, "b@m": False, "c@m": True},
+        },
+    )
+    put(home / ".claude/plugins/installed_plugins.json", {"plugins": {"a@m": [{"installPath": "/x/a"}]}})
+    put(
+        home / ".gemini/settings.json",
+        {"excludeTools": ["web_fetch"], "context": {"fileName": "C.md"}, "tools": {"core": []}},
+    )
+    put(home / ".codex/config.toml", 'model = "m"\nmodel_provider = "azure"\nnotify = ["x"]\n')
+    put(home / ".config/opencode/opencode.json", {"$schema": "x", "theme": "dark"})
+    put(home / ".claude/CLAUDE.md", "A.")
+    put(home / ".gemini/GEMINI.md", "B.")
+    plan = taken(home, "claude", "gemini", "codex", "opencode")
+    assert ours(home, "hooks.json")["hooks"] == {"Stop": [{"hooks": [command]}]}
+    config = ours(home, "config.toml")
+    assert (config["add_dirs"], config["permissions"]["deny"], "model" in config) == (
+        [str(shared)],
+        ["web_fetch"],
+        False,
+    )
+    assert [step.item.source for step in plan.steps if step.status == "clash"] == [str(home / ".gemini/GEMINI.md")]
+    skipped = "\n".join(plan.skipped)
+    for about in (
+        "a hook of Stop of type prompt: only commands run here",
+        "a hook of Stop of type http",
+        "folder ../near: it counts from each project",
+        f"folder {home}/gone: it does not exist",
+        "statusLine: not taken over",
+        "plugin a@m: add it with `agentcli plugins add /x/a`",
+        "plugin c@m: add it with `agentcli plugins add its folder or git repository`",
+        "context: not taken over",
+        "tools: core: not taken over",
+        "model m of azure: ",
+        "notify: not taken over",
+        "theme: not taken over",
+    ):
+        assert about in skipped
+    assert "plugin b@m" not in skipped
+    assert "$schema" not in skipped
+    assert opened(home).workspace_policy.roots[1:] == (shared,)
+
+
 def test_gemini_cli_keeps_its_dialect(home: Path) -> None:
     hook = {"type": "command", "command": "check", "timeout": 5000, "name": "c"}
     put(
