@@ -216,7 +216,7 @@ class ServerLife:
     async def _attempt(self, server: ServerDefinition, *, sse: bool) -> tuple[Connection, str]:
         """One attempt to connect within the deadline: the connection, and the reason why it failed."""
         from agentcli.integrations.mcp.client import Connection
-        from agentcli.integrations.mcp.values import reason
+        from agentcli.integrations.mcp.values import not_connected_to, reason
 
         self._connection = None
         self._log_start = self._host.logs.size(server.name)
@@ -238,7 +238,10 @@ class ServerLife:
             living.cancel()
             return connection, f"it did not answer within {server.startup_timeout:g} s"
         (error,) = await asyncio.gather(living, return_exceptions=True)
-        return connection, reason(error) if isinstance(error, BaseException) else "it ended"
+        if not isinstance(error, BaseException):
+            return connection, "it ended"
+        is_url = server.kind != "stdio"
+        return connection, not_connected_to(server.url, error, connection.refused) if is_url else reason(error)
 
     async def _watch(self, connection: Connection, living: asyncio.Task[None]) -> None:
         """Wait for the end of a connection; one to a URL is made again after a while."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import ssl
 from collections.abc import Mapping
+from http.client import responses
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx2
 import mcp_types as types
 
 from agentcli.core.servers import Content, ElicitedField, ServerAnswer
@@ -13,6 +19,8 @@ REASON_CHARACTERS = 300
 """Characters of the reason for a failure that are told."""
 TEXT_CHARACTERS = 10_000_000
 """Characters of one text of an answer that are kept."""
+_NO_PATH = (404, 405)
+"""Statuses of a server that has nothing of this kind at the path."""
 
 
 def answer_of(result: types.CallToolResult) -> ServerAnswer:
@@ -74,8 +82,7 @@ def fields_of(schema: Mapping[str, Any]) -> tuple[ElicitedField, ...]:
 
 def reason(error: BaseException) -> str:
     """The innermost cause of a failure, in a line: the SDK wraps it in groups."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    error = _first(error)
     match error:
         case FileNotFoundError():
             return f"{error.filename or 'the command'} was not found"
@@ -85,3 +92,33 @@ def reason(error: BaseException) -> str:
             return "it did not answer in time"
         case _:
             return " ".join(str(error).split())[:REASON_CHARACTERS] or type(error).__name__
+
+
+def not_connected_to(url: str, error: BaseException, refused: int) -> str:
+    """The reason why no connection to a server's URL came about, with its address: `refused` is the HTTP status of its refusal, or 0.
+
+    Only host and port are named: paths and queries may hold keys.
+    """
+    parts = urlsplit(url)
+    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    if refused:
+        answer = f"it answered {refused} {responses.get(refused, '')}".rstrip()
+        return f"{answer} at {address}{'; check its path' if refused in _NO_PATH else ''}"
+    error = _first(error)
+    if not isinstance(error, httpx2.ConnectError):
+        return reason(error)
+    while inner := error.__cause__ or error.__context__:
+        error = _first(inner)
+    if isinstance(error, ssl.SSLError):
+        return f"it cannot be reached at {address}: {reason(error)}"
+    why = reason(error)
+    if isinstance(error, OSError) and error.errno and not isinstance(error, socket.gaierror):
+        why = os.strerror(error.errno)  # asyncio puts the address in the place of the system's text
+    return f"it cannot be reached at {address} ({why}); start it, or correct its address"
+
+
+def _first(error: BaseException) -> BaseException:
+    """The error itself, without the groups around it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

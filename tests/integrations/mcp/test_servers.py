@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,8 @@ def test_a_server_that_will_not_end_is_killed(tmp_path: Path, faults: list[str])
     [
         (401, {"type": "http"}, "needs login: run `/mcp login web` or `agentcli mcp login web`"),
         (401, {"type": "sse"}, "needs login: run `/mcp login web` or `agentcli mcp login web`"),
-        (500, {"type": "http"}, "failed: "),
+        (404, {"type": "http"}, "failed: it answered 404 Not Found at http://127.0.0.1:PORT; check its path"),
+        (500, {"type": "http"}, "failed: it answered 500 Internal Server Error at http://127.0.0.1:PORT"),
     ],
 )
 def test_a_server_that_refuses_is_failed_or_needs_a_login(
@@ -128,7 +130,17 @@ def test_a_server_that_refuses_is_failed_or_needs_a_login(
 ) -> None:
     with refusing(status) as url, servers(tmp_path, {"web": {**given, "url": url}}) as made:
         (state,) = settled(made)
-        assert str(state).startswith(said)
+        assert str(state) == said.replace("PORT", url.partition("1:")[2].partition("/")[0])
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+def test_a_server_that_cannot_be_reached_is_named_with_its_address_and_no_key(tmp_path: Path, kind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    with servers(tmp_path, {"web": {"type": kind, "url": f"http://me:secret@{address}/secret?key=secret"}}) as made:
+        (state,) = settled(made)
+    why = f"cannot be reached at http://{address} (Connection refused); start it, or correct its address"
+    assert (str(state), state.sentence) == (f"failed: it {why}", f"Server web {why}.")
 
 
 def test_progress_of_a_call_is_told(tmp_path: Path) -> None:
@@ -228,7 +240,7 @@ def test_a_server_over_http_that_goes_away_fails_the_call_alone_and_is_reached_a
         with pytest.raises(ToolError, match="Server web"):
             call(made, "mcp__web__echo", text="gone")
         asyncio.run(until(lambda: made.states()[0].status == "failed"))
-        assert made.changes()[-1].startswith("Server web failed: ")
+        assert made.changes()[-1].startswith("Server web cannot be reached at ")
         with serving(port):
             assert wait(made.restart("web")).status == "connected"
             assert text(call(made, "mcp__web__echo", text="back")) == "back"
