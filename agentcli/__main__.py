@@ -8,7 +8,7 @@ import gc
 import io
 import os
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 from agentcli import __version__
 
@@ -16,6 +16,9 @@ from agentcli import __version__
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with these arguments (default: the command line's) and return its exit code."""
     _open_what_is_closed()
+    _wait_for_the_other_end()
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _stderr()
     for stream in (sys.stdout, sys.stderr):
         _write_anything(stream)
     given = sys.argv[1:] if arguments is None else arguments
@@ -70,6 +73,22 @@ def _run(arguments: list[str]) -> int:
     return run(arguments, early)
 
 
+class _Beside(io.FileIO):
+    """stderr: what stands beside the output is dropped where nobody reads it or no disk takes it, and ends no run."""
+
+    def write(self, data: Any) -> int:
+        """Write the bytes, if that can be done."""
+        try:
+            return super().write(data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def _stderr() -> TextIO:
+    file = io.BufferedWriter(_Beside(2, "w", closefd=False))
+    return io.TextIOWrapper(file, errors="backslashreplace", line_buffering=True)
+
+
 def _write_anything(stream: TextIO) -> None:
     """Programs get UTF-8 whatever the locale; a model's text may hold what no encoding has, such as half of a surrogate pair."""
     if isinstance(stream, io.TextIOWrapper):
@@ -95,6 +114,12 @@ def _open_what_is_closed() -> None:
             # The lowest number that is free is this one: those below have been seen to.
             os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - open for as long as we run
+
+
+def _wait_for_the_other_end() -> None:
+    """Have stdin, stdout and stderr block: where another program has switched that off, Python drops what a full pipe does not take."""
+    for number in range(3):
+        os.set_blocking(number, True)
 
 
 def _write_nowhere() -> None:

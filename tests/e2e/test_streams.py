@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import signal
+import subprocess
 import sys
 import termios
 import time
@@ -43,6 +44,36 @@ def test_a_stdin_that_nothing_can_be_read_from_is_an_empty_one(program: Program)
     with open(os.devnull, "wb") as write_only:
         process = program.start("-p", "hi", "-m", "script:echo", "--mode", "yolo", stdin=write_only)
         assert process.communicate(timeout=60) == ("hi\n", "")
+
+
+@pytest.mark.parametrize("unread", ["2>/dev/full", "2> >(true)"])
+def test_a_run_goes_on_where_nobody_takes_its_warnings(program: Program, unread: str) -> None:
+    command = f"sleep 0.5; {sys.executable} -m agentcli -p hi -m script:echo"
+    script = f"{{ {command}; }} {unread}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=program.work, env=program.env, stdout=subprocess.PIPE, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (0, b"hi\n")
+
+
+def test_pipes_that_do_not_block_lose_nothing(program: Program) -> None:
+    (stdin, prompt), (answer, stdout) = os.pipe(), os.pipe()
+    for end in (stdin, stdout):
+        os.set_blocking(end, False)
+    process = program.start("-p", "-", "-m", "script:long-reply:30000@0", stdin=stdin, stdout=stdout)
+    for end in (stdin, stdout):
+        os.close(end)
+    time.sleep(0.5)
+    os.write(prompt, b"go")
+    os.close(prompt)
+    with open(answer, "rb") as reading:
+        while process.poll() is None and unread(answer) < 65_536:
+            time.sleep(0.01)
+        said = reading.read().decode()
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, "Traceback" in err) == (0, False), err
+    assert said == program.records()[-1]["parts"][-1]["text"] + "\n"
+    assert len(said) > 65_536
 
 
 def test_a_signal_that_is_ignored_stays_ignored(program: Program) -> None:
