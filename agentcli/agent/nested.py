@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from agentcli.context.inject import wrap
 from agentcli.context.view import view
+from agentcli.core.errors import ToolError
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.tool import Traits
 from agentcli.integrations.extensions.places import programs
-from agentcli.integrations.instructions import Instructions, beneath, folders
+from agentcli.integrations.instructions import Instructions, beneath, folders, rules_of
 
 FILES = 3
 """Instruction files that one result brings at most."""
@@ -70,9 +72,13 @@ class NestedInstructions:
         return [str(path) for result in results for path in result.metadata[METADATA]]
 
     def _found(self, path: Path) -> Iterator[Instructions]:
-        """The instruction files between the workspace's folder and this path, outermost first."""
+        """The rules for this path of the folders that the session began with, then the instruction files between those and it."""
+        begun = [*folders(self._cwd)]
+        for folder in begun:
+            yield from _rules_for(path, folder, begun[0].resolve())
         for folder, root in folders_to(path, self._cwd, self._roots):
             yield from beneath(folder, root, FILE_BYTES, self._home)
+            yield from _rules_for(path, folder, root)
 
 
 class NestedSkills:
@@ -103,6 +109,17 @@ class NestedSkills:
             return result
         self._known |= dict.fromkeys(fresh)
         return replace(result, metadata={**result.metadata, SKILL_FOLDERS: [str(folder) for folder in fresh]})
+
+
+def _rules_for(path: Path, folder: Path, within: Path) -> Iterator[Instructions]:
+    """The rules of a folder that are for certain paths, this one among them."""
+    from agentcli.tools.lib.search import glob_regex
+
+    top = folder.resolve()
+    for rule, patterns in rules_of(folder, within, FILE_BYTES) if path.is_relative_to(top) else ():
+        with suppress(ToolError):  # a pattern that is none
+            if any(glob_regex(pattern).fullmatch(str(path.relative_to(top))) for pattern in patterns):
+                yield rule
 
 
 def folders_to(path: Path, cwd: Path, roots: Sequence[Path]) -> Iterator[tuple[Path, Path]]:

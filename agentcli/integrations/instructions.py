@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -14,6 +16,10 @@ NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "G
 """In each folder the first of these that exists counts, the others are ignored."""
 LOCAL_NAMES = ("AGENTS.local.md", "CLAUDE.local.md")
 """Files of one person beside those of the project; they count in trusted folders, all that exist."""
+RULES = ".claude/rules"
+"""The folder of a project's rules of Claude Code: instruction files, some for certain paths alone; they count in trusted folders."""
+RULE_FILES = 200
+"""Files in one folder of rules that are read at most."""
 
 MAX_BYTES = 100_000
 
@@ -60,16 +66,40 @@ def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit
         files += _with_imports(theirs, imports) if trusted else [theirs]
         notes += imports.notes
     notes += _refused(cwd, root, (*NAMES, *LOCAL_NAMES) if trusted else NAMES)
+    notes += _unread(cwd, limit, files)
     notes += [f"{file.path} is longer than {limit:,} bytes: the rest is left out." for file in files if file.cut]
     return InstructionSet(tuple(_each_once(files)), tuple(notes))
 
 
 def beneath(folder: Path, within: Path, limit: int, home: Path) -> Iterator[Instructions]:
     """The instruction files of one folder further down, each followed by its imports, which lie in `within` as well."""
-    for names in (NAMES, *([name] for name in LOCAL_NAMES)):
-        if (file := _first(folder, limit, names, within)) is not None:
+    local = (_first(folder, limit, [name], within) for name in LOCAL_NAMES)
+    rules = (file for file, patterns in rules_of(folder, within, limit) if not patterns)
+    for file in (_first(folder, limit, NAMES, within), *local, *rules):
+        if file is not None:
             imports = Imports(home, lambda path: path.is_relative_to(within), limit)
             yield from _with_imports(file, imports)
+
+
+def rules_of(folder: Path, within: Path, limit: int) -> Iterator[tuple[Instructions, Sequence[str]]]:
+    """The rules of a folder, in order of their names, each with the patterns of the paths that it is for: none where it is for all."""
+    top = folder / RULES
+    if not top.is_dir():
+        return
+    from agentcli.integrations.frontmatter import read
+
+    for path in sorted(top.rglob("*.md"))[:RULE_FILES]:
+        if (file := _first(path.parent, limit, [path.name], within)) is not None:
+            head = read(file.text)
+            if text := head.body.strip():
+                yield replace(file, text=text), _patterns(head.fields.get("paths"))
+
+
+def _patterns(given: object) -> Sequence[str]:
+    """Patterns of a list or a text; a comma within braces divides none."""
+    lines = given if isinstance(given, list) else [given] if isinstance(given, str) else []
+    parts = [part for line in lines for part in re.split(r"\n|,(?![^{}]*\})", str(line))]
+    return [part.strip(" -'\"") for part in parts if part.strip(" -'\"")]
 
 
 def folders(cwd: Path) -> Iterator[Path]:
@@ -90,7 +120,9 @@ def _of_project(cwd: Path, limit: int, names: Sequence[str], *, trusted: bool) -
     found: list[Instructions | None] = []
     for folder in below:
         found.append(_first(folder, limit, names, root))
-        found += [_first(folder, limit, [name], root) for name in LOCAL_NAMES if trusted]
+        if trusted:
+            found += [_first(folder, limit, [name], root) for name in LOCAL_NAMES]
+            found += [file for file, patterns in rules_of(folder, root, limit) if not patterns]
     return [file for file in found if file is not None]
 
 
@@ -103,6 +135,20 @@ def _refused(cwd: Path, root: Path, names: Sequence[str]) -> Iterator[str]:
             yield safe_line(f"{path} is no regular file: left out.")
         elif not path.resolve().is_relative_to(root):
             yield safe_line(f"{path} is a link that leads out of the repository: left out.")
+
+
+def _unread(cwd: Path, limit: int, read: Sequence[Instructions]) -> Iterator[str]:
+    """Notes about files that do not count since another one of their folder does, unless they say the same."""
+    known = {file.path.resolve(): file for file in read}
+    for folder in folders(cwd):
+        chosen = next((file for name in NAMES if (file := known.get((folder / name).resolve()))), None)
+        for name in NAMES:
+            other = _first(folder, limit, [name], None)
+            if chosen is None or other is None or other.path.resolve() in known:
+                continue
+            rest = other.text.replace(f"@{chosen.path.name}", "").strip()
+            if rest and rest != chosen.text:
+                yield safe_line(f"{other.path} is not read: {chosen.path.name} counts in its place.")
 
 
 def _with_imports(file: Instructions, imports: Imports) -> list[Instructions]:

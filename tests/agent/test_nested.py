@@ -115,3 +115,21 @@ def test_long_files_are_cut_and_all_together_have_a_limit(project: Path) -> None
     session, _ = working(project, *(call("list", path=name) for name in "defgh"))
     sizes = [result.output.count("y" * 100) for result in results(session)]
     assert sizes == [160, 160, 160, 0, 0]
+
+
+def test_rules_for_certain_paths_come_with_the_first_call_that_touches_one(project: Path) -> None:
+    rules = project / ".claude/rules"
+    (rules / "deep").mkdir(parents=True)
+    (rules / "all.md").write_text("for all")
+    (rules / "deep/c.md").write_text('---\npaths:\n  - "c/**/*.{py,pyi}"\n---\nonly for c\n')
+    (rules / "bare.md").write_text("---\npaths: **/*.rs, a/*.py\n---\nonly for a\n")
+    (rules / "bad.md").write_text('---\npaths: "[z-a]/x"\n---\nfor nothing\n')
+    reads = [call("read", file_path=name) for name in ("x.py", "a/b/x.py", "c/x.py", "c/x.py", "a/x.py")]
+    own, a_b, c, again, a = results(working(project, *reads)[0])
+    assert "instructions" not in own.metadata
+    assert "only for" not in a_b.output
+    assert c.output.count("only for c") == 1
+    assert "paths:" not in c.output
+    assert "only for c" not in again.output
+    assert f'<instructions path="{rules}/bare.md">\nonly for a\n</instructions>' in a.output
+    assert not any("for all" in one.output or "for nothing" in one.output for one in (own, a_b, c, again, a))
