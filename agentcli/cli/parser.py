@@ -30,8 +30,19 @@ _HELP_NAMES = ["-h", "--help"]
 _HELP = frozenset(_HELP_NAMES)
 
 
+class _Stopped(BaseException):
+    """A signal, with its number, on its way past typer, which takes each for Ctrl-C."""
+
+
 class _Agentcli(TyperGroup):
     """The program's own help: it names the options of a session, which come without a command."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. A signal raises _Stopped."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise _Stopped(*stop.args) from None
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """A prompt may stand where a command does."""
@@ -59,6 +70,8 @@ def invoke(arguments: list[str]) -> Options | int:
         return stop.exit_code
     except typer.Abort as error:
         raise KeyboardInterrupt from error
+    except _Stopped as stopped:
+        raise KeyboardInterrupt(*stopped.args) from None
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):
             raise stop.__context__ from None  # the parser takes a reader that has left for a failure

@@ -35,6 +35,21 @@ def test_a_run_that_waits_for_its_prompt_ends_by_a_signal_with_a_result(
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_command_that_a_signal_ends_has_the_code_of_the_signal(program: Program, number: int, code: int) -> None:
+    reading, writing = os.pipe()
+    process = program.start("auth", "set", "anthropic", stdin=reading)
+    os.write(writing, b"half of a key")
+    while unread(reading):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    os.close(reading)
+    os.close(writing)
+    assert (process.returncode, "Traceback" in err) == (code, False), err
+
+
 def unread(pipe: int) -> int:
     """Bytes in a pipe that nobody has read yet."""
     return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4), sys.byteorder)
