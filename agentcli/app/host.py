@@ -28,6 +28,7 @@ class TerminalHost:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self.choosing = program.options.session == ""
 
     def new(self) -> AgentSession:
         """A fresh session in the current folder."""
@@ -36,7 +37,9 @@ class TerminalHost:
     def open(self, selector: str) -> AgentSession:
         """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
         program = self._program
-        return program.sessions.open(program.store.find(selector, program.project))
+        info = program.store.find(selector, program.project)
+        chosen, self.choosing = self.choosing, False
+        return program.sessions.resume(info) if chosen else program.sessions.open(info)
 
     def fork(self, session: AgentSession) -> AgentSession:
         """A copy of a session that goes its own way from here."""

@@ -9,7 +9,7 @@ from functools import partial
 from threading import Timer
 from typing import TYPE_CHECKING, NoReturn
 
-from agentcli.app.options import Options
+from agentcli.app.options import LAST, Options
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.core.garbage import nothing_collected
 
@@ -119,9 +119,12 @@ def _load_session(
     program = Program(options)
     log_to(program.dirs, program.env, enabled=not options.no_session)
     program.approve, program.ask = approve, ask
-    # Without a name, `resume` opens a fresh session and lets the person pick.
+    # Without a name, `resume` opens a fresh session and lets the person pick, where there is something to pick from.
     with program.preparing():
-        session = program.sessions.new() if options.session == "" else program.sessions.begin(reading(report))
+        if options.session == "" and program.sessions.chosen(LAST):
+            session = program.sessions.new()
+        else:
+            session = program.sessions.begin(reading(report))
     # The SDK takes a second to import: that happens while the person types, not while the first answer is waited for.
     warming = Timer(WARM_AFTER, warm, [session.model.kind])
     warming.daemon = True

@@ -31,12 +31,20 @@ class Setting:
 class Host(Protocol):
     """Services of the program around the open session."""
 
+    @property
+    def choosing(self) -> bool:
+        """True while the session that `agentcli resume` goes on with is still to be chosen."""
+        ...
+
     def new(self) -> AgentSession:
         """Create a session in the current folder."""
         ...
 
     def open(self, selector: str) -> AgentSession:
-        """Open a session by id, unique prefix or name. Raises InputError, or SessionBusy if another process has it open."""
+        """Open a session by id, unique prefix or name; the one to be chosen as the command line asks, such as a copy.
+
+        Raises InputError, or SessionBusy if another process has it open.
+        """
         ...
 
     def fork(self, session: AgentSession) -> AgentSession:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.journal import Journal
+
+if TYPE_CHECKING:
+    from agentcli.ui.host import Host
 
 
 async def given_back(turn: AsyncIterator[Event], give_back: Callable[[], None]) -> AsyncIterator[Event]:
@@ -18,9 +22,12 @@ async def given_back(turn: AsyncIterator[Event], give_back: Callable[[], None]) 
                 give_back()
 
 
-def farewell(journal: Journal) -> Sequence[str]:
-    """The last lines of a session: what the disk refuses, and the command that resumes it, unless the disk refused all of it."""
-    if journal.folder is None:
+def farewell(host: Host, journal: Journal) -> Sequence[str]:
+    """The last lines of a session: what the disk refuses, and the command that resumes it, unless the disk refused all of it.
+
+    None where the session that was wanted is not chosen: the open one was never used.
+    """
+    if journal.folder is None or host.choosing:
         return ()
     trouble = journal.trouble().partition(". ")[0].rstrip(".")
     resume = f"agentcli resume {journal.id}"

@@ -7,6 +7,8 @@ import signal
 import time
 from typing import Any
 
+import pytest
+
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Asked, Idle, Loopback
@@ -192,3 +194,33 @@ def test_past_sessions_can_be_chosen_from_without_a_key(program: Program) -> Non
         t.send("\r")
         t.until("ask · echo")
         leave(t)
+
+
+@pytest.mark.parametrize(("front", "key", "code"), [([], "\x1b", 0), ([], "\x03", 130), (["--plain"], "\r", 0)])
+def test_no_session_is_opened_where_none_is_chosen(program: Program, front: list[str], key: str, code: int) -> None:
+    assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
+    with terminal(program, "resume", *front) as t:
+        t.until("the mango session")
+        t.send(key)
+        assert t.wait(20) == code
+        shown = "\n".join(t.history())
+    assert "No session was chosen." in shown
+    assert "agentcli resume" not in shown
+    assert len([*program.sessions.glob("*/*")]) == 1
+
+
+def test_a_copy_of_the_chosen_session_is_opened_where_one_is_asked_for(program: Program) -> None:
+    assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
+    with terminal(program, "resume", "--fork") as t:
+        t.until("the mango session")
+        t.send("\r")
+        t.until("ask · echo")
+        leave(t)
+    assert len([*program.sessions.glob("*/*/records")]) == 2
+
+
+def test_with_no_session_to_choose_from_none_is_opened(program: Program) -> None:
+    with terminal(program, "resume", "-m", "script:echo") as t:
+        assert t.wait(20) == 42
+        assert "This project has no session yet." in "\n".join(t.history())
+    assert not [*program.sessions.glob("*/*")]

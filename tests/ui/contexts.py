@@ -31,6 +31,7 @@ class ScriptedContext:
         self.state, self.columns, self.look = State(), 80, Look(PLAIN)
         self.output: list[str] = []
         self.asked: list[str] = []
+        self.interrupted = False
         self.drafted = self.copied = self.started_on = ""
         self.answers = list(answers)
         self.entered: str | None = None
@@ -89,5 +90,5 @@ class ScriptedContext:
     def toggle_vi(self) -> bool:
         return True
 
-    def leave(self) -> None:
+    def leave(self, code: int = 0) -> None:
         self.output.append("left")

@@ -421,6 +421,7 @@ class ScriptedHost:
     def __init__(self, approve: Approve, ask_user: AskUser) -> None:
         self._ports = (approve, ask_user)
         self._count = 0
+        self.choosing = False
 
     def new(self) -> ScriptedSession:
         self._count += 1

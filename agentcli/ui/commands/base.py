@@ -30,6 +30,10 @@ class CommandContext(Protocol):
     def state(self) -> State: ...
     @property
     def columns(self) -> int: ...
+    @property
+    def interrupted(self) -> bool:
+        """True if Ctrl-C cancelled the last dialog."""
+        ...
 
     look: Look
 
@@ -97,6 +101,6 @@ class CommandContext(Protocol):
         """Toggle vi key bindings; True if they are on now."""
         ...
 
-    def leave(self) -> None:
-        """End the program."""
+    def leave(self, code: int = 0) -> None:
+        """End the program with this exit code."""
         ...

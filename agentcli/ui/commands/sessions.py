@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcli.core.errors import UsageError
+from agentcli.core.errors import INTERRUPTED, UsageError
 from agentcli.sessions.tree import nested, stem
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
@@ -32,6 +32,9 @@ async def resume(context: CommandContext, selector: str) -> None:
             raise UsageError("This project has no other session.")
         chosen = await context.pick("Resume which session?", [Choice(_label(one), _detail(one)) for one in others])
         if chosen is None:
+            if context.host.choosing:
+                context.say("No session was chosen.")
+                context.leave(INTERRUPTED if context.interrupted else 0)
             return
         selector = str(others[chosen]["id"])
     if selector == context.session.journal.id:

@@ -25,6 +25,8 @@ class Asking:
     def __init__(self, screen: Screen, editor: Editor, stop: Callable[[], None], bell: Callable[[str], None]) -> None:
         self._screen, self._editor, self._stop, self._bell = screen, editor, stop, bell
         self.turn = asyncio.Lock()
+        self.interrupted = False
+        """True if Ctrl-C cancelled the last dialog."""
         self._over: asyncio.Future[Outcome] | None = None
         self._refine: Callable[[str], Dialog] | None = None
         self._again: Callable[[], Dialog] | None = None
@@ -137,7 +139,9 @@ class Asking:
         self._deaf_until = time.monotonic() + PAUSE if amid else 0.0
         self._screen.tick()
         try:
-            return await self._over
+            over = await self._over
+            self.interrupted = over == Cancelled(hard=True)
+            return over
         finally:
             self._over = self._refine = self._again = None
             self._screen.change(replace(self._screen.state, dialog=None))

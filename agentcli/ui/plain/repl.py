@@ -96,7 +96,7 @@ class PlainTerminal:
     def __init__(self) -> None:
         self.look = Look(MUTE)
         self.state = State()
-        self.columns = 80
+        self.columns, self.interrupted = 80, False
         self._lines = Lines(sys.stdin.fileno())
         self._interrupt = asyncio.Event()
         self._working = self._left = False
@@ -127,7 +127,7 @@ class PlainTerminal:
             # We are leaving already, and soon: nothing is to break into the saving.
             loop.add_signal_handler(number, lambda: None)
         await self._idle.stop()
-        self.say(*farewell(self.session.journal))
+        self.say(*farewell(self.host, self.session.journal))
         await self.session.end("prompt_input_exit")
         _take_back(loop)
         return self._code
@@ -237,8 +237,9 @@ class PlainTerminal:
         """False: the terminal itself edits lines."""
         return False
 
-    def leave(self) -> None:
-        """End the program."""
+    def leave(self, code: int = 0) -> None:
+        """End the program with this exit code."""
+        self._code = self._code or code
         self._left = True
 
     async def _do(self, text: str) -> None:

@@ -83,6 +83,11 @@ class Console:
         """Width of the terminal in cells."""
         return self.screen.size.columns
 
+    @property
+    def interrupted(self) -> bool:
+        """True if Ctrl-C cancelled the last dialog."""
+        return self.asking.interrupted
+
     def say(self, *lines: str) -> None:
         """Print lines of text, sanitised and wrapped."""
         self.show(*(row for line in lines for row in hanging(safe(line).expandtabs(4), self.columns - 1)))
