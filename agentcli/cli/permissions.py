@@ -60,6 +60,7 @@ def explain(
     from agentcli.permissions.decide import decide
     from agentcli.permissions.explain import explain_lines
     from agentcli.tools.registry import TRAITS
+    from agentcli.ui.dialogs.proposal import wider
 
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
     policy, chosen = program.workspace_policy, program.selection.mode()
@@ -77,8 +78,8 @@ def explain(
     if decision.always:
         print_styled([("“Always” would save: ", "dim"), (decision.always, "")])
     if decision.prefixes:
-        prefixes = ", ".join(decision.prefixes)
-        print_styled([("“Always, with other arguments” would save: ", "dim"), (prefixes, "")])
+        choice = f"“Always, {wider(decision.prefixes)}” would save: "
+        print_styled([(choice, "dim"), (", ".join(decision.prefixes), "")])
     elif decision.unsaved and not decision.always:
         print_styled([(f"No rule can be saved for it: {decision.unsaved}.", "dim")])
 

@@ -76,6 +76,14 @@ def test_explain_reads_a_line_and_answers_a_line(program: Program) -> None:
     assert denied.out.startswith("deny")
 
 
+def test_explain_names_the_choices_of_an_approval_as_the_approval_does(program: Program) -> None:
+    ran = program.run("permissions", "explain", "npm run build")
+    assert ran.out.splitlines()[2:] == [
+        "“Always” would save: bash(npm run build)",
+        "“Always, also with other arguments” would save: bash(npm run *)",
+    ]
+
+
 def test_a_setting_is_written_and_says_where_it_came_from(program: Program) -> None:
     assert program.run("config", "set", "context.policy", "gemini").code == 0
     assert program.run("config", "get", "context.policy").out == "gemini\n"

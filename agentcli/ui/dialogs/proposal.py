@@ -73,7 +73,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
         "once": Choice("Yes, once", keys="y"),
         "session": Choice("Yes, for this session"),
         "always": Choice(f"Always: {safe_line(ask.always)}"),
-        "prefix": Choice(f"Always, {wider(ask)}: {safe_line(', '.join(ask.prefixes))}", keys="w"),
+        "prefix": Choice(f"Always, {wider(ask.prefixes)}: {safe_line(', '.join(ask.prefixes))}", keys="w"),
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
     }
@@ -85,9 +85,9 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
     )
 
 
-def wider(ask: ApprovalRequest) -> str:
-    """The calls that the wider rules allow beside this one, in words."""
-    server = all(rule.startswith("mcp__") and rule.endswith("__*") for rule in ask.prefixes)
+def wider(rules: Sequence[str]) -> str:
+    """The calls that wider rules allow beside the one that is asked about, in words."""
+    server = all(rule.startswith("mcp__") and rule.endswith("__*") for rule in rules)
     return "every tool of the server" if server else "also with other arguments"
 
 

@@ -119,7 +119,7 @@ class PlainAsking:
         offers += ["2 yes for this session"] if (ask.session or ask.always) and not changed else []
         offers += [f"3 always ({always})"] if always else []
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
-        wider = f"6 always, {proposal.wider(ask)} ({', '.join(ask.prefixes)})"
+        wider = f"6 always, {proposal.wider(ask.prefixes)} ({', '.join(ask.prefixes)})"
         offers += [wider] if ask.prefixes and not changed else []
         return ", ".join([*offers, "e edit it"] if self._line(ask) is not None else offers)
 
