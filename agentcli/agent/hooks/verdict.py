@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -16,6 +17,9 @@ _BLOCKING_EXIT = 2
 _ANSWERS: Mapping[str, Answer] = {
     "allow": "allow", "approve": "allow", "ask": "ask", "defer": "ask", "deny": "deny", "block": "deny",
 }  # fmt: skip
+_DECISIVE = ("hookSpecificOutput", "decision", "continue")
+"""Fields of JSON that decide something."""
+_LATE_JSON = re.compile(r"^\s*\{", re.MULTILINE)
 _STRENGTH: Sequence[Answer] = ("deny", "ask", "allow", "")
 
 
@@ -29,15 +33,18 @@ def verdict(event: str, exit_code: int | None, stdout: str, stderr: str) -> Verd
             found = _read(event, text)
         except (ValueError, RecursionError) as error:
             trouble = f"its JSON is invalid: {error}"
-    elif exit_code == 0 and event in SPEAKING:
-        found = Verdict(context=text)
+    else:
+        if exit_code == 0 and event in SPEAKING:
+            found = Verdict(context=text)
+        if _LATE_JSON.search(text) and any(f'"{name}"' in text for name in _DECISIVE):
+            trouble = "other text stands before its JSON"
     if exit_code == _BLOCKING_EXIT:
         said = found.reason or stderr.strip() or found.message or "a hook blocked it"
         return replace(found, answer="deny", reason=said, failed="")
     if exit_code == 0 or (text.startswith("{") and not trouble):
         return replace(found, failed=trouble)
     why = "it ended in an unknown way" if exit_code is None else f"exit {exit_code}"
-    return Verdict(failed=": ".join(filter(None, (why, _first_line(stderr) or _first_line(stdout)))))
+    return Verdict(failed=": ".join(filter(None, (why, _told(stderr) or _told(stdout)))))
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -72,6 +79,8 @@ def _read(event: str, text: str) -> Verdict:
     behaviour = _answer(_field(request, "behavior", str), "behavior")
     message = _field(raw, "systemMessage", str)
     answer = _strongest([general, specific, behaviour])
+    if "permissionDecision" in raw and not answer:
+        raise ValueError("permissionDecision must stand in hookSpecificOutput")
     why = _field(own, "permissionDecisionReason", str) or _field(request, "message", str) or reason
     inputs = (_field(own, "updatedInput", dict), _field(request, "updatedInput", dict))
     ends = _field(raw, "continue", bool) is False or _field(request, "interrupt", bool) is True
@@ -136,5 +145,7 @@ def _answering(text: str) -> str:
     return next((line.strip() for line in text.split("\n")[1:] if line.lstrip().startswith("{")), "")
 
 
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:200]
+def _told(text: str) -> str:
+    """The first line that is not empty; of a traceback, which ends with the error, the last."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    return (lines[-1] if lines[0].startswith("Traceback (") else lines[0])[:200]

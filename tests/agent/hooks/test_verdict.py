@@ -178,3 +178,21 @@ def test_of_several_the_strongest_answer_counts_and_all_texts() -> None:
     )
     assert (found.answer, found.reason, found.context, found.input) == ("deny", "no\n\nnever", "a\n\nb", {"x": 1})
     assert combined([]) == Verdict()
+
+
+def test_an_answer_that_cannot_count_is_a_failure_that_says_why() -> None:
+    assert said(permissionDecision="deny").failed.endswith("permissionDecision must stand in hookSpecificOutput")
+    assert said(permissionDecision="deny", **specific("PreToolUse", permissionDecision="deny")).blocks
+    denial = json.dumps(specific("PreToolUse", permissionDecision="deny"), indent=2)
+    late = verdict("PreToolUse", 0, f"Shell ready\n{denial}", "")
+    assert (late.blocks, late.failed) == (False, "other text stands before its JSON")
+    prompt = verdict("UserPromptSubmit", 0, 'hello\n{"decision": "block"}', "")
+    assert (prompt.blocks, bool(prompt.failed)) == (False, True)
+    assert verdict("UserPromptSubmit", 0, 'see {"a": 1} here\n{"b": 2}', "").failed == ""
+    assert verdict("PostToolUse", 0, 'formatted a.json\n"decision"', "").failed == ""
+
+
+def test_a_traceback_is_told_by_its_last_line() -> None:
+    text = "Traceback (most recent call last):\n  File 'x.py'\nRuntimeError: boom\n"
+    assert verdict("PreToolUse", 1, "", text).failed == "exit 1: RuntimeError: boom"
+    assert verdict("PreToolUse", 1, "", "first\nsecond").failed == "exit 1: first"
