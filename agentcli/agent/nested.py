@@ -15,7 +15,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.tool import Traits
 from agentcli.integrations.extensions.places import programs
-from agentcli.integrations.instructions import Instructions, beneath, folders, rules_of
+from agentcli.integrations.instructions import Instructions, beneath, folders
 
 FILES = 3
 """Instruction files that one result brings at most."""
@@ -78,7 +78,7 @@ class NestedInstructions:
             yield from _rules_for(path, folder, begun[0].resolve())
         for folder, root in folders_to(path, self._cwd, self._roots):
             yield from beneath(folder, root, FILE_BYTES, self._home)
-            yield from _rules_for(path, folder, root)
+            yield from _rules_for(path, folder, root, always=True)
 
 
 class NestedSkills:
@@ -111,14 +111,17 @@ class NestedSkills:
         return replace(result, metadata={**result.metadata, SKILL_FOLDERS: [str(folder) for folder in fresh]})
 
 
-def _rules_for(path: Path, folder: Path, within: Path) -> Iterator[Instructions]:
-    """The rules of a folder that are for certain paths, this one among them."""
+def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) -> Iterator[Instructions]:
+    """The rules of a folder that are for certain paths, this one among them; `always`, also those for all paths."""
+    from agentcli.integrations.path_rules import rules_of
     from agentcli.tools.lib.search import glob_regex
 
     top = folder.resolve()
-    for rule, patterns in rules_of(folder, within, FILE_BYTES) if path.is_relative_to(top) else ():
+    for rule, patterns in rules_of(folder, within, FILE_BYTES, []) if path.is_relative_to(top) else ():
         with suppress(ToolError):  # a pattern that is none
-            if any(glob_regex(pattern).fullmatch(str(path.relative_to(top))) for pattern in patterns):
+            if (always and not patterns) or any(
+                glob_regex(pattern).fullmatch(str(path.relative_to(top))) for pattern in patterns
+            ):
                 yield rule
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -36,6 +35,7 @@ from agentcli.core.tool import Question, Tool, Traits
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, InstructionSet, instruction_set
+from agentcli.integrations.path_rules import standing_rules
 from agentcli.integrations.worktrees import add_worktree, former_worktree
 from agentcli.providers import figures, gate
 from agentcli.providers.memory import FILE, EndpointMemory
@@ -151,8 +151,11 @@ class Program(ProjectContext):
         limit, home = self.config.agent.instruction_bytes, Path(self.env.get("HOME") or Path.home())
         found = instruction_set(self.cwd, self.dirs.config, home, trusted=self.trusted, limit=limit)
         brought = [plugin.standing(limit) for plugin in self.plugins[0]]
-        files = (*(file for each in brought for file in each.files), *found.files)
-        return replace(found, files=files, notes=(*(note for each in brought for note in each.notes), *found.notes))
+        rules = standing_rules(self.cwd, home, limit) if self.trusted else InstructionSet()
+        every = (*brought, found, rules)
+        return InstructionSet(
+            tuple(file for each in every for file in each.files), tuple(note for each in every for note in each.notes)
+        )
 
     def _standing(self) -> StandingInstructions:
         counter = TokenCounter(self._estimator(self.config.context.policy))

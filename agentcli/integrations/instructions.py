@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -16,10 +14,6 @@ NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "G
 """In each folder the first of these that exists counts, the others are ignored."""
 LOCAL_NAMES = ("AGENTS.local.md", "CLAUDE.local.md")
 """Files of one person beside those of the project; they count in trusted folders, all that exist."""
-RULES = ".claude/rules"
-"""The folder of a project's rules of Claude Code: instruction files, some for certain paths alone; they count in trusted folders."""
-RULE_FILES = 200
-"""Files in one folder of rules that are read at most."""
 
 MAX_BYTES = 100_000
 
@@ -59,14 +53,14 @@ def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit
     inner = home.resolve(), config.resolve()
     for own in _own(config, limit, NAMES):
         imports = Imports(home, lambda path: any(path.is_relative_to(place) for place in inner))
-        files += _with_imports(own, imports)
+        files += with_imports(own, imports)
         notes += imports.notes
     for theirs in _of_project(cwd, limit, NAMES, trusted=trusted):
         imports = Imports(home, lambda path: path.is_relative_to(root))
-        files += _with_imports(theirs, imports) if trusted else [theirs]
+        files += with_imports(theirs, imports) if trusted else [theirs]
         notes += imports.notes
     notes += _refused(cwd, root, (*NAMES, *LOCAL_NAMES) if trusted else NAMES)
-    notes += _unread(cwd, limit, files)
+    notes += _unread(cwd, root, limit, files)
     notes += [f"{file.path} is longer than {limit:,} bytes: the rest is left out." for file in files if file.cut]
     return InstructionSet(tuple(_each_once(files)), tuple(notes))
 
@@ -74,32 +68,10 @@ def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit
 def beneath(folder: Path, within: Path, limit: int, home: Path) -> Iterator[Instructions]:
     """The instruction files of one folder further down, each followed by its imports, which lie in `within` as well."""
     local = (_first(folder, limit, [name], within) for name in LOCAL_NAMES)
-    rules = (file for file, patterns in rules_of(folder, within, limit) if not patterns)
-    for file in (_first(folder, limit, NAMES, within), *local, *rules):
+    for file in (_first(folder, limit, NAMES, within), *local):
         if file is not None:
             imports = Imports(home, lambda path: path.is_relative_to(within), limit)
-            yield from _with_imports(file, imports)
-
-
-def rules_of(folder: Path, within: Path, limit: int) -> Iterator[tuple[Instructions, Sequence[str]]]:
-    """The rules of a folder, in order of their names, each with the patterns of the paths that it is for: none where it is for all."""
-    top = folder / RULES
-    if not top.is_dir():
-        return
-    from agentcli.integrations.frontmatter import read
-
-    for path in sorted(top.rglob("*.md"))[:RULE_FILES]:
-        if (file := _first(path.parent, limit, [path.name], within)) is not None:
-            head = read(file.text)
-            if text := head.body.strip():
-                yield replace(file, text=text), _patterns(head.fields.get("paths"))
-
-
-def _patterns(given: object) -> Sequence[str]:
-    """Patterns of a list or a text; a comma within braces divides none."""
-    lines = given if isinstance(given, list) else [given] if isinstance(given, str) else []
-    parts = [part for line in lines for part in re.split(r"\n|,(?![^{}]*\})", str(line))]
-    return [part.strip(" -'\"") for part in parts if part.strip(" -'\"")]
+            yield from with_imports(file, imports)
 
 
 def folders(cwd: Path) -> Iterator[Path]:
@@ -120,9 +92,7 @@ def _of_project(cwd: Path, limit: int, names: Sequence[str], *, trusted: bool) -
     found: list[Instructions | None] = []
     for folder in below:
         found.append(_first(folder, limit, names, root))
-        if trusted:
-            found += [_first(folder, limit, [name], root) for name in LOCAL_NAMES]
-            found += [file for file, patterns in rules_of(folder, root, limit) if not patterns]
+        found += [_first(folder, limit, [name], root) for name in LOCAL_NAMES if trusted]
     return [file for file in found if file is not None]
 
 
@@ -137,13 +107,13 @@ def _refused(cwd: Path, root: Path, names: Sequence[str]) -> Iterator[str]:
             yield safe_line(f"{path} is a link that leads out of the repository: left out.")
 
 
-def _unread(cwd: Path, limit: int, read: Sequence[Instructions]) -> Iterator[str]:
+def _unread(cwd: Path, root: Path, limit: int, read: Sequence[Instructions]) -> Iterator[str]:
     """Notes about files that do not count since another one of their folder does, unless they say the same."""
     known = {file.path.resolve(): file for file in read}
     for folder in folders(cwd):
-        chosen = next((file for name in NAMES if (file := known.get((folder / name).resolve()))), None)
+        chosen = next((file for name in NAMES if (file := known.get(Path(os.path.realpath(folder / name))))), None)
         for name in NAMES:
-            other = _first(folder, limit, [name], None)
+            other = _first(folder, limit, [name], root)
             if chosen is None or other is None or other.path.resolve() in known:
                 continue
             rest = other.text.replace(f"@{chosen.path.name}", "").strip()
@@ -151,7 +121,8 @@ def _unread(cwd: Path, limit: int, read: Sequence[Instructions]) -> Iterator[str
                 yield safe_line(f"{other.path} is not read: {chosen.path.name} counts in its place.")
 
 
-def _with_imports(file: Instructions, imports: Imports) -> list[Instructions]:
+def with_imports(file: Instructions, imports: Imports) -> list[Instructions]:
+    """The file, followed by what it imports."""
     found = imports.of(file.path, file.text)
     return [file, *(Instructions(path, text, imported_by=file.path) for path, text in found)]
 

@@ -49,24 +49,6 @@ def test_a_link_out_of_the_repository_is_passed_over_but_the_users_own_is_follow
     assert [found.text for found in instructions(repo, config)] == ["not yours", "inside"]
 
 
-def test_rules_of_claude_code_that_are_for_all_paths_count_in_trusted_folders(tmp_path: Path) -> None:
-    rules = tmp_path / ".claude" / "rules"
-    (rules / "web").mkdir(parents=True)
-    (tmp_path / ".git").mkdir()
-    (tmp_path / "CLAUDE.md").write_text("root")
-    (rules / "b.md").write_text("---\ntitle: x\n---\nsee @web/c.txt")
-    (rules / "a.md").write_text('---\npaths: "src/**"\n---\nonly src')
-    (rules / "web" / "c.txt").write_text("imported")
-    (rules / "web" / "d.md").write_text("deep")
-    (rules / "out.md").symlink_to("/etc/hosts")
-
-    def texts(*, trusted: bool) -> list[str]:
-        return [file.text for file in instruction_set(tmp_path, tmp_path / "none", tmp_path, trusted=trusted).files]
-
-    assert texts(trusted=True) == ["root", "see @web/c.txt", "imported", "deep"]
-    assert texts(trusted=False) == ["root"]
-
-
 def test_a_file_that_another_one_hides_is_named_unless_it_says_the_same(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "AGENTS.md").write_text("ours")
@@ -77,6 +59,10 @@ def test_a_file_that_another_one_hides_is_named_unless_it_says_the_same(tmp_path
         return instruction_set(tmp_path, tmp_path / "none", tmp_path, trusted=True).notes
 
     assert notes() == ()
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/CLAUDE.md").symlink_to("CLAUDE.md")
+    assert notes() == (f"{tmp_path}/.claude/CLAUDE.md is no regular file: left out.",), "a link to itself"
+    (tmp_path / ".claude/CLAUDE.md").unlink()
     (tmp_path / "CLAUDE.md").write_text("@AGENTS.md\nUse plan mode.")
     assert notes() == (f"{tmp_path}/CLAUDE.md is not read: AGENTS.md counts in its place.",)
     (tmp_path / "AGENTS.md").write_text("ours\n@CLAUDE.md")

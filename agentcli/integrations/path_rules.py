@@ -1,0 +1,51 @@
+"""Rules of Claude Code: the files of `.claude/rules`, instructions that are for all paths or for those that their front matter names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentcli.integrations.extensions.places import Place, files, read_text
+from agentcli.integrations.frontmatter import read
+from agentcli.integrations.imports import Imports
+from agentcli.integrations.instructions import Instructions, InstructionSet, folders, with_imports
+from agentcli.integrations.regular_file import Missing, Unusable
+
+FOLDER = ".claude/rules"
+DEPTH = 5
+"""Levels of folders in it that are looked at."""
+
+
+def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterator[tuple[Instructions, Sequence[str]]]:
+    """The rules of a folder in order of their names, each with the patterns of the paths that it is for; none where it is for all.
+
+    Of each `limit` bytes are used. What cannot be used is noted.
+    """
+    for found in files(Place(folder / FOLDER, "project", ".claude", within), ".md", DEPTH, notes):
+        try:
+            head = read(read_text(found.path, within))
+        except (Missing, Unusable) as why:
+            notes.append(f"{found.path}: {why}: left out.")
+            continue
+        data = head.body.strip().encode()
+        if data:
+            text = data[:limit].decode("utf-8", errors="ignore")
+            yield Instructions(found.path, text, cut=len(data) > limit), _patterns(head.fields.get("paths"))
+
+
+def standing_rules(cwd: Path, home: Path, limit: int) -> InstructionSet:
+    """The rules for all paths of the folders from the repository's root down to `cwd`, each followed by its imports."""
+    places, notes = [*folders(cwd)], list[str]()
+    root = places[0].resolve()
+    imports = Imports(home, lambda path: path.is_relative_to(root))
+    rules = (rule for folder in places for rule, patterns in rules_of(folder, root, limit, notes) if not patterns)
+    found = tuple(file for rule in rules for file in with_imports(rule, imports))
+    return InstructionSet(found, (*notes, *imports.notes))
+
+
+def _patterns(given: object) -> Sequence[str]:
+    """Patterns of a list or a text; a comma within braces divides none."""
+    lines = given if isinstance(given, list) else [given] if isinstance(given, str) else []
+    parts = (part.strip(" -'\"") for line in lines for part in re.split(r"\n|,(?![^{}]*\})", str(line)))
+    return [part for part in parts if part]
