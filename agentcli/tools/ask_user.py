@@ -27,7 +27,7 @@ def title(given: Mapping[str, Any]) -> str:
     """`Ask: Which database?`."""
     match given.get("questions"):
         case [{"question": question}]:
-            return f"Ask: {question}"
+            return f"Ask: {' '.join(str(question).split())}"
         case [*questions]:
             return f"Ask {plural(len(questions), 'question')}"
         case _:

@@ -11,6 +11,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
 from agentcli.core.mending import Mended, mended, with_ignored
 from agentcli.core.model import ToolSchema
+from agentcli.core.sanitise import safe_line
 from agentcli.core.schema import check, parameters, wire_names
 from agentcli.core.tool import Preview, Run, Title, Tool, ToolContext, ToolOutput, Traits, as_json
 from agentcli.resources import prompt
@@ -50,7 +51,8 @@ class _Entry:
         return Tool(schema, self.run, self.traits, self._one_line, self.preview)
 
     def _one_line(self, given: Mapping[str, Any]) -> str:
-        return replace_surrogates(" ".join(self.title(given).split()))
+        # Two paths that differ in a newline or a blank are two titles.
+        return safe_line(replace_surrogates(self.title(given))).strip()
 
 
 _EDITS = Traits("write", "file_path", edits_files=True)

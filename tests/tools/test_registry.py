@@ -77,6 +77,14 @@ def test_harmless_mistakes_in_input_are_mended(call: Call, ctx: Bench) -> None:
     assert outcome.title == "Read a (from line 2)"
 
 
+def test_the_title_of_a_call_spells_out_what_would_hide_in_a_path(ctx: Bench) -> None:
+    names = ["a\nb", "a b", "a  b", "a\tb", "a\r\x1b[2Jb", "a\u202eb", "a\n"]
+    titles = [tool.title({"file_path": name}) for tool in tools({"write"}) for name in names]
+    assert titles == [
+        r"Write a\nb", "Write a b", "Write a  b", r"Write a\tb", r"Write a\x0d\x1b[2Jb", r"Write a\u202eb", r"Write a\n"
+    ]  # fmt: skip
+
+
 def test_a_tool_that_takes_any_input_gets_it_as_it_is(ctx: Bench) -> None:
     async def foreign(ctx: Any, call_id: str, **given: Any) -> ToolOutput:
         return ToolOutput(json.dumps(given))

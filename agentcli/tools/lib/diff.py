@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.sanitise import safe_line
 
 _PATIENCE = 4_000
 """Changed lines up to which the shortest diff is looked for; beyond, the middle is shown as replaced (difflib is quadratic)."""
@@ -37,6 +38,7 @@ def unified(before: str, after: str, label: str, created: bool = False) -> Diff:
         hunks = _compared(old[lead : len(old) - trail], new[lead : len(new) - trail], lead)
     if not hunks:
         return Diff("", 0, 0)
+    label = safe_line(label)  # a name with a newline in it must not look like lines of the file
     name = "/dev/null" if created else f"a/{label}"
     additions = sum(line.startswith("+") for line in hunks)
     deletions = sum(line.startswith("-") for line in hunks)

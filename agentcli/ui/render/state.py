@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Message, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Prune, Record, Todo, TodoItem
-from agentcli.core.sanitise import safe
+from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.findings import findings, is_review
 from agentcli.ui.render.attached import attached
@@ -119,7 +119,7 @@ def update(state: State, event: Event, now: float) -> State:
             cut = replace(state, reply=Blocks(), spoke=False, thought="", writing="")
             return cut.act("The reply was cut off; it starts again below.") if state.spoke else cut
         case happened.ToolStarted(call, title):
-            running = Running(call.call_id, _one_line(title) or call_title(call), now)
+            running = Running(call.call_id, safe_line(title) or call_title(call), now)
             return replace(
                 state,
                 running=(*state.running, running),
@@ -246,7 +246,7 @@ def _answered(state: State, result: ToolResult) -> State:
     call = state.calls.get(result.call_id)
     title = result.title or state.titles.get(result.call_id) or (call_title(call) if call else result.name)
     called = Called(
-        _one_line(title),
+        safe_line(title),
         result,
         gap=state.printed is not Called or state.bodied,
         displayed=result.call_id in state.displayed,

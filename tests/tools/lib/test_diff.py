@@ -58,3 +58,8 @@ def test_a_huge_change_gives_a_bounded_diff_with_true_counts(tmp_path: Path) -> 
     one = unified(old, old.replace("old 50000\n", "changed\n"), "big")
     assert one.text.count("\n") == 11
     assert (one.additions, one.deletions) == (1, 1)
+
+
+def test_a_name_with_a_newline_forges_no_line_of_the_diff() -> None:
+    diff = unified("old\n", "new\n", "a\n-old\n+mild")
+    assert diff.text.split("\n")[:3] == [r"--- a/a\n-old\n+mild", r"+++ b/a\n-old\n+mild", "@@ -1 +1 @@"]
