@@ -27,6 +27,8 @@ from agentcli.ui.run_results import conclusion
 
 STDIN_WAIT = 3.0
 """Seconds to wait for the first byte of piped input when a prompt was given as well."""
+MOST_STDIN = 100_000_000
+"""Bytes of stdin that are read; more of it is refused."""
 TWICE = 1.0
 """A second Ctrl-C within this many seconds ends the program at once."""
 LIFELINE = "AGENTCLI_LIFELINE"
@@ -147,11 +149,16 @@ def _stdin(wait: float | None) -> str:
         print("agentcli: no input on stdin, continuing without it.", file=sys.stderr)
         return ""
     try:
-        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+        piped = sys.stdin.buffer.read(MOST_STDIN + 1)
     except OSError as error:
         if error.errno != errno.EBADF:
             raise InputError(f"Can't read stdin: {error.strerror}.") from error
         return ""  # open for writing only, as nohup leaves it
+    if len(piped) > MOST_STDIN:
+        raise InputError(
+            f"There are more than {MOST_STDIN // 1_000_000} MB on stdin. Save them in a file and name it in the prompt."
+        )
+    return piped.decode("utf-8", errors="replace")
 
 
 @contextlib.contextmanager

@@ -91,6 +91,14 @@ def test_pipes_that_do_not_block_lose_nothing(program: Program) -> None:
     assert len(said) > 65_536
 
 
+def test_a_stdin_without_end_is_refused(program: Program) -> None:
+    with open("/dev/zero", "rb") as endless:
+        process = program.start("-p", "hi", "-m", "script:echo", stdin=endless)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 42
+    assert "more than 100 MB on stdin" in err
+
+
 def test_a_signal_that_is_ignored_stays_ignored(program: Program) -> None:
     process = program.start(
         "-p", "go", "-m", "script:long-reply:20@4000", "-o", "stream-json",
