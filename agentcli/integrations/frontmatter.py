@@ -51,7 +51,8 @@ class FrontMatter:
         value = self.fields.get(name)
         if isinstance(value, list | tuple):
             return tuple(str(item).strip() for item in value if isinstance(item, str | int) and str(item).strip())
-        return tuple(word.strip("'\"") for word in _WORDS.findall(self.text(name).removeprefix("[").removesuffix("]")))
+        words = _WORDS.findall(self.text(name).removeprefix("[").removesuffix("]"))
+        return tuple(word.strip("'\"") for word in words if word != "-")
 
 
 def read(text: str) -> FrontMatter:
@@ -88,7 +89,7 @@ def _lines(head: str) -> dict[str, Any]:
     last = ""
     for line in head.split("\n"):
         found = _KEY.match(line)
-        if found and (found[1].islower() or not last):
+        if found and (found[1][0].islower() or not last):
             last = found[1]
             fields[last] = (found[2] or "").strip()
         elif last:

@@ -29,6 +29,15 @@ def test_what_is_no_valid_yaml_is_read_line_by_line() -> None:
     assert (found.text("model"), found.body) == ("sonnet", "You help.")
 
 
+def test_every_field_of_what_is_no_valid_yaml_counts_and_its_lists_too() -> None:
+    found = read(
+        "---\nname: x\ndescription: Use it: now\nmodel: inherit\ndisallowedTools:\n  - Write\n  - Bash(rm *)\nmaxTurns: 5\n---\n"
+    )
+    assert not found.strict
+    assert (found.text("model"), found.number("maxTurns")) == ("inherit", 5)
+    assert found.items("disallowedTools") == ("Write", "Bash(rm *)")
+
+
 @pytest.mark.parametrize(
     ("given", "items"),
     [
