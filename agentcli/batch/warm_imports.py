@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from importlib import import_module
 
 MODULES = (
@@ -29,6 +30,7 @@ MODULES = (
 
 def import_all(kinds: str) -> None:
     """Import everything, and the SDKs of these wire formats with their adapters and what a connection needs."""
+    from agentcli.core.errors import AgentError
     from agentcli.providers.connect import warm
     from agentcli.providers.http import http_client
     from agentcli.providers.registry import PROVIDERS
@@ -40,7 +42,8 @@ def import_all(kinds: str) -> None:
         warm(kind)
         import_module(PROVIDERS[kind].adapter.partition(":")[0])
         if PROVIDERS[kind].sdk:
-            http_client(ProviderSettings(kind, kind))
+            with suppress(AgentError):  # each agent says itself that certificates or a proxy cannot be used
+                http_client(ProviderSettings(kind, kind))
             import_module("anyio._backends._asyncio")
 
 

@@ -8,8 +8,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
-from agentcli.core.errors import CredentialsError, InputError
+from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers.capabilities import CapableModel
 from agentcli.providers.errors import key_refused
@@ -19,7 +20,15 @@ from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.preload import embed, warm
 from agentcli.providers.registry import PROVIDERS, Provider
 from agentcli.providers.retrying import RetryingModel, RetryPolicy
-from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, key_variables, needs_key
+from agentcli.providers.settings import (
+    BUILT_IN,
+    ProviderSettings,
+    base_url,
+    base_url_places,
+    credentials,
+    key_variables,
+    needs_key,
+)
 
 __all__ = ["connect", "embed", "warm"]
 
@@ -44,7 +53,8 @@ def connect(
     `settings` None means the built-in provider of that name. `built_in` makes models without a server, by id; `stored` are the
     variables of `env` that hold stored keys. The requests of all processes with the same folder of
     `gates` are spaced where the provider refuses some. Raises
-    CredentialsError where a key is needed and none is set, InputError for a provider or script that does not exist.
+    CredentialsError where a key is needed and none is set, InputError for a provider or script that does not exist, ConfigError
+    for a base URL that is none.
     """
     settings = settings or BUILT_IN.get(spec.provider)
     if settings is None:
@@ -54,7 +64,7 @@ def connect(
         return RetryingModel(built_in[spec.id](spec), retry)
     _need_sdk(provider, spec, settings.platform)
     key = _key(settings, env)
-    url = base_url(settings, env)
+    url = _url(settings, env)
     model = _imported(provider.adapter)(spec, settings, key, url)
     if not provider.takes_key:
         return RetryingModel(model, retry)
@@ -99,6 +109,17 @@ def _key(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:
             f"The key in {' or '.join(key_variables(settings))} has characters that keys never have. Set it again."
         )
     return key
+
+
+def _url(settings: ProviderSettings, env: Mapping[str, str]) -> str:
+    url = base_url(settings, env)
+    try:
+        urlsplit(url).port  # noqa: B018 - where a port is a number is looked at only now
+    except ValueError:
+        raise ConfigError(
+            f"The base URL of {settings.name} is no address such as https://host:port. Correct {base_url_places(settings)}."
+        ) from None
+    return url
 
 
 def _imported(adapter: str) -> Adapter:

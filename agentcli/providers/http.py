@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ModelError
 from agentcli.providers.registry import PRESETS
-from agentcli.providers.settings import ProviderSettings, base_url_variable
+from agentcli.providers.settings import ProviderSettings, base_url_places
 
 if TYPE_CHECKING:
     import ssl
@@ -29,7 +29,7 @@ def http_client(
     """A client for requests below a URL, which all wait `idle_timeout` for the next byte, whatever an SDK asks for.
 
     `without_comments` spares the SDK the comments by which proxies keep a connection alive, for one that takes them for a reply that
-    it cannot read.
+    it cannot read. Raises ModelError where the environment names a proxy or certificates that cannot be used.
     """
     import httpx2
 
@@ -57,8 +57,20 @@ def http_client(
         "request": [be_patient],
         "response": [refuse_page, *mending, remember],
     }
-    # Redirects are not followed: they could take the key to another host.
-    return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks, verify=tls_context(base_url))
+    context = tls_context(base_url)
+    try:
+        # Redirects are not followed: they could take the key to another host.
+        return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks, verify=context)
+    except ImportError:
+        raise ModelError(
+            f"{_PROXIES} is a SOCKS proxy, for which a package is missing: `pip install socksio`, or set an http:// proxy.",
+            "bad_request",
+        ) from None
+    except (ValueError, httpx2.InvalidURL):
+        raise ModelError(f"{_PROXIES} is no address such as http://host:port. Correct it.", "bad_request") from None
+
+
+_PROXIES = "The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
 
 
 def tls_context(base_url: str = "") -> ssl.SSLContext:
@@ -72,10 +84,19 @@ def tls_context(base_url: str = "") -> ssl.SSLContext:
 
 
 @lru_cache(maxsize=4)
-def _tls_context(*_certificates: str | None) -> ssl.SSLContext:
+def _tls_context(file: str | None, _folder: str | None) -> ssl.SSLContext:
+    import ssl
+
     import httpx2
 
-    return httpx2.create_ssl_context()
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        why = "it holds none in PEM form" if isinstance(error, ssl.SSLError) else error.strerror
+        raise ModelError(
+            f"The certificates in SSL_CERT_FILE ({file}) cannot be read: {why}. Correct it, or remove the variable.",
+            "certificate",
+        ) from None
 
 
 @cache
@@ -159,9 +180,8 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
                 f"{host} cannot be reached. {_cure(settings)}", "network", brief=f"{host} cannot be reached"
             )
         case httpx2.UnsupportedProtocol():
-            places = filter(None, (base_url_variable(settings), f"base_url in [providers.{settings.name}]"))
             return ModelError(
-                f"The base URL of {settings.name} begins with neither http:// nor https://. Correct {' or '.join(places)}.",
+                f"The base URL of {settings.name} begins with neither http:// nor https://. Correct {base_url_places(settings)}.",
                 "bad_request",
             )
         case httpx2.InvalidURL() | httpx2.LocalProtocolError() | httpx2.TooManyRedirects():

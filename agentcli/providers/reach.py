@@ -69,13 +69,19 @@ _BODY = 100_000
 
 def bare(url: str) -> str:
     """The address without user and password."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.rpartition("@")[2]
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def proxied(url: str) -> bool:
     """True if the environment sends this address through a proxy: then a connection of our own says nothing."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
     return parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(parts.hostname or "")
 
 

@@ -91,11 +91,19 @@ def base_url_variable(settings: ProviderSettings) -> str:
     return vendor.base_url_variable if vendor else ""
 
 
+def base_url_places(settings: ProviderSettings) -> str:
+    """The places where the address may be set, for a message."""
+    return " or ".join(filter(None, (base_url_variable(settings), f"base_url in [providers.{settings.name}]")))
+
+
 def needs_key(settings: ProviderSettings, env: Mapping[str, str]) -> bool:
     """True if a request needs a key: not for a server on this machine or the local network, nor for a script."""
     if not PROVIDERS[settings.kind].takes_key or settings.platform:
         return False
-    host = urlsplit(base_url(settings, env)).hostname or ""
+    try:
+        host = urlsplit(base_url(settings, env)).hostname or ""
+    except ValueError:
+        return True
     return not (host in ("localhost", "::1") or host.startswith(_LOCAL_NETS) or host.endswith((".local", ".internal")))
 
 

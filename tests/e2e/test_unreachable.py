@@ -59,3 +59,42 @@ def test_a_base_url_without_http_is_named_with_the_variable_that_holds_it(progra
     ran = program.ask("-p", "hi", "-m", MODELS["anthropic"], *QUICK)
     assert ran.code == 1
     assert "begins with neither http:// nor https://. Correct ANTHROPIC_BASE_URL or" in ran.result["error"]
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "google"])
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("SSL_CERT_FILE", "/nobody/has.pem", "SSL_CERT_FILE (/nobody/has.pem) cannot be read: No such file"),
+        ("SSL_CERT_FILE", __file__, "cannot be read: it holds none in PEM form"),
+        (
+            "ALL_PROXY",
+            "socks5://127.0.0.1:1",
+            "is a SOCKS proxy, for which a package is missing: `pip install socksio`",
+        ),
+        ("HTTPS_PROXY", "ftp://user:secret@proxy", "ALL_PROXY is no address such as http://host:port"),
+    ],
+)
+def test_an_environment_with_which_nothing_can_be_sent_is_named(
+    program: Program, wire: str, variable: str, value: str, said: str
+) -> None:
+    url = "https://127.0.0.1:1"
+    program.more = {
+        "ANTHROPIC_BASE_URL": url,
+        "GOOGLE_GEMINI_BASE_URL": url,
+        "ANTHROPIC_API_KEY": KEY,
+        "GEMINI_API_KEY": KEY,
+        variable: value,
+    }
+    ran = program.ask("-p", "hi", "-m", MODELS[wire], *QUICK)
+    assert ran.code == 1
+    assert said in ran.result["error"]
+    assert "secret" not in ran.out + ran.err
+
+
+def test_a_base_url_that_is_no_address_is_bad_configuration(program: Program) -> None:
+    program.more = {"ANTHROPIC_BASE_URL": "http://[::1", "ANTHROPIC_API_KEY": KEY}
+    ran = program.ask("-p", "hi", "-m", MODELS["anthropic"])
+    assert ran.code == 52
+    assert "is no address such as https://host:port. Correct ANTHROPIC_BASE_URL or" in ran.result["error"]
+    assert "warn  endpoint of anthropic: http://[::1" in program.run("doctor").out
