@@ -7,13 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import ToolError
 from agentcli.core.message import Part, ToolCall
 from agentcli.core.tool import Question
-
-
-async def _unrevised(_: Mapping[str, Any]) -> ApprovalRequest:
-    raise ToolError("There is no preview of another input.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +31,8 @@ class ApprovalRequest:
     """The exact rule that the choice "session" would add, or empty where the question is put each time."""
     others: tuple[ApprovalRequest, ...] = ()
     """The later calls of the same reply that will be asked about as well, in their order."""
-    revise: Callable[[Mapping[str, Any]], Awaitable[ApprovalRequest]] = _unrevised
-    """The request for the call with another input. Raises ToolError where the call cannot work with it."""
+    revise: Callable[[Mapping[str, Any]], Awaitable[ApprovalRequest]] | None = None
+    """The request for the call with another input, where it may be changed. Raises ToolError where the call cannot work with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,9 +196,12 @@ class ScriptedSession:
         yield TextDelta("I change the sum.\n")
         yield CallDelta("c1", "edit", '{"file_path"')
         yield self._keep(Message("assistant", (Text("I change the sum."), call), stop="tool_use"))
-        answer = await self.approve(
-            ApprovalRequest(call, "edit shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
-        )
+        ask = ApprovalRequest(call, "edit shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
+
+        async def revise(_: Mapping[str, Any]) -> ApprovalRequest:
+            return ask
+
+        answer = await self.approve(replace(ask, revise=revise))
         if answer is None or answer.choice == "no":
             words_ = answer.reason if answer else ""
             yield self._keep(

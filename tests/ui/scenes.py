@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pyte
 
@@ -114,8 +115,12 @@ def answer() -> State:
 def question(size: Size) -> State:
     """An approval."""
     ask = ApprovalRequest(EDIT, "Edit /repo/shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
+
+    async def revise(_: Mapping[str, Any]) -> ApprovalRequest:
+        return ask
+
     look = Look(PLAIN, folder="/repo")
-    asked = proposal.question(ask, None, size.columns - 2, look)
+    asked = proposal.question(replace(ask, revise=revise), None, size.columns - 2, look)
     body = proposal.preview(ask, size.columns - 2, look)
     if not proposal.fits(asked, body, size, look.theme):
         body = [f"  ({len(body)} lines, shown above)"]

@@ -81,8 +81,9 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: i
     note = " · ".join(filter(None, (_size(ask), why, f"1 of {len(ask.others) + 1}" if ask.others else "")))
     start = given.index("no") if is_risky(ask) else 0
     return Dialog(
-        asked, (), tuple(labels[each] for each in given), start, hint="e edit · Esc no", editable=True, note=note
-    )
+        asked, (), tuple(labels[each] for each in given), start,
+        hint="e edit · Esc no" if ask.revise else "Esc no", editable=ask.revise is not None, note=note,
+    )  # fmt: skip
 
 
 def wider(rules: Sequence[str]) -> str:
@@ -198,7 +199,7 @@ def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, t
 
 async def revised(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> tuple[ApprovalRequest, str]:
     """The request as the changed input would have it. Where the call cannot work with that: the input itself, and why."""
-    if changed is None:
+    if changed is None or ask.revise is None:
         return ask, ""
     try:
         now = await ask.revise(changed)

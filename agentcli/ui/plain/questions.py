@@ -124,7 +124,9 @@ class PlainAsking:
         return ", ".join([*offers, "e edit it"] if self._line(ask) is not None else offers)
 
     def _line(self, ask: ApprovalRequest) -> proposal.Text | None:
-        """The editable part, if it is one line; else None."""
+        """The editable part, if there is one and it is one line; else None."""
+        if ask.revise is None:
+            return None
         part = proposal.editable(ask, None)
         return part if part.key and "\n" not in part.text.rstrip("\n") and len(part.text) < 1000 else None
 

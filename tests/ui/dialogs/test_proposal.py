@@ -108,6 +108,14 @@ def test_a_change_that_cannot_be_made_is_shown_as_the_input_and_told() -> None:
     assert '    "old_string": "nowhere",' in preview(shown, 80, LOOK)
 
 
+def test_only_a_call_that_may_be_changed_is_offered_for_it() -> None:
+    async def revise(_: Mapping[str, Any]) -> ApprovalRequest:
+        return COMMAND
+
+    offered = [question(ask, None, 80, LOOK) for ask in (COMMAND, replace(COMMAND, revise=revise))]
+    assert [(dialog.editable, dialog.hint) for dialog in offered] == [(False, "Esc no"), (True, "e edit · Esc no")]
+
+
 def test_an_input_that_is_no_object_is_refused() -> None:
     part = editable(OTHER, None)
     assert taken(OTHER, None, part, json.dumps({"url": "https://b.example/"})) == {"url": "https://b.example/"}

@@ -77,6 +77,12 @@ def test_a_changed_call_is_shown_whole_before_it_is_asked_about_again() -> None:
     assert answer.input == {"file_path": "a.py", "new_string": "x = 4"}
 
 
+def test_only_a_call_that_may_be_changed_is_offered_for_it() -> None:
+    person = Person("e", "1")
+    assert person.approve(COMMAND).choice == "once"
+    assert person.asked == ["1 yes once, 4 no? "] * 2
+
+
 def test_only_what_is_offered_is_taken_for_an_answer() -> None:
     ruled = replace(COMMAND, always="bash(make)", session="bash(make)", prefixes=("bash(make *)",))
     person = Person("edits", "5", "7", "1")
