@@ -160,6 +160,8 @@ def parsed(text: str, source: str, scope: Scope = "user", read: Callable[[str], 
     servers = whole.get("mcpServers", {}) if isinstance(whole, dict) else None
     if not isinstance(servers, dict):
         return Definitions(problems=(f'{source}: "mcpServers" must be an object — its servers are left out.',))
+    if read is json.loads and "mcpServers" not in whole and any(not key.startswith("$") for key in whole):
+        return Definitions(problems=(f'{source} has no "mcpServers": put its servers below that key. None is read.',))
     found = Definitions()
     for name, given in servers.items():
         found += definition(name, given, source, scope)

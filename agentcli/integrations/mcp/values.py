@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import ssl
 from collections.abc import Mapping
@@ -85,7 +86,9 @@ def reason(error: BaseException) -> str:
     error = _first(error)
     match error:
         case FileNotFoundError():
-            return f"{error.filename or 'the command'} was not found"
+            name = str(error.filename or "the command")
+            cure = "; put its arguments into args" if " " in name and shutil.which(name.split(" ")[0]) else ""
+            return f"{name} was not found{cure}"
         case OSError() if error.strerror:
             return error.strerror
         case TimeoutError():

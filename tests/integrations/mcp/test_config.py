@@ -64,6 +64,10 @@ def test_what_is_wrong_with_a_definition_is_said() -> None:
     assert parsed("{", "f").problems == (
         "f line 1: expected property name enclosed in double quotes — its servers are left out.",
     )
+    assert parsed('{"servers": {"a": {"command": "x"}}}', "f").problems == (
+        'f has no "mcpServers": put its servers below that key. None is read.',
+    )
+    assert parsed('{"$schema": "x"}', "f").problems == ()
     assert parsed('{"mcpServers": []}', "f").problems == (
         'f: "mcpServers" must be an object — its servers are left out.',
     )

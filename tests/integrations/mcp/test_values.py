@@ -16,6 +16,8 @@ def test_the_reason_of_a_failure_is_the_innermost_one() -> None:
 
     inner = ExceptionGroup("unhandled", [ExceptionGroup("unhandled", [FileNotFoundError(2, "No such file", "nope")])])
     assert reason(inner) == "nope was not found"
+    whole = FileNotFoundError(2, "No such file", "sh -c x")
+    assert reason(whole) == "sh -c x was not found; put its arguments into args"
     assert reason(TimeoutError()) == "it did not answer in time"
     assert reason(ValueError()) == "ValueError"
     assert reason(ValueError("two\n  lines")) == "two lines"
