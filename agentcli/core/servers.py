@@ -246,7 +246,8 @@ class ElicitedField:
     kind: str = "string"
     title: str = ""
     description: str = ""
-    choices: tuple[str, ...] = ()
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """The values that it may have, by the names that the person sees; of an `array` several may be chosen."""
     required: bool = False
     default: Any = None
 

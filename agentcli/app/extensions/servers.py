@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 LOGS = "logs"
 """The folder in the state folder that servers' stderr goes to."""
+
+HEADER = 20
+"""Characters of a field's title that stand before a question at most."""
 
 
 class RunServers:
@@ -189,10 +193,23 @@ def unread(project: ProjectContext) -> str:
 def _question(asked: Elicitation, field: ElicitedField) -> Question:
     about = field.title or field.name
     more = f" ({field.description})" if field.description else ""
-    choices = field.choices or (("true", "false") if field.kind == "boolean" else ())
+    choices = [*field.choices] or (["true", "false"] if field.kind == "boolean" else [])
     wanted = "" if field.required else " — optional"
+    present = f", {_names(field)} where you skip it" if field.default not in (None, "", []) else ""
     return Question(
-        f"{asked.server}: {asked.message} {about}{more}{wanted}", about[:12], tuple(Choice(each) for each in choices)
+        f"{asked.server}: {asked.message} {about}{more}{wanted}{present}",
+        about if len(about) <= HEADER else "",
+        tuple(Choice(each) for each in choices),
+        field.kind == "array" and bool(choices),
+    )
+
+
+def _names(field: ElicitedField) -> str:
+    """The default of a field as the person knows it."""
+    names = {value: name for name, value in field.choices.items()}
+    given = field.default if isinstance(field.default, list) else [field.default]
+    return ", ".join(
+        names.get(text, text) for text in (json.dumps(one) if isinstance(one, bool) else str(one) for one in given)
     )
 
 
@@ -209,8 +226,8 @@ def _value(field: ElicitedField, text: str) -> Any:
             case "number":
                 return float(text)
             case "array":
-                return [part.strip() for part in text.split(",")]
+                return [field.choices.get(part.strip(), part.strip()) for part in text.split(",")]
             case _:
-                return text
+                return field.choices.get(text.strip(), text)
     except ValueError:
         return text

@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Mapping
 from http.client import responses
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -64,21 +65,29 @@ def fields_of(schema: Mapping[str, Any]) -> tuple[ElicitedField, ...]:
     required = schema.get("required") or ()
     found = []
     for name, given in (schema.get("properties") or {}).items():
-        options = given.get("enum") or [
-            each.get("const") for each in given.get("oneOf") or () if isinstance(each, dict)
-        ]
         found.append(
             ElicitedField(
                 name,
                 str(given.get("type", "string")),
                 str(given.get("title", "")),
                 str(given.get("description", "")),
-                tuple(map(str, options)),
+                _choices(given) or _choices(given.get("items")),
                 name in required,
                 given.get("default"),
             )
         )
     return tuple(found)
+
+
+def _choices(given: Any) -> dict[str, str]:
+    """The values that a schema lists, by their titles where it has some."""
+    if not isinstance(given, Mapping):
+        return {}
+    values, titles = given.get("enum") or (), given.get("enumNames") or ()
+    listed = [each for each in given.get("oneOf") or given.get("anyOf") or () if isinstance(each, Mapping)]
+    named = [(each.get("title", each.get("const")), each.get("const")) for each in listed]
+    named += zip_longest(titles[: len(values)], values) if titles else [(value, value) for value in values]
+    return {str(value if title is None else title): str(value) for title, value in named}
 
 
 def reason(error: BaseException) -> str:

@@ -28,10 +28,11 @@ class Person:
     """Somebody who answers each question as laid down; `asked` are the questions."""
 
     def __init__(self, *answers: str) -> None:
-        self.answers, self.asked = answers, list[str]()
+        self.answers, self.asked, self.questions = answers, list[str](), list[Question]()
 
     async def __call__(self, questions: Sequence[Question]) -> Sequence[str]:
         self.asked += [question.question for question in questions]
+        self.questions += questions
         return self.answers
 
 
@@ -54,6 +55,22 @@ def test_a_form_is_filled_in_each_answer_in_its_type(project: Path) -> None:
     assert answer == {"action": "accept", "content": content}
     assert person.asked[0] == "one: Who are you? Your name"
     assert person.asked[1] == "one: Who are you? age — optional"
+    assert person.asked[5] == "one: Who are you? left — optional, as it was where you skip it"
+
+
+def test_choices_stand_there_by_their_names_and_the_server_gets_their_values(project: Path) -> None:
+    person = Person("Ada", "", "", "", "", "", "", "Superman", "", "Saw, Axe")
+    answer = answered(project, person, "form")
+    content = {"name": "Ada", "left": "as it was", "hero": "h1", "pet": "p1", "tools": ["t1", "t2"]}
+    assert answer == {"action": "accept", "content": content}
+    hero, pet, tools = person.questions[-3:]
+    assert [[choice.label for choice in one.choices] for one in (hero, pet, tools)] == [
+        ["Superman", "h2"],
+        ["Cats", "p2"],
+        ["Saw", "Axe"],
+    ]
+    assert (hero.multiple, tools.multiple) == (False, True)
+    assert pet.question.endswith("Cats where you skip it")
 
 
 def test_without_a_person_or_an_answer_a_form_is_declined(project: Path) -> None:

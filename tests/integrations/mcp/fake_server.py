@@ -94,6 +94,12 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
                 "colour": {"type": "string", "enum": ["red", "blue"]},
                 "left": {"type": "string", "default": "as it was"},
                 "empty": {"type": "string"},
+                "hero": {"type": "string", "oneOf": [{"const": "h1", "title": "Superman"}, {"const": "h2"}]},
+                "pet": {"type": "string", "enum": ["p1", "p2"], "enumNames": ["Cats"], "default": "p1"},
+                "tools": {
+                    "type": "array",
+                    "items": {"anyOf": [{"const": "t1", "title": "Saw"}, {"const": "t2", "title": "Axe"}]},
+                },
             }
             form = {"requestedSchema": {"type": "object", "properties": properties, "required": ["name"]}}
             page = {"mode": "url", "url": given.get("url", ""), "elicitationId": "e1"}
