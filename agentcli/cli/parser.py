@@ -25,6 +25,7 @@ from agentcli import __version__
 from agentcli.app.options import Options
 from agentcli.cli.arguments import prepared
 from agentcli.core.errors import UsageError
+from agentcli.core.text.near import did_you_mean, near_names
 
 _HELP_NAMES = ["-h", "--help"]
 _HELP = frozenset(_HELP_NAMES)
@@ -110,12 +111,24 @@ def _complaint(error: typer.TyperException) -> str:
         message = f"`{command}` needs a command: {', '.join(context.command.commands)}."
     else:
         message = error.format_message().replace("Value error, ", "")
-    if command == "agentcli mcp add" and message.startswith("No such option"):
-        message = f"{message.removesuffix('.')}. Options of the server's command come after --"
+    if message.startswith("No such option"):
+        meant = did_you_mean(_near_options(error))
+        if not meant and command == "agentcli mcp add":
+            meant = " Options of the server's command come after --"
+        message = f"{error.message}.{meant}"
     if command == "agentcli" and message.startswith("Got unexpected extra argument"):
         message += ": put quotes around a prompt of several words."
     message = message.removesuffix("?.") + "?" * message.endswith("?.")
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{command} --help`."
+
+
+def _near_options(error: Any) -> list[str]:
+    """The options that an unknown one is a misspelling of; typer names also those that have little in common with it."""
+    named = {option.lstrip("-"): option for option in error.possibilities or ()}
+    return [named[name] for name in near_names(error.option_name.lstrip("-"), named, _ALIKE)]
+
+
+_ALIKE = 0.6
 
 
 def whole_group() -> TyperGroup:

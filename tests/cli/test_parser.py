@@ -57,3 +57,17 @@ def test_only_the_command_that_is_asked_for_has_its_parameters_read() -> None:
 def test_help_on_what_is_neither_topic_nor_command_names_the_topics(words: str, answer: str) -> None:
     with pytest.raises(AgentError, match=answer):
         invoke(["help", *words.split()])
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["--modle", "x"], "No such option: --modle. Did you mean --mode or --model? See `agentcli --help`."),
+        (["sessions", "list", "--repo"], "No such option: --repo. See `agentcli sessions list --help`."),
+        (["sessions", "list", "-z"], "No such option: -z. See `agentcli sessions list --help`."),
+    ],
+)
+def test_an_unknown_option_is_answered_with_those_that_it_is_a_misspelling_of(words: list[str], answer: str) -> None:
+    with pytest.raises(AgentError) as refused:
+        invoke(words)
+    assert str(refused.value) == answer

@@ -42,9 +42,11 @@ def test_a_server_that_replaces_another_is_said_to(project: Path, capsys: pytest
 
 def test_an_option_of_the_command_without_dashes_before_it_is_explained(project: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"No such option: --repo\b.* Options of the server's command come after --\. See"
+        UsageError, match=r"^No such option: --repo\. Options of the server's command come after --\. See"
     ):
         invoke(["mcp", "add", "git", "mcp-server-git", "--repo", "."])
+    with pytest.raises(UsageError, match=r"^No such option: --scop\. Did you mean --scope\? See"):
+        invoke(["mcp", "add", "git", "--scop", "user", "mcp-server-git"])
 
 
 def test_a_server_is_added_listed_and_removed(
