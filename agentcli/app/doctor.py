@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import version as package_version
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.extensions.places import display_path
+from agentcli.integrations.foreign import PROGRAMS
 from agentcli.providers import reach
 from agentcli.providers.capabilities import gaps
 from agentcli.providers.connect import is_installed
@@ -91,6 +93,7 @@ def examine(program: Program, live: bool = False) -> list[Finding]:
         *_helpers(program),
         *_extensions(program),
         *_hooks(program),
+        *_others(program),
         *(Finding(*row) for row in server_rows(program)),
         *(Finding(*row) for row in worktree_rows(program)),
         _editors(),
@@ -251,6 +254,17 @@ def _hooks(program: Program) -> Iterator[Finding]:
         yield Finding(*row)
     for line in project_rules(program, TRAITS)[1]:
         yield Finding("not in force", True, line)
+
+
+def _others(program: Program) -> Iterator[Finding]:
+    """The programs whose configuration can be taken over, in whole or in part."""
+    from agentcli.app.extensions.config_import import import_plan
+
+    for name in PROGRAMS:
+        with suppress(ConfigError):  # of a file of ours, which has a row of its own
+            if new := len(import_plan(program, [name]).new):
+                detail = f"can be taken over ({new}): `agentcli import-config {name}` lists it and asks"
+                yield Finding(f"configuration of {name}", True, detail)
 
 
 def _editors() -> Finding:

@@ -67,3 +67,18 @@ def test_a_policy_that_the_model_does_not_allow_is_named(tmp_path: Path, monkeyp
         "warn  context policy: The policy native works only with Claude on Anthropic's own API"
     )
     assert not [each for each in diagnose(Options(cwd=str(tmp_path))) if each.what == "context policy"]
+
+
+def test_configuration_of_other_programs_that_can_be_taken_over_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "AGENTS.md").write_text("Be brief.")
+    row = "ok    configuration of codex: can be taken over (1): `agentcli import-config codex` lists it and asks"
+    assert [line for line in lines(tmp_path) if "configuration of" in line] == [row]
+    (tmp_path / "CONFIG" / "agentcli").mkdir(parents=True)
+    (tmp_path / "CONFIG" / "agentcli" / "AGENTS.md").write_text("Be brief.")
+    assert not [line for line in lines(tmp_path) if "configuration of" in line]
