@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from agentcli.batch import mirrors, trees
 from agentcli.batch.attempt import run_attempt
-from agentcli.batch.ledger import Ledger, Row, TaskState, accepted, fold, rows
+from agentcli.batch.ledger import DIED, Ledger, Row, TaskState, accepted, fold, rows
 from agentcli.batch.money import fits, limit_of
 from agentcli.batch.plan import WAITS, Plan, Start, as_json, next_starts
 from agentcli.batch.tasks import Task
@@ -32,8 +32,6 @@ STOP = "stop"
 """The file in the batch's folder that asks to stop: the ids of tasks one a line, or nothing for all."""
 CAP, QUOTA = 53, 75
 """Exit codes of a batch that ran into its cap, or into the end of a quota."""
-DIED = "Its driver ended before it."
-"""The reason why a start has stopped that nobody stopped."""
 HELD = (41, 52, 55)
 """Exit codes of an agent that mean the same for every other task: no key, wrong configuration, no trust."""
 

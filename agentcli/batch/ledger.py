@@ -18,7 +18,9 @@ State = Literal[
 ]
 FINAL: frozenset[State] = frozenset({"passed", "failed", "limited"})
 """States in which an attempt stays unless it is asked for again."""
-_SUFFIX = ".jsonl"
+DIED = "Its driver ended before it."
+"""The reason why a start has stopped that nobody stopped."""
+_PREFIX, _SUFFIX = "ledger-", ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Ledger:
     """The ledger of one driver: a file that nobody else writes. `clock` returns seconds since the epoch."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        self._path = folder / f"ledger-{socket.gethostname()}-{os.getpid()}{_SUFFIX}"
+        self._path = folder / f"{_PREFIX}{socket.gethostname()}-{os.getpid()}{_SUFFIX}"
         self._clock = clock
 
     def write(self, row: Row) -> Row:
@@ -92,11 +94,44 @@ class Ledger:
 
 def rows(folder: Path) -> Iterator[Row]:
     """All rows of all ledgers, in no particular order. A line that was cut off is passed over."""
-    for path in sorted(folder.glob(f"ledger-*{_SUFFIX}")):
-        for line in path.read_bytes().split(b"\n"):
-            row = parsed(line)
-            if row is not None:
-                yield row
+    for path in _ledgers(folder):
+        yield from _rows_of(path)
+
+
+def present_rows(folder: Path) -> Sequence[Row]:
+    """All rows, oldest first, as things stand: a start at work whose driver on this machine has ended is `stopped`."""
+    found = [(row, path) for path in _ledgers(folder) for row in _rows_of(path)]
+    found.sort(key=lambda each: _moment(each[0]))
+    last = {(row.id, row.attempt, row.token): row for row, _ in found}
+    gone = {path for path in {path for _, path in found} if _has_ended(path)}
+    return [
+        replace(row, state="stopped", why=DIED)
+        if row.state == "running" and path in gone and last[row.id, row.attempt, row.token] is row
+        else row
+        for row, path in found
+    ]
+
+
+def _ledgers(folder: Path) -> Sequence[Path]:
+    return sorted(folder.glob(f"{_PREFIX}*{_SUFFIX}"))
+
+
+def _rows_of(path: Path) -> Iterator[Row]:
+    return filter(None, map(parsed, path.read_bytes().split(b"\n")))
+
+
+def _has_ended(path: Path) -> bool:
+    """True if the driver that wrote this ledger ran on this machine, and runs no more."""
+    host, _, process = path.name.removeprefix(_PREFIX).removesuffix(_SUFFIX).rpartition("-")
+    if host != socket.gethostname() or not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        pass
+    return False
 
 
 def parsed(line: bytes) -> Row | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.batch import trees
-from agentcli.batch.ledger import FINAL, TaskState, fold, rows
+from agentcli.batch.ledger import FINAL, TaskState, fold, present_rows, rows
 from agentcli.batch.plan import counted
 from agentcli.batch.work import SESSION, folder_of
 from agentcli.core.dataclass import dataclass
@@ -45,7 +45,7 @@ def load(out: Path) -> Batch:
     """Read a batch. Raises InputError for a folder that holds none."""
     try:
         raw = json.loads((out / "batch.json").read_text())
-        return Batch(out, raw["name"], raw["options"], raw["tasks"], fold(rows(out)))
+        return Batch(out, raw["name"], raw["options"], raw["tasks"], fold(present_rows(out)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{out} holds no batch: batch.json cannot be read.") from error
 

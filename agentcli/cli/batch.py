@@ -236,14 +236,14 @@ def report(
 @app.command("show")
 def show(out: Out, id: Annotated[str, typer.Argument(metavar="ID", help="a task")]) -> None:
     """Show one task: its starts, its answer, its files."""
-    from agentcli.batch.ledger import rows
+    from agentcli.batch.ledger import present_rows
     from agentcli.batch.results import load
     from agentcli.batch.work import folder_of
 
     batch = load(out)
     if id not in batch.tasks:
         raise InputError(f"There is no task {id!r} in {out}.")
-    for row in sorted((row for row in rows(out) if row.id == id), key=lambda row: row.t):
+    for row in (row for row in present_rows(out) if row.id == id):
         say(f"{row.state:8} attempt {row.attempt}  {row.seconds:.0f} s  ${row.cost:.3f}  {row.why}".rstrip())
     state = batch.states.get(id)
     if state is None:

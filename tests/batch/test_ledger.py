@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.batch.ledger import FINAL, Ledger, Row, State, fold, rows
+from agentcli.batch.ledger import DIED, FINAL, Ledger, Row, State, fold, present_rows, rows
 from agentcli.batch.money import fits, limit_of
 from agentcli.batch.plan import LOSSES, next_start
 from agentcli.batch.tasks import Task
@@ -57,6 +59,25 @@ def test_a_torn_line_is_passed_over_and_a_row_comes_back_as_it_was(tmp_path: Pat
         stream.write(b'{"id": "b", "attem')
     assert list(rows(tmp_path)) == [written]
     assert written.t == 7.0
+
+
+def test_a_start_whose_driver_has_ended_is_no_longer_at_work(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, clock=iter(range(10)).__next__)
+    for row in (Row("a", 1, "x", "running"), Row("a", 1, "x", "passed"), Row("b", 1, "y", "running")):
+        ledger.write(row)
+    [file] = tmp_path.iterdir()
+    assert [row.state for row in present_rows(tmp_path)] == ["running", "passed", "running"]
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    elsewhere = file.rename(tmp_path / f"ledger-{socket.gethostname()}.other-{ended.pid}.jsonl")
+    assert [row.state for row in present_rows(tmp_path)] == ["running", "passed", "running"]
+    elsewhere.rename(tmp_path / f"ledger-{socket.gethostname()}-{ended.pid}.jsonl")
+    assert [(row.state, row.why) for row in present_rows(tmp_path)] == [
+        ("running", ""), ("passed", ""), ("stopped", DIED)
+    ]  # fmt: skip
+    assert list(rows(tmp_path))[-1].state == "running"
+    ledger.write(Row("b", 1, "y", "stopped", why=DIED))
+    assert [row.state for row in present_rows(tmp_path)] == ["running", "passed", "running", "stopped"]
 
 
 def state_of(*found: Row) -> object:

@@ -80,8 +80,14 @@ def test_a_batch_whose_driver_was_killed_goes_on_in_the_same_sessions(program: P
     model = script(program, SLEEPS)
     driver = program.start(*run(program, model, "-j", "3"))
     until(lambda: len(list(trees(program).glob("*/began.txt"))) == 3)
+    assert "3 running" in program.run("batch", "status", "out").out
     os.kill(driver.pid, signal.SIGKILL)
     driver.communicate()
+    assert program.run("batch", "status", "out").out.splitlines()[:2] == [
+        "0/3 · 3 stopped · $0.00", "stopped  t0  attempt 1  $0.000  Its driver ended before it."
+    ]  # fmt: skip
+    shown = program.run("batch", "show", "out", "t0").out
+    assert shown.startswith("stopped  attempt 1  0 s  $0.000  Its driver ended before it.\n")
     sessions = {row["session"] for row in ledger(program)}
     script(program, DONE)
     ran = program.run(*run(program, model, "-j", "3"), seconds=200)
