@@ -17,7 +17,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.app.options import Options
 from agentcli.app.print_commands import events_of, print_command
 from agentcli.app.program import Program
-from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError
+from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.garbage import nothing_collected
 from agentcli.ui.headless import Headless
@@ -123,7 +123,11 @@ async def _say(
 
 def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: list[int]) -> int:
     how = conclusion(ended, session.conversation.run_limits.seconds, caught[0] if caught else 0)
-    return front.finish(error=how.error, subtype=how.subtype, exit_code=how.exit_code)
+    journal, error, cure = session.journal, how.error, ""
+    later = isinstance(error, ModelError) and (error.retryable or error.cause == "auth")
+    if later and journal.folder is not None and not journal.trouble():
+        cure = f"`agentcli resume {journal.id}` goes on where this run stopped."
+    return front.finish(error=error, subtype=how.subtype, exit_code=how.exit_code, cure=cure)
 
 
 def at_time_limit(session: AgentSession, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:

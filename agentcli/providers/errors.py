@@ -106,10 +106,10 @@ def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str,
     verb = "denied access with" if error.status == 403 else "rejected"
     if used in stored:
         said = f"{vendor} {verb} the stored key ({error.brief})."
-        cure = f"Store a valid one with `agentcli auth set {settings.name}`, then resume with `agentcli -c`."
+        cure = f"Store a valid one with `agentcli auth set {settings.name}`."
     elif used:
         said = f"{vendor} {verb} the key in {used} ({error.brief})."
-        cure = f"Set {used} to a valid key, then resume with `agentcli -c`."
+        cure = f"Set {used} to a valid key."
     else:
         said = f"{vendor} rejected a request without a key ({error.brief})."
         names = " or ".join(key_variables(settings))

@@ -152,7 +152,7 @@ class RetryingModel:
             await close()
 
     def _last(self, error: ModelError, attempts: int, elapsed: float) -> ModelError:
-        """The error to raise for good: the same, with what was tried and how to go on where that may help later."""
+        """The error to raise for good: the same, with what was tried where another request may help later."""
         if not error.retryable:
             return error
         patience = self._policy.patience
@@ -161,10 +161,9 @@ class RetryingModel:
         elif attempts > 1:
             tried = f"Gave up after {attempts} requests in {seconds_left(elapsed)}."
         else:
-            tried = ""
-        how = "Everything is kept: `agentcli -c` goes on where it stopped."
+            return error
         return ModelError(
-            " ".join(filter(None, (f"{str(error).rstrip('.')}.", tried, how))),
+            f"{str(error).rstrip('.')}. {tried}",
             error.cause,
             retry_after=error.retry_after,
             status=error.status,

@@ -58,8 +58,10 @@ class Headless:
         """Print a warning that is not an event of the run."""
         self.show(Warned(message))
 
-    def finish(self, *, error: BaseException | None = None, subtype: str = "", exit_code: int | None = None) -> int:
-        """Print the result and return the exit code. `error`: the error that ended the run, if any."""
+    def finish(
+        self, *, error: BaseException | None = None, subtype: str = "", exit_code: int | None = None, cure: str = ""
+    ) -> int:
+        """Print the result and return the exit code. `error`: the error that ended the run, if any; `cure` stands below it on stderr."""
         result = self._builder.result(error, subtype, exit_code)
         match self.format:
             case "text":
@@ -70,6 +72,8 @@ class Headless:
                 self._line(result)
         if error is not None:
             print(f"agentcli: {safe(str(error))}", file=self.err, flush=True)
+        if cure:
+            print(f"agentcli: {cure}", file=self.err, flush=True)
         return result.exit_code
 
     def _finish_text(self, result: Result) -> None:

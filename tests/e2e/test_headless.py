@@ -90,6 +90,18 @@ def test_a_failed_request_has_its_code_and_keeps_the_prompt(program: Program) ->
     assert [part["text"] for part in said if not part["synthetic"]] == ["remember me"]
 
 
+def test_a_run_that_may_go_on_later_names_its_session_if_that_is_stored(program: Program) -> None:
+    with Loopback(lambda _: Refuse(500)) as server:
+        program.more = {**server.env, "AGENTCLI_RETRY__ATTEMPTS": "2", "AGENTCLI_RETRY__FIRST": "0"}
+        stored = program.ask("-p", "hi", "-m", CLAUDE)
+        fleeting = program.ask("-p", "hi", "-m", CLAUDE, "--no-session")
+    assert (stored.code, fleeting.code) == (75, 75)
+    assert stored.err.endswith(f"`agentcli resume {stored.result['session_id']}` goes on where this run stopped.\n")
+    assert "Gave up after 2 requests" in fleeting.result["error"]
+    assert "resume" not in fleeting.err + fleeting.out
+    assert "agentcli -c" not in stored.err + fleeting.err
+
+
 def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: Program) -> None:
     script = program.base / "script.json"
     calls = [{"name": "bash", "input": {"command": "rm -rf build"}}]

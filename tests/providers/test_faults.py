@@ -99,21 +99,21 @@ def _expect(name: str, refusal: Refuse, cause: str, code: int) -> None:
             {"ANTHROPIC_API_KEY": KEY},
             (),
             "Anthropic rejected the key in ANTHROPIC_API_KEY (401 authentication_error: invalid x-api-key). "
-            "Set ANTHROPIC_API_KEY to a valid key, then resume with `agentcli -c`.",
+            "Set ANTHROPIC_API_KEY to a valid key.",
         ),
         (
             Refuse(401, message="invalid x-api-key"),
             {"ANTHROPIC_API_KEY": KEY},
             ("ANTHROPIC_API_KEY",),
             "Anthropic rejected the stored key (401 authentication_error: invalid x-api-key). "
-            "Store a valid one with `agentcli auth set anthropic`, then resume with `agentcli -c`.",
+            "Store a valid one with `agentcli auth set anthropic`.",
         ),
         (
             Refuse(403, message="no access to this model"),
             {"ANTHROPIC_AUTH_TOKEN": KEY},
             (),
             "Anthropic denied access with the key in ANTHROPIC_AUTH_TOKEN (403 permission_error: no access to this model). "
-            "Set ANTHROPIC_AUTH_TOKEN to a valid key, then resume with `agentcli -c`.",
+            "Set ANTHROPIC_AUTH_TOKEN to a valid key.",
         ),
         (
             Refuse(401, message="x-api-key header is required"),
