@@ -137,10 +137,8 @@ class Session:
         When the disk refuses, it stays in memory and `trouble` says so.
         """
         writer = self._writing()
-        path = self._outputs.add(call_id, output, ending)
         self._changed = True
-        writer.save()
-        return path
+        return writer.keep_output(call_id, output, ending)
 
     def output(self, path: str) -> str:
         """A whole output that was kept, or an empty text if it is gone."""

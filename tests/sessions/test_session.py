@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import stat
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult,
 from agentcli.core.record import Failure, Prune, Settings, Title, Undo
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
+from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import compaction, files, read, reply, result, user
 
@@ -221,6 +223,29 @@ def test_a_kept_output_comes_back_by_its_path_or_name(session: Session) -> None:
     assert Path(path).parent == session.folder / "outputs"
     assert session.output(path) == session.output("outputs/toolu_1.txt") == "all of it\n"
     assert session.output("outputs/other.txt") == ""
+
+
+class Slow(Disk):
+    """Gives other threads time in each write."""
+
+    def fsync(self, file: int) -> None:
+        time.sleep(0.002)
+
+
+def test_outputs_kept_by_threads_and_records_made_meanwhile_all_last(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions", disk=Slow())
+    session = store.create(tmp_path, model="demo/scripted", mode="ask")
+    session.append(user("hello"))
+    calls = [f"call-{n}" for n in range(40)]
+    with ThreadPoolExecutor(4) as threads:
+        kept = threads.map(lambda call: session.keep_output(call, f"output of {call}"), calls)
+        for n in range(30):
+            session.append(reply(f"reply {n}"))
+        paths = list(kept)
+    opened = again(store, session, read_only=True)
+    assert [opened.output(path) for path in paths] == [f"output of {call}" for call in calls]
+    texts = [record.body.text for record in opened.records() if isinstance(record.body, Message)]
+    assert texts == ["hello", *(f"reply {n}" for n in range(30))]
 
 
 def test_a_file_that_a_tool_brought_is_kept_byte_for_byte(session: Session) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,10 @@ from agentcli.sessions.storage.records import RecordFolder, file_name
 
 
 class Writer:
-    """The writing end of one session's folder: made at the first save, locked as long as it is open."""
+    """The writing end of one session's folder: made at the first save, locked as long as it is open.
+
+    Tools keep outputs from threads of their own, so one thread writes at a time.
+    """
 
     def __init__(
         self,
@@ -35,11 +39,13 @@ class Writer:
         self._waiting: deque[tuple[Record, bytes]] = deque()
         self._trouble = ""
         self._news = ""
+        self._guard = threading.RLock()
 
     @property
     def waiting(self) -> tuple[Record, ...]:
         """Records that are only in memory, oldest first."""
-        return tuple(record for record, _ in self._waiting)
+        with self._guard:
+            return tuple(record for record, _ in self._waiting)
 
     @property
     def exists(self) -> bool:
@@ -48,7 +54,15 @@ class Writer:
 
     def add(self, record: Record, data: bytes) -> None:
         """Remember a record; `save` writes it."""
-        self._waiting.append((record, data))
+        with self._guard:
+            self._waiting.append((record, data))
+
+    def keep_output(self, call_id: str, output: str | bytes, ending: str) -> str:
+        """Save an output as far as the disk takes it, and return its path."""
+        with self._guard:
+            path = self.outputs.add(call_id, output, ending)
+            self.save()
+        return path
 
     def save(self) -> bool:
         """Write all waiting records, oldest first; True if none waits any more. Never raises for a failing disk.
@@ -56,6 +70,10 @@ class Writer:
         A write that failed is made again at once from memory as a new file: after a failed fsync nobody knows what
         the first one holds.
         """
+        with self._guard:
+            return self._written()
+
+    def _written(self) -> bool:
         try:
             self._save_all()
         except OSError as error:
