@@ -20,6 +20,7 @@ from agentcli.app.extensions.doctor_worktrees import worktree_rows
 from agentcli.app.extensions.project_rules import project_rules
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.app.sessions import Reading, unseen
 from agentcli.config import PREFIX
 from agentcli.context.clearing import NATIVE, fallen_back
 from agentcli.context.tokens.estimators import vocabularies
@@ -69,21 +70,26 @@ CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
 """Time limits in seconds of a connection, and of the answer to a request."""
 
 
-def diagnose(options: Options, live: bool = False) -> list[Finding]:
+def diagnose(options: Options, live: bool = False, reading: Reading = unseen) -> list[Finding]:
     """All findings for a run with these options; where the configuration cannot be read, those of the built-in one."""
     try:
-        return examine(Program(options), live)
+        return examine(Program(options), live, reading)
     except ConfigError as error:
         broken = Finding("configuration", False, str(error), needed=True)
     plain = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     with tempfile.TemporaryDirectory() as nowhere:
         # Without these two no configuration is read: not the user's, and no folder is trusted to have its own.
-        rest = examine(Program(options, {**plain, "XDG_CONFIG_HOME": nowhere, "XDG_STATE_HOME": nowhere}), live)
+        rest = examine(
+            Program(options, {**plain, "XDG_CONFIG_HOME": nowhere, "XDG_STATE_HOME": nowhere}), live, reading
+        )
     return [broken, *(found for found in rest if found.what not in ("configuration", "config folder", "state folder"))]
 
 
-def examine(program: Program, live: bool = False) -> list[Finding]:
-    """All findings; none of them changes anything. Without `live` nobody is asked, and only addresses that you set are connected to."""
+def examine(program: Program, live: bool = False, reading: Reading = unseen) -> list[Finding]:
+    """All findings; none of them changes anything. Without `live` nobody is asked, and only addresses that you set are connected to.
+
+    The records of the sessions that are checked pass `reading`.
+    """
     return [
         *_program(program),
         *_keys(program),
@@ -97,7 +103,7 @@ def examine(program: Program, live: bool = False) -> list[Finding]:
         *(Finding(*row) for row in server_rows(program)),
         *(Finding(*row) for row in worktree_rows(program)),
         _editors(),
-        *_sessions(program),
+        *_sessions(program, reading),
     ]
 
 
@@ -289,12 +295,13 @@ def _own_program() -> str:
     return f"{beside} acp" if beside.exists() else f"{sys.executable} -m agentcli acp"
 
 
-def _sessions(program: Program) -> Iterator[Finding]:
+def _sessions(program: Program, reading: Reading) -> Iterator[Finding]:
     from agentcli.sessions.integrity import check
 
     infos = program.store.list(program.project)
     newest = infos[: program.config.sessions.doctor]
-    broken = [info.id for info in newest if not check(program.store.folder(info)).ok]
+    through = reading(sum(info.records for info in newest))
+    broken = [info.id for info in newest if not check(program.store.folder(info), through=through).ok]
     looked = f"{len(infos):,} in this project, " + (f"the newest {len(newest):,} checked, " if newest != infos else "")
     detail = f"{looked}{len(broken)} damaged"
     yield Finding("sessions", not broken, f"{detail}: run `agentcli sessions check --repair`" if broken else detail)

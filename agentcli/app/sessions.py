@@ -38,7 +38,7 @@ Reading = Callable[[int], Through]
 """A function that is given the number of records of a session, and returns what they pass while it is opened."""
 
 
-def _unseen(total: int) -> Through:
+def unseen(total: int) -> Through:
     return iter
 
 
@@ -125,7 +125,7 @@ class SessionOpener:
         """A fresh session in the current folder."""
         return self.session_for(self._fresh(), source=source)
 
-    def begin(self, reading: Reading = _unseen) -> AgentSession:
+    def begin(self, reading: Reading = unseen) -> AgentSession:
         """The session that the command line asks for."""
         match self._options.session:
             case None:
@@ -145,13 +145,13 @@ class SessionOpener:
             raise InputError("Which session? Give an id, a unique prefix, or a name, or use --last.")
         return self._project.store.find(selector, self._project.project)
 
-    def resume(self, info: SessionInfo, reading: Reading = _unseen) -> AgentSession:
+    def resume(self, info: SessionInfo, reading: Reading = unseen) -> AgentSession:
         """Go on with a session, or with a copy of it."""
         if self._options.fork and not self._options.no_session:
             return self.open(self._project.store.fork(info), "fork", reading)
         return self.open(info, reading=reading)
 
-    def open(self, info: SessionInfo, source: Source = "resume", reading: Reading = _unseen) -> AgentSession:
+    def open(self, info: SessionInfo, source: Source = "resume", reading: Reading = unseen) -> AgentSession:
         """A session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy when it is open elsewhere."""
         aloof = self._options.no_session
         session = self._project.store.open(info.project_id, info.id, aloof, reading(info.records))
@@ -184,7 +184,7 @@ class SessionOpener:
         stored.append(handover.beginning)
         return self.session_for(stored, source="clear")
 
-    def past(self, selector: str, reading: Reading = _unseen) -> Session:
+    def past(self, selector: str, reading: Reading = unseen) -> Session:
         """A session to look at, which nothing is written to."""
         info = self.chosen(selector)
         return self._project.store.open(info.project_id, info.id, True, reading(info.records))

@@ -12,6 +12,7 @@ from agentcli.app.options import Options
 from agentcli.cli.flags import AllProjects, InFolder, Json, Set, Trust
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
+from agentcli.cli.progress import Progress
 from agentcli.core.sanitise import safe
 
 if TYPE_CHECKING:
@@ -139,7 +140,8 @@ def doctor(
     from agentcli.app.doctor import diagnose
     from agentcli.app.program import Program
 
-    findings = diagnose(Options(cwd=cwd), live)
+    with Progress("Checking records") as progress:
+        findings = diagnose(Options(cwd=cwd), live, progress.of)
     readable = all(finding.ok for finding in findings if finding.what == "configuration" and finding.needed)
     answers = _asked_live(Program(Options(cwd=cwd)), yes) if live and readable else []
     if json:

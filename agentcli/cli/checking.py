@@ -37,8 +37,9 @@ def check(
     context = ProjectContext(Options(cwd=cwd))
     infos = [context.store.find(selector, context.project)] if selector else context.store.list(context.project)
     work = mend if repair else examine
-    with Progress("Checking sessions") as progress:
-        reports = [work(context.store.folder(info)) for info in progress.through(infos, len(infos))]
+    with Progress("Checking records") as progress:
+        through = progress.of(sum(info.records for info in infos))
+        reports = [work(context.store.folder(info), through=through) for info in infos]
     left = [] if selector else _unfinished(context, repair)
     if json:
         say_json([report_to_json(report) for report in (*reports, *left)])

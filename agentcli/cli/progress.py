@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from agentcli.cli.printing import console, on_terminal
@@ -43,17 +44,22 @@ class Progress:
 
     def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
         """Yield the same things, counted as they pass; `total`: their number where it is known."""
-        for number, thing in enumerate(things, 1):
+        return self._counted(things, total, count(1))
+
+    def of(self, total: int) -> Callable[[Iterable[T]], Iterator[T]]:
+        """A function that so many things pass through, counted, also where they come in several parts."""
+        numbers = count(1)
+        return lambda things: self._counted(things, total, numbers)
+
+    def _counted(self, things: Iterable[T], total: int, numbers: Iterator[int]) -> Iterator[T]:
+        for thing in things:
+            number = next(numbers)
             if self._clock() >= self._next:
                 shown = on_terminal(self._stream)
                 self._next = self._clock() + self.EVERY if shown else math.inf
                 if shown:
                     self._show(number, total)
             yield thing
-
-    def of(self, total: int) -> Callable[[Iterable[T]], Iterator[T]]:
-        """A function that so many things pass through, counted."""
-        return lambda things: self.through(things, total)
 
     def next(self, doing: str) -> None:
         """Go on with other work; the line names it at once where it is due."""

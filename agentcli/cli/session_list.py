@@ -116,7 +116,7 @@ def print_found(
     context = ProjectContext(Options(cwd=cwd))
     projects = () if everywhere else context.project.ids
     with Progress("Searching") as progress:
-        found = search(context.store.root, " ".join(words), projects, limit=limit, hits=hits, through=progress.through)
+        found = search(context.store.root, " ".join(words), projects, limit=limit, hits=hits, through=progress.of(0))
     if json:
         say_json([one.to_json() for one in found])
     elif not found:

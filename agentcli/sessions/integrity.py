@@ -33,7 +33,7 @@ from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason
 from agentcli.sessions.storage.lock import Lock, is_locked
 from agentcli.sessions.storage.outputs import output_name
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
-from agentcli.sessions.storage.records import Loss, Reader, RecordFolder, number_in
+from agentcli.sessions.storage.records import Loss, Reader, RecordFolder, Through, number_in
 
 _KEPT = re.compile(r"/outputs/([\w-]+\.txt)")
 Kind = Literal["damaged", "missing", "unreadable", "chain", "schema", "pairing", "orphan", "leftover", "glance"]
@@ -92,26 +92,26 @@ def report_to_json(report: Report) -> dict[str, Any]:
     }
 
 
-def check(folder: Path) -> Report:
-    """Read every record of a session and report what is wrong, changing nothing."""
-    findings = _look(folder)
+def check(folder: Path, *, through: Through = iter) -> Report:
+    """Read every record of a session and report what is wrong, changing nothing. The records pass `through` a callback that may show progress."""
+    findings = _look(folder, through)
     busy = is_locked(folder / "lock")
     problems = [problem for problem in findings.problems if not (busy and problem.kind in ("leftover", "glance"))]
     return Report(folder.name, folder.parent.name, findings.records, tuple(problems), busy=busy)
 
 
-def repair(folder: Path, disk: Disk = DISK) -> Report:
+def repair(folder: Path, disk: Disk = DISK, *, through: Through = iter) -> Report:
     """Check a session and mend it: damaged files go to `damaged/`, the rest is put in order; nothing is deleted.
 
     What is reported is what was found before. Raises SessionBusy while another process has it open, StoreError when the
-    disk refuses.
+    disk refuses. The records pass `through` as in `check`.
     """
     try:
         lock = Lock(folder / "lock")
     except OSError as error:
         raise StoreError(f"Session {folder.name} cannot be repaired: {reason(error)}.") from error
     try:
-        findings = _look(folder)
+        findings = _look(folder, through)
         done = [*_keep_aside(folder, findings, disk), *_tidy(folder, disk)]
         if findings.problems:
             with contextlib.suppress(OSError):
@@ -155,7 +155,7 @@ class _Findings:
     last_message: int = 0
 
 
-def _look(folder: Path) -> _Findings:
+def _look(folder: Path, through: Through) -> _Findings:
     found = _Findings()
     shelf = RecordFolder(folder / "records")
     numbers = shelf.numbers()
@@ -163,7 +163,7 @@ def _look(folder: Path) -> _Findings:
     info = read_info(folder)
     found.newest = max(newest, info.records if info else 0)
     reader = Reader(shelf, info.head if info and info.records == newest else "")
-    for record in reader.down(newest):
+    for record in through(reader.down(newest)):
         found.records += 1
         _look_at(record, found)
     gone = vanished(newest, info) if info else ()

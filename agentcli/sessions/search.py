@@ -85,14 +85,14 @@ def search(
     *,
     limit: int = 0,
     hits: int = 3,
-    through: Callable[[Iterable[str]], Iterable[str]] = iter,
+    through: Callable[[Iterable[tuple[str, bytes]]], Iterable[tuple[str, bytes]]] = iter,
 ) -> list[Found]:
     """The sessions under `root` in which every one of the words occurs, whatever their case, last written first.
 
     `projects` are the folders in the store to search, all of them where none is named.
 
     At most `limit` sessions (0: all), those whose files changed last, with at most `hits` places of each. Raises
-    InputError without words. The folders pass `through` a callback that may show progress. Nothing is kept between searches: the records themselves are read, as bytes first, and
+    InputError without words. The records of each session that are read pass `through` a callback that may show progress. Nothing is kept between searches: the records themselves are read, as bytes first, and
     only those that may match are decoded.
     """
     given = words if isinstance(words, str) else " ".join(words)
@@ -100,11 +100,11 @@ def search(
     if not wanted:
         raise InputError("Give the words to look for.")
     sieve = _Sieve(wanted)
-    sifted = (_sifted(folder, sieve, len(wanted)) for folder in through(_sessions(root, projects)))
+    sifted = (_sifted(folder, through(_files(folder)), sieve, len(wanted)) for folder in _sessions(root, projects))
     promising = [each for each in sifted if each is not None]
     # Looking closely costs far more than sifting, so it ends when enough is found, the last written sessions first.
     promising.sort(key=lambda each: _written(each.folder), reverse=True)
-    looked_at = (_looked_at(each, wanted, hits) for each in promising)
+    looked_at = (_looked_at(each.folder, through(_files(each.folder, each.names)), wanted, hits) for each in promising)
     sure = islice((found for found in looked_at if found is not None), limit or None)
     return sorted(sure, key=lambda each: (each.info.time.updated, each.info.id), reverse=True)
 
@@ -147,22 +147,21 @@ def _folders(folder: str) -> list[str]:
         return []
 
 
-def _sifted(folder: str, sieve: _Sieve, wanted: int) -> _Promising | None:
+def _sifted(folder: str, files: Iterable[tuple[str, bytes]], sieve: _Sieve, wanted: int) -> _Promising | None:
     names: list[str] = []
     found: set[str] = set()
-    for name, data in _files(folder):
+    for name, data in files:
         if here := sieve.words_in(data):
             found |= here
             names.append(name)
     return _Promising(folder, tuple(names)) if len(found) == wanted else None
 
 
-def _looked_at(promising: _Promising, words: Sequence[str], most: int) -> Found | None:
-    files = (data for _, data in _files(promising.folder, promising.names))
-    hits = [hit for record in _records(files) for hit in _hits(record, words)]
+def _looked_at(folder: str, files: Iterable[tuple[str, bytes]], words: Sequence[str], most: int) -> Found | None:
+    hits = [hit for record in _records(data for _, data in files) for hit in _hits(record, words)]
     if {word for _, held in hits for word in held} < set(words):
         return None
-    path = Path(promising.folder)
+    path = Path(folder)
     best = sorted(hits, key=lambda each: (-len(each[1]), each[0].where == "tool", each[0].seq))[:most]
     listed = tuple(sorted((hit for hit, _ in best), key=lambda hit: hit.seq))
     return Found(read_info(path) or retrace(path), listed, len(hits))

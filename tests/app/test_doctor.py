@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from agentcli.app.doctor import diagnose
 from agentcli.app.options import Options
+from agentcli.core.message import Message, Text
+from agentcli.core.record import Record
+from agentcli.sessions.storage.records import Through
+from agentcli.sessions.store import Store
 
 
 def test_a_configuration_that_cannot_be_read_fails_and_the_rest_is_looked_at(
@@ -36,6 +41,33 @@ def test_the_row_of_editors_names_the_command_that_they_start(tmp_path: Path, mo
     assert any(
         line.startswith(f"ok    editors: {programs / 'agentcli'} acp, with ") for line in lines(tmp_path / "work")
     )
+
+
+def test_the_records_of_the_sessions_that_are_checked_can_be_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    for length in (2, 3):
+        session = Store(tmp_path / "DATA" / "agentcli" / "sessions").create(tmp_path)
+        for _ in range(length):
+            session.append(Message("user", (Text("hello"),)))
+        session.close()
+    asked: list[int] = []
+    passed: list[int] = []
+
+    def reading(total: int) -> Through:
+        asked.append(total)
+
+        def through(records: Iterable[Record]) -> Iterator[Record]:
+            for record in records:
+                passed.append(record.seq)
+                yield record
+
+        return through
+
+    assert "2 in this project, 0 damaged" in diagnose(Options(cwd=str(tmp_path)), False, reading)[-1].detail
+    assert (asked, sorted(passed)) == ([5], [1, 1, 2, 2, 3])
 
 
 def lines(folder: Path) -> list[str]:

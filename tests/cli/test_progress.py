@@ -28,6 +28,17 @@ def test_long_work_shows_how_far_it_is_and_leaves_no_trace() -> None:
     assert "4/?" in ESCAPE.sub("", written(Screen(), 4, 0.25))
 
 
+def test_work_in_several_parts_is_counted_through() -> None:
+    stream, now = Screen(), 0.0
+    with Progress("Searching", stream, lambda: now, cells=80) as progress:
+        through = progress.of(6)
+        for part in ("ab", "cd", "ef"):
+            for _ in through(part):
+                now += 0.3
+    text = ESCAPE.sub("", stream.getvalue())
+    assert [f"{number}/6" in text for number in range(1, 7)] == [False, False, True, True, True, True]
+
+
 def test_short_work_shows_nothing() -> None:
     assert not written(Screen(), 4, 0.1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,20 @@ def test_the_session_written_last_comes_first_and_projects_can_be_chosen(root: P
     assert len(search(root, "tree", [project])) == 2
     assert [found.info.id for found in search(root, "tree", limit=1)] == [new]
     assert search(root, "tree", ["0000"]) == []
+
+
+def test_every_record_that_is_read_passes_the_callback(root: Path):
+    keep(root, prompt("red"), prompt("green"))
+    keep(root, prompt("red"), prompt("red too"), prompt("blue"))
+    passed: list[str] = []
+
+    def through(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+        for name, data in files:
+            passed.append(name)
+            yield name, data
+
+    assert len(search(root, "red", through=through)) == 2
+    assert len(passed) == 5 + 3, "each once, and those with the word once more"
 
 
 def test_places_with_more_of_the_words_are_shown_first(root: Path):
