@@ -243,7 +243,9 @@ def test_a_command_that_may_not_run_ends_before_anything_is_sent(tmp_path: Path)
         return str(error)
 
     refused = why("/x", attended=False)
-    assert refused.startswith("Command /x wants to run touch made; allow it with --allow 'bash(touch made)'")
+    start = "Command /x wants to run touch made; allow it with --allow 'bash(touch made)'. "
+    assert refused.startswith(start)
+    assert refused.endswith(" Nobody is there to allow it, so it is denied."), "and nothing that is for the model"
     assert "false failed" in why("/bad", person=Person(YES))
     assert "was not run, since it wants to run touch made" in why("/x", person=Person(NO))
     assert not (work / "made").exists()

@@ -77,7 +77,8 @@ class Filler:
         if permit.refused:
             if not self._attended:
                 advice = f"allow it with --allow 'bash({exact(command)})'"
-                raise InputError(f"{self._what} wants to run {command}; {advice}. {permit.refused}.")
+                why = permit.event.why if permit.event else permit.refused.rstrip(".")
+                raise InputError(f"{self._what} wants to run {command}; {advice}. {why}.")
             raise InputError(f"{self._what} was not run, since it wants to run {command}: {permit.refused}")
         result = await self._runner.run(tool, permit.call.call_id, permit.call.input)
         self._drop_progress(call.call_id)
