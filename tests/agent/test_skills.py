@@ -368,3 +368,18 @@ def test_skills_of_ignored_folders_and_behind_links_out_stay_unknown(tmp_path: P
     say_to(session, "one")
     assert not session.extensions.found.skills
     assert any("leads out of the repository" in note for note in session.extensions.found.notes)
+
+
+def test_a_subagent_without_the_skill_tool_hears_of_no_change_of_skills(tmp_path: Path) -> None:
+    agent = "---\nname: looks\ndescription: Looks.\ntools: Read\n---\nYou look.\n"
+    work = project(tmp_path, skills__pdf=skill(), agents__looks=agent)
+    asked: list[Request] = []
+
+    def model(request: Request) -> Reply:
+        asked.append(request)
+        first = len(asked) == 1
+        return say("", call("task", description="d", prompt="look", agent="looks")) if first else say("Done.")
+
+    say_to(in_project(work, model), "go")
+    child = next(request for request in asked if any("You look." in block for block in request.system))
+    assert "have changed" not in str(child.messages)

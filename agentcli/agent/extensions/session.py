@@ -75,7 +75,8 @@ class SessionExtensions:
         builder, setup = self._conversation().builder, self._setup
         delegates = any(setup.traits.get(tool.name, UNKNOWN).delegates for tool in builder.tools)
         agents = found.agents if setup.agent.subagents and delegates else {}
-        return changes_since(builder.system, found.skills, agents)
+        loads = setup.depth == 0 or any(tool.name == "skill" for tool in builder.tools)
+        return changes_since(builder.system, found.skills if loads else {}, agents)
 
     def entry(self, name: str) -> Skill | Template | None:
         """The skill or command that the person means by `/name`."""
