@@ -1,8 +1,10 @@
-"""Permission rules of a project's settings of Claude Code: those that deny or ask hold here as well, those that allow do not."""
+"""Permission rules of a project's settings of other programs: those that deny or ask hold here as well, those that allow do not."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from agentcli.app.extensions.hooks import CLAUDE_FILES, label
 from agentcli.app.project import ProjectContext
@@ -10,15 +12,26 @@ from agentcli.core.errors import AgentError
 from agentcli.integrations.project_files import project_files
 from agentcli.permissions.rules import Rules, in_own_names, literal, parse_rule
 
+if TYPE_CHECKING:
+    from agentcli.integrations.foreign.found import Found
+
+_READERS: Mapping[str, str] = {
+    **dict.fromkeys(CLAUDE_FILES, "claude"),
+    ".gemini/settings.json": "gemini",
+    ".codex/config.toml": "codex",
+}
+"""The files that are read, each with the program that it belongs to."""
+
 
 def project_rules(project: ProjectContext, known: Collection[str]) -> tuple[Rules, list[str]]:
     """The rules about these tools, and a line for each thing in the files that has no effect; nothing where the folder is not trusted."""
-    paths = project_files(project.cwd, CLAUDE_FILES).paths if project.trusted else ()
+    paths = project_files(project.cwd, [*_READERS]).paths if project.trusted else ()
     rules, unused = Rules(), []
     for path in paths:
-        from agentcli.integrations.foreign.claude import restrictions
+        from agentcli.integrations import foreign
 
-        found = restrictions(path, label(path, project.cwd), literal(str(path.parent.parent)))
+        reader = import_module(f"{foreign.__name__}.{_READERS[f'{path.parent.name}/{path.name}']}")
+        found: Found = reader.restrictions(path, label(path, project.cwd), literal(str(path.parent.parent)))
         unused += found.skipped
         for item in found.items:
             kind = item.key.partition(".")[2]

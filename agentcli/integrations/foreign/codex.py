@@ -58,6 +58,13 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     return found
 
 
+def restrictions(path: Path, source: str, top: str) -> Found:
+    """What a project's settings file has, none of which has an effect."""
+    found = Found()
+    found.skip_others(read_toml(path, found), (), source)
+    return found
+
+
 def _server(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     server = {key: raw[key] for key in _SAME if key in raw}
     server |= {ours: raw[theirs] for theirs, ours in _RENAMED.items() if theirs in raw}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from agentcli.core.aliases import GEMINI_CLI
 from agentcli.integrations.foreign.found import Found, Item, hook_groups, read_json, table, texts
@@ -24,15 +25,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     found.items += hook_groups(raw.get("hooks"), SOURCE, found, events, "gemini")
     if isinstance(model := table(raw, "model").get("name"), str):
         found.items.append(Item("config.toml", "model", f"google/{model}", SOURCE))
-    given = table(raw, "tools")
-    for kind, rules in (
-        ("allow", given.get("allowed")),
-        ("deny", given.get("exclude")),
-        ("deny", raw.get("excludeTools")),
-    ):
-        for rule in texts(rules):
-            found.rule(kind, rule, SOURCE, _rule(rule))
-    found.skip_others(given, ("allowed", "exclude"), f"{SOURCE}: tools")
+    _rules(raw, ("allow", "deny"), SOURCE, found)
     found.skip_others(raw, ("mcpServers", "hooks", "model", "tools", "excludeTools"), SOURCE)
     found.file("AGENTS.md", folder / "GEMINI.md")
     extensions = folder / "extensions"
@@ -40,6 +33,26 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
         if (path / "gemini-extension.json").is_file():
             found.skip("~/.gemini/extensions", path.name, f"add it with `agentcli plugins add {path}`")
     return found
+
+
+def restrictions(path: Path, source: str, top: str) -> Found:
+    """The tools that a project's settings file excludes, and what of it has no effect besides its servers."""
+    found = Found()
+    raw = read_json(path, found, comments=True)
+    _rules(raw, ("deny",), source, found)
+    found.skip_others(raw, ("mcpServers", "tools", "excludeTools"), source)
+    return found
+
+
+def _rules(raw: Mapping[str, Any], kinds: Sequence[str], source: str, found: Found) -> None:
+    given = table(raw, "tools")
+    lists = {"allowed": ("allow", given.get("allowed")), "exclude": ("deny", given.get("exclude"))}
+    lists["excludeTools"] = ("deny", raw.get("excludeTools"))
+    for kind, rules in lists.values():
+        for rule in texts(rules) if kind in kinds else ():
+            found.rule(kind, rule, source, _rule(rule))
+    taken = [name for name, (kind, _) in lists.items() if kind in kinds]
+    found.skip_others(given, taken, f"{source}: tools")
 
 
 def _rule(rule: str) -> str:

@@ -1,4 +1,4 @@
-"""Permission rules of a project's settings of Claude Code."""
+"""Permission rules of a project's settings of other programs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,22 @@ SETTINGS = {
 }
 
 
+GEMINI = {
+    "tools": {"exclude": ["run_shell_command(nc)"], "allowed": ["read_file"]},
+    "excludeTools": ["web_fetch"],
+    "mcpServers": {},
+    "context": {"fileName": "C.md"},
+}
+
+
 def opened(folder: Path, *, trust: bool = True, text: str = json.dumps(SETTINGS)) -> Program:
     file = folder / "work" / ".claude" / "settings.json"
     file.parent.mkdir(parents=True)
     file.write_text(text)
+    (file.parent.parent / ".gemini").mkdir()
+    (file.parent.parent / ".gemini/settings.json").write_text(json.dumps(GEMINI))
+    (file.parent.parent / ".codex").mkdir()
+    (file.parent.parent / ".codex/config.toml").write_text('model = "x"')
     env = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
     options = Options(cwd=str(file.parent.parent), trust=trust, mode="yolo")
     return Program(options, {**env, "HOME": str(folder), "ANTHROPIC_API_KEY": "x"})
@@ -44,6 +56,8 @@ def test_what_a_project_denies_or_asks_for_claude_code_holds_here_and_what_it_al
     assert decided(program, "edit", file_path="src/a.py", old_string="a", new_string="b") == "deny"
     assert decided(program, "write", file_path="src/a.py", content="") == "deny"
     assert decided(program, "write", file_path="docs/a.md", content="") == "allow"
+    assert decided(program, "bash", command="nc -l 5") == "deny"
+    assert decided(program, "web_fetch", url="https://example.org") == "deny"
     listed = [(kind, str(rule), rule.origin) for kind, rule in program.workspace_policy.rules().listed()]
     assert ("deny", "mcp__db__drop", "project") in listed
     assert not [rule for rule in listed if rule[0] == "allow"]
@@ -57,12 +71,14 @@ def test_the_check_up_names_what_has_no_effect(tmp_path: Path) -> None:
     assert any(
         line.startswith(f"{start}Bash(npm run test:*), Read(~/.zshrc): a project cannot allow") for line in found
     )
+    assert {".gemini/settings.json: context: not taken over", ".codex/config.toml: model: not taken over"} <= {*found}
+    assert ".gemini/settings.json: tools: allowed: not taken over" in found
     assert any(line.startswith(f"{start}'read()' is not a rule") for line in found)
 
 
 def test_a_broken_file_is_named_and_has_no_rules(tmp_path: Path) -> None:
     program = opened(tmp_path, text='{"permissions": {"deny": ["Bash"]},}')
-    assert not program.workspace_policy.rules().listed()
+    assert {rule.tool for _, rule in program.workspace_policy.rules().listed()} == {"bash", "web_fetch"}, "of Gemini"
     assert any("nothing in it takes effect" in one.detail for one in examine(program))
 
 
