@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentcli.agent.ports import AskUser
 from agentcli.agent.streams import PrintedEvents
-from agentcli.core.event import ToolProgress
+from agentcli.core.event import Recorded, ToolProgress
 from agentcli.core.journal import Journal
 from agentcli.core.model import LineNumbers
 from agentcli.core.record import Body, Todo, TodoItem
@@ -28,7 +28,7 @@ class SessionToolContext:
         self,
         workspace: Workspace,
         journal: Journal,
-        record: Callable[[Body], object],
+        record: Callable[[Body], Recorded],
         *,
         limits: ToolLimits,
         ask: AskUser,
@@ -79,8 +79,8 @@ class SessionToolContext:
         return self._journal.history.todo
 
     def set_todo(self, items: Sequence[TodoItem]) -> None:
-        """Replace and record the list."""
-        self._record(Todo(tuple(items)))
+        """Replace, record and show the list."""
+        self.printed.add(self._record(Todo(tuple(items))))
 
     def passages(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf

@@ -14,8 +14,8 @@ from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits
 from agentcli.core.errors import AgentError, LimitReached
 from agentcli.core.event import Recorded, TextDelta, TurnEnded
-from agentcli.core.message import Text, ToolCall
-from agentcli.core.record import Failure
+from agentcli.core.message import Text, ToolCall, ToolResult
+from agentcli.core.record import Failure, Todo, TodoItem
 from agentcli.providers.scripted.model import Fault, Reply, call, say
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
 
@@ -28,6 +28,15 @@ def test_a_turn_goes_on_until_the_model_asks_for_no_more_tools(tmp_path: Path) -
     assert [message.role for message in messages(session)] == ["user", "assistant", "assistant"]
     assert [(result.name, result.status) for result in results(session)] == [("read", "success")]
     assert "hello" in results(session)[0].output
+
+
+def test_a_changed_todo_list_is_announced_before_the_result_of_its_call(tmp_path: Path) -> None:
+    change = call("todo", todos=[{"content": "find the bug", "status": "in_progress"}])
+    session = open_session(tmp_path, [say("", change), say("Planned.")])
+    bodies = [event.record.body for event in say_to(session, "go") if isinstance(event, Recorded)]
+    [listed] = [n for n, body in enumerate(bodies) if isinstance(body, Todo)]
+    assert bodies[listed] == Todo((TodoItem("find the bug", "in_progress"),))
+    assert isinstance(bodies[listed + 1], ToolResult)
 
 
 def test_what_the_user_said_is_recorded_before_anything_is_sent(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyNam
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import window_of
+from agentcli.core.event import Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request
@@ -225,7 +226,7 @@ def _recalls(journal: Journal, fact: Planted) -> bool:
         return None
 
     ctx = SessionToolContext(
-        Workspace(Path("/"), (), home=Path("/")), journal, lambda _: None, limits=ToolLimits(), ask=nobody, jobs=Jobs(), spawn=nobody,
+        Workspace(Path("/"), (), home=Path("/")), journal, lambda body: Recorded(journal.append(body)), limits=ToolLimits(), ask=nobody, jobs=Jobs(), spawn=nobody,
         leave_plan=nobody, answer_page=nobody, open_skill=nobody,
     )  # fmt: skip
     [recall] = tools({"recall"})

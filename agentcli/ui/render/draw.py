@@ -28,7 +28,8 @@ THOUGHT, THOUGHT_ROWS = 2000, 3
 """Characters of a running thought that are laid out, and rows of them on the screen."""
 ROOMY = 20
 """Minimal rows of the terminal for a blank row above the progress line, or, while idle, above the status line."""
-TODO_ROWS = 8
+TODO_ROWS, TODO_LEAST = 8, 3
+"""Rows of the todo list above the progress line: a third of the terminal's, within these."""
 ONE_LINE = 1_000
 """Characters of a queued message that are looked at."""
 
@@ -187,7 +188,7 @@ def _running(state: State, size: Size, look: Look, now: float) -> list[str]:
 def _todo(items: Sequence[TodoItem], size: Size, theme: Theme) -> list[str]:
     if not items or all(item.status == "completed" for item in items):
         return []
-    return todo_lines(items, size.columns - 1, theme, TODO_ROWS)
+    return todo_lines(items, size.columns - 1, theme, min(TODO_ROWS, max(size.rows // 3, TODO_LEAST)))
 
 
 def _lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list[str], tuple[int, int]]:
