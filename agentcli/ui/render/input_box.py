@@ -90,12 +90,14 @@ def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[
     if not dialog.numbered and any(width(choice.detail) > columns - wide - 4 for choice in dialog.choices):
         whole = dialog.choices[dialog.chosen].detail  # cut beside its label, perhaps
         hint[:0] = [theme.paint("dim", row) for row in wrap(whole, columns - 2)[:DETAIL_ROWS] or [""]]
-    room = max(min(size.rows - 1 - len(lines) - len(hint), CHOICE_ROWS), 3)
+    free = size.rows - 1 - len(lines) - len(hint)
+    room = max(min(free, CHOICE_ROWS), 3)
     first = max(0, min(dialog.chosen - room // 2, len(dialog.choices) - room))
-    for n in range(len(dialog.choices))[first : first + room]:
+    shown = range(len(dialog.choices))[first : first + room]
+    for n, rows in zip(shown, _choices(dialog, shown, free, wide, columns, theme), strict=True):
         if n == dialog.chosen and dialog.entry is None:
             cursor = (len(lines), 0)
-        lines += _choice_lines(dialog, n, wide, columns, theme)
+        lines += rows
     return [*lines, *(f"  {row}" for row in hint)], cursor
 
 
@@ -126,6 +128,17 @@ def _heading(dialog: Dialog, columns: int, theme: Theme) -> list[str]:
         return [*_heading(replace(dialog, note=""), columns, theme), *below]
     rows = [theme.paint("strong", row) for row in wrap(title, columns)]
     return [rule(columns, theme), *rows, *(theme.paint("dim", row) for row in (wrap(note, columns) if note else []))]
+
+
+def _choices(dialog: Dialog, shown: range, free: int, wide: int, columns: int, theme: Theme) -> list[list[str]]:
+    """Rows of each choice; where not all fit, without details but the chosen one's, then without any: the question stays to be read."""
+    for detailed in (set(shown), {dialog.chosen}, set[int]()):
+        choices = [each if n in detailed else replace(each, detail="") for n, each in enumerate(dialog.choices)]
+        fitted = replace(dialog, choices=tuple(choices))
+        blocks = [_choice_lines(fitted, n, wide, columns, theme) for n in shown]
+        if sum(map(len, blocks)) <= free:
+            break
+    return blocks
 
 
 def _choice_lines(dialog: Dialog, n: int, wide: int, columns: int, theme: Theme) -> list[str]:

@@ -90,6 +90,31 @@ def test_the_live_part_is_lower_and_narrower_than_the_terminal(
     assert 0 <= live.cursor[1] < size.columns
 
 
+def test_in_a_low_window_choices_lose_their_details_before_the_question_is_lost() -> None:
+    choices = tuple(Choice(f"choice {n}", "what it means, " * 4) for n in range(3))
+    dialog = Dialog("Which one of these?", choices=choices, hint="1-3 or Enter")
+    rows = {
+        height: draw(State(dialog=dialog), Edit(), Size(30, height), Look(MUTE), [], 0.0).lines for height in (8, 12)
+    }
+    assert [row for row in rows[8] if row.startswith("─")] == ["─ Which one of these? ───────"]
+    assert [row.strip() for row in rows[8][1:]] == ["❯ 1. choice 0", "2. choice 1", "3. choice 2", "1-3 or Enter"]
+    assert rows[12][0].startswith("─ Which one")
+    assert sum("what it means" in row for row in rows[12]) == 3
+
+
+def test_in_a_low_window_the_list_of_steps_leaves_room_for_the_running_command() -> None:
+    todo = tuple(TodoItem(f"step {n}", "completed" if n < 5 else "pending") for n in range(9))
+    state = State(running=(Running("a", "$ make", 0.0),), todo=todo, work=Work("Working", 0.0))
+    lines = draw(state, Edit(), Size(30, 10), Look(MUTE), [], 0.5).lines
+    assert [line.strip() for line in lines[1:6]] == [
+        "○ $ make",
+        "☒ step 4",
+        "☐ step 5",
+        "☐ step 6",
+        "✻ Running… (0s · esc to inte…",
+    ]
+
+
 @given(st.text(alphabet="ab日\n\t", max_size=60), st.integers(4, 30), st.data())
 def test_the_cursor_stands_before_the_letter_it_belongs_to(text: str, columns: int, data: st.DataObject) -> None:
     cursor = data.draw(st.integers(0, len(text)))
