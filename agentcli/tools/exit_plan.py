@@ -13,7 +13,7 @@ async def exit_plan(ctx: ToolContext, call_id: str, plan: str) -> ToolOutput:
     if not plan.strip():
         raise ToolError("The plan is empty.")
     if ctx.leave_plan is not None and not await ctx.leave_plan(plan):
-        return ToolOutput("You are not in plan mode; go on.", metadata={"plan": plan})
+        return ToolOutput("You are not in plan mode; go on.", metadata={"plan": plan, "approved": False})
     # Whoever allows this call approves the plan: the permission layer asks, and shows the plan whole.
     return ToolOutput("The user approves the plan. Carry it out.", metadata={"plan": plan})
 

@@ -64,7 +64,9 @@ def test_an_approved_plan_leaves_plan_mode(call: Call, ctx: Bench) -> None:
     assert outcome.title == "Plan ready: Move the parser"
     assert outcome.status == "success"
     assert left == ["# Move the parser\n\n1. …"]
-    assert call("exit_plan", plan="again").output == "You are not in plan mode; go on."
+    again = call("exit_plan", plan="again")
+    assert again.output == "You are not in plan mode; go on."
+    assert again.metadata["approved"] is False
     assert call("exit_plan", plan=" ").status == "error"
 
 

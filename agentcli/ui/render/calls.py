@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agentcli.core.message import ToolResult
 from agentcli.core.sanitise import safe
+from agentcli.core.tool import NO_OUTPUT
 from agentcli.ui.render import diff
 from agentcli.ui.render.cells import clip, expand, wrap
 from agentcli.ui.render.cells import width as _width
@@ -31,12 +32,12 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
     if isinstance(change, str) and change:
         rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else []
         limit = len(rows) if whole else look.diff_lines
-        return [*above, head, *_fold(_indented(rows), limit, theme)]
+        return [*above, head, *_fold(_indented(rows), limit, width, theme)]
     rows = _output(result, width, look, markdown, whole)
     if result.name in look.for_people and not result.failed:
-        return [*above, head, *_fold(_indented(rows), len(rows) if whole else look.diff_lines, theme)]
+        return [*above, head, *_fold(_indented(rows), len(rows) if whole else look.diff_lines, width, theme)]
     limit = len(rows) if whole else _limit(piece, look)
-    return [*above, head, *_fold(_indented(rows), limit, theme, end=True)]
+    return [*above, head, *_fold(_indented(rows), limit, width, theme, end=True)]
 
 
 def _limit(piece: Called, look: Look) -> int:
@@ -81,13 +82,13 @@ def _indented(rows: Sequence[str]) -> list[str]:
     return [f"  {row}" if row else "" for row in rows]
 
 
-def _fold(rows: list[str], limit: int, theme: Theme, end: bool = False) -> list[str]:
+def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = False) -> list[str]:
     """The first rows and a count of the rest; with `end`, for output of commands, the last rows."""
     if len(rows) <= limit + 1:
         return rows
-    if end:
-        return [theme.paint("dim", f"  … {len(rows) - limit} earlier lines (Ctrl-O)"), *rows[-limit:]]
-    return [*rows[:limit], theme.paint("dim", f"  … {len(rows) - limit} more lines (Ctrl-O)")]
+    count = f"  … {len(rows) - limit} {'earlier' if end else 'more'} lines"
+    mark = theme.paint("dim", clip(f"{count} (Ctrl-O)" if _width(count) + 9 <= width else count, width))
+    return [mark, *rows[-limit:]] if end else [*rows[:limit], mark]
 
 
 def brief(result: ToolResult, look: Look) -> str:
@@ -105,12 +106,17 @@ def brief(result: ToolResult, look: Look) -> str:
     elif isinstance(data.get("of"), int):
         facts.append(f"{data.get('done', 0)} of {data['of']} done")
     elif isinstance(data.get("plan"), str):
-        facts.append("approved")
+        facts += ["approved"] if data.get("approved", True) else []
     elif isinstance(data.get("matches"), int):
         facts.append(_many(data["matches"], "match", "matches"))
     elif isinstance(data.get("lines"), int):
         facts.append(_many(data["lines"], "line", "lines"))
-    elif result.output and result.name not in look.for_people and not result.failed and not data.get("diff"):
+    elif (
+        result.output not in ("", NO_OUTPUT)
+        and result.name not in look.for_people
+        and not result.failed
+        and not data.get("diff")
+    ):
         facts.append(_many(len(result.output.splitlines()), "line", "lines"))
     if result.seconds >= 2:
         facts.append(duration(result.seconds))

@@ -5,6 +5,8 @@ from typing import Any
 from agentcli.core.event import Event, PermissionDecided, Recorded, TextDelta, ThinkingDelta, TurnEnded, UsageReported
 from agentcli.core.message import Message, Text, ToolResult, Usage
 from agentcli.core.record import Body, Record, Todo, TodoItem
+from agentcli.core.tool import NO_OUTPUT
+from agentcli.ui.render.cells import width
 from agentcli.ui.render.markdown import lines as markdown
 from agentcli.ui.render.pieces import Called, UserMessage
 from agentcli.ui.render.scrollback import as_it_is, render
@@ -33,6 +35,18 @@ def test_a_title_takes_the_room_that_there_is() -> None:
 def test_the_exit_code_is_told_once() -> None:
     result = ToolResult("c", "bash", "error", "oh\n[exit code 3]", metadata={"exit_code": 3})
     assert render([Called("$ x", result)], 80, Look(MUTE), markdown) == ["✗ $ x · exit 3", "  oh"]
+
+
+def test_a_command_that_printed_nothing_has_no_count_of_lines() -> None:
+    result = ToolResult("c", "bash", "success", NO_OUTPUT, metadata={"exit_code": 0})
+    assert render([Called("$ x", result)], 80, Look(MUTE), markdown) == ["● $ x · exit 0", "  (no output)"]
+
+
+def test_the_count_of_folded_lines_fits_in_the_window() -> None:
+    result = ToolResult("c", "bash", "success", "x\n" * 3000, metadata={"exit_code": 0})
+    rows = render([Called("$ x", result)], 30, Look(MUTE), markdown)
+    assert rows[1] == "  … 2995 earlier lines"
+    assert all(width(row) <= 30 for row in rows)
 
 
 def test_a_change_that_was_shown_to_be_approved_is_not_printed_again() -> None:
@@ -169,3 +183,9 @@ def test_an_approved_plan_is_drawn_like_an_answer() -> None:
     piece, look = Called("Plan ready: Move", result), Look(MUTE, for_people=frozenset({"exit_plan"}))
     assert render([piece], 80, look, markdown) == ["● Plan ready: Move · approved", "  Move", "", "  • db.py, cart"]
     assert render([piece], 80, look, as_it_is)[1:] == ["  # Move", "", "  - `db.py`, **cart**"]
+
+
+def test_a_plan_that_nobody_was_asked_about_is_not_called_approved() -> None:
+    result = ToolResult("p", "exit_plan", "success", "ok", metadata={"plan": "# Move", "approved": False})
+    look = Look(MUTE, for_people=frozenset({"exit_plan"}))
+    assert render([Called("Plan ready: Move", result)], 80, look, markdown)[0] == "● Plan ready: Move"
