@@ -52,7 +52,9 @@ def read(source: str) -> bytes:
             with Path(source).expanduser().open("rb") as file:
                 found = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
-        raise InputError(f"{source} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        inner = getattr(error, "reason", None)  # urllib wraps what the network says
+        why = inner if isinstance(inner, OSError) else error
+        raise InputError(f"{source} cannot be read: {getattr(why, 'strerror', None) or why}.") from None
     if len(found) > LARGEST:
         raise InputError(f"{source} is larger than {LARGEST:,} bytes, so it is not a list of models.")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,11 @@ def test_what_is_no_list_is_refused(text: str) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file"):
         figures.read(str(tmp_path / "none.json"))
+
+
+def test_an_address_where_nobody_listens_is_named_with_the_reason() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/list.json"
+    with pytest.raises(InputError) as failed:
+        figures.read(url)
+    assert str(failed.value) == f"{url} cannot be read: Connection refused."

@@ -21,6 +21,7 @@ from mcp.shared.auth import (
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.integrations.mcp.config import ServerDefinition
+from agentcli.integrations.mcp.values import not_connected_to
 
 CALLBACK = "/callback"
 REDIRECTS = 5
@@ -100,6 +101,9 @@ async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool
             response = await _sent(client, client.build_request(method, server.url, json=body))
             if response.status_code in (401, 403):
                 raise InputError(f"The login failed: the server still answers {response.status_code}.")
+    except httpx2.ConnectError as error:
+        why = not_connected_to(str(error.request.url), error, 0)
+        raise InputError(f"The login failed: the server {why.removeprefix('it ')}.") from error
     except (OAuthFlowError, httpx2.HTTPError) as error:
         raise InputError(f"The login failed: {error}") from error
     vault.write(fresh.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from typing import Any
 
@@ -40,6 +41,21 @@ def test_a_login_leads_to_a_code_or_says_why_not() -> None:
         code_of("/callback?error=access_denied&error_description=he+said+no")
     with pytest.raises(InputError, match="holds no code"):
         code_of("what was pasted")
+
+
+def test_a_login_at_a_server_that_cannot_be_reached_names_its_address() -> None:
+    from agentcli.integrations.mcp.tokens import LoginPage, login
+
+    async def nobody(*_: object) -> str:
+        raise AssertionError("no browser is wanted")
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    away = definition("web", {"url": f"http://{address}/mcp"}, "test").servers["web"]
+    with pytest.raises(InputError) as failed:
+        asyncio.run(login(away, Kept(), LoginPage("http://127.0.0.1/callback", nobody, nobody)))
+    reached = f"the server cannot be reached at http://{address} (Connection refused)"
+    assert str(failed.value) == f"The login failed: {reached}; start it, or correct its address."
 
 
 def test_a_login_is_kept_by_origin_and_client_with_all_that_renews_it() -> None:
