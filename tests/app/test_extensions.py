@@ -32,7 +32,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ".gemini/commands/plan.toml": 'prompt = "Plan {{args}}."',
         ".claude/commands/undo.md": "Mine.",
         ".claude/skills/pdf/SKILL.md": "---\nname: pdf\ndescription: Reads PDF.\n---\nRead.",
-        ".claude/skills/none/SKILL.md": "Nothing.",
+        ".claude/skills/none/SKILL.md": "# Nothing",
     }
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -83,8 +84,10 @@ def load(found: Found, notes: list[str]) -> Skill | None:
         notes.append(f"{FILE} in {display_path(folder)}: {why}: left out.")
         return None
     notes += _remarks(head, folder)
-    description = " ".join(filter(None, (head.text("description"), head.text("when_to_use"))))
-    if not head.text("description"):
+    # Claude Code takes the first paragraph where there is no description; the specification wants one.
+    told = head.text("description") or (_first_paragraph(head.body) if place.program == ".claude" else "")
+    description = " ".join(filter(None, (told, head.text("when_to_use"))))
+    if not told or head.trouble:
         reason = f": {head.trouble}" if head.trouble else ""
         notes.append(f"{FILE} in {display_path(folder)} has no description{reason}: left out.")
         return None
@@ -108,6 +111,12 @@ def load(found: Found, notes: list[str]) -> Skill | None:
         for_model=not head.flag("disable-model-invocation"),
         for_person=head.flag("user-invocable", default=True),
     )
+
+
+def _first_paragraph(body: str) -> str:
+    """The first paragraph that is no heading, in one line."""
+    rest = dropwhile(lambda line: not line.strip() or line.startswith("#"), body.splitlines())
+    return " ".join(line.strip() for line in takewhile(str.strip, rest))
 
 
 def body_of(skill: Skill) -> tuple[Part, ...]:

@@ -47,7 +47,7 @@ def test_the_nearest_skill_of_a_name_wins_and_the_others_are_named(tmp_path: Pat
 
 def test_a_skill_without_a_description_is_left_out_and_another_name_is_noted(tmp_path: Path) -> None:
     work = repository(tmp_path)
-    skill(work / ".claude/skills/empty", "")
+    skill(work / ".agents/skills/empty", "")
     (skill(work / ".claude/skills/other") / "SKILL.md").write_text("---\nname: wrong\ndescription: x\nhooks: {}\n---\n")
     here = found(tmp_path, work)
     assert [*here.skills] == ["other"]
@@ -163,3 +163,14 @@ def test_files_after_the_most_names_are_left_out_and_the_first_of_them_is_named(
     found, shadowed = first_of_each_name(beneath, lambda file, _: file.path, "agents", 2, notes)
     assert ([*found], shadowed) == (["a.md", "b.md"], [])
     assert notes == [f"There are more than 2 agents: those of {display_path(tmp_path)} from c.md on are left out."]
+
+
+def test_the_first_paragraph_describes_a_skill_of_claude_code_that_has_no_description(tmp_path: Path) -> None:
+    work = repository(tmp_path)
+    folder = skill(work / ".claude/skills/pdf")
+    (folder / "SKILL.md").write_text("---\nname: pdf\n---\n# PDF\n\nReads PDF files,\nall of them.\n\nMore.\n")
+    (skill(work / ".claude/skills/open") / "SKILL.md").write_text("---\nname: open\nNever closed.\n")
+    (skill(work / ".claude/skills/bare") / "SKILL.md").write_text("# Bare\n")
+    here = found(tmp_path, work)
+    assert {name: one.description for name, one in here.skills.items()} == {"pdf": "Reads PDF files, all of them."}
+    assert sum("no description" in note for note in here.notes) == 2

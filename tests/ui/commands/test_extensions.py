@@ -33,7 +33,7 @@ def context(tmp_path: Path) -> ScriptedContext:
         commands__git__x="---\ndescription: Looks\nargument-hint: PATH\n---\nLook.",
         commands__undo="Mine.",
         agents__rev="---\nname: rev\ndescription: Reviews.\n---\nYou review.",
-        skills__none__SKILL="Nothing.",
+        skills__none__SKILL="# Nothing",
     )
     written(tmp_path / "plug", commands__go="Go.")
     plugin = Plugin("plug", tmp_path / "plug")
