@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import Protocol
 
 from agentcli.agent.conversation import Conversation
-from agentcli.agent.delegation.apart import folder_of, in_worktree, with_worktree
-from agentcli.agent.delegation.errand import Errand, Former, ends_or_is_sent_away, outcome
 from agentcli.agent.delegation.kinds import (
     kind_named,
     model_for,
@@ -20,7 +18,9 @@ from agentcli.agent.delegation.kinds import (
     tools_for,
     unknown_tools,
 )
+from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
 from agentcli.agent.delegation.unfinished import Unfinished, unfinished
+from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
 from agentcli.agent.setup import SessionSetup
@@ -84,7 +84,7 @@ class Subagents:
         self._reported: set[str] = set()
         self._slots = asyncio.Semaphore(max(1, setup.agent.subagents_at_once))
         self._asking = asyncio.Lock()
-        self._sent: dict[str, Errand] = {}
+        self._sent: dict[str, SubagentRun] = {}
         self._journals: dict[str, Journal] = {}
         self._background: list[Job] = []
 
@@ -105,14 +105,14 @@ class Subagents:
         if self._opened >= AGENTS:
             raise ToolError(f"This session has had {AGENTS} subagents, which is the most. Do it yourself.")
         self._opened += 1
-        errand = Errand(call_id, work, kind, former, self._runner.ctx.printed.add)
-        working = asyncio.create_task(self._run(errand))
+        run = SubagentRun(call_id, work, kind, former, self._runner.ctx.printed.add)
+        working = asyncio.create_task(self._run(run))
         with self._runner.jobs.watched() as away:
             if work.background or kind.background:
                 away.set()
-            await ends_or_is_sent_away(working, away)
+            await until_ended_or_in_background(working, away)
         if away.is_set() and not working.done():
-            return self._as_job(errand, working)
+            return self._as_job(run, working)
         return await working
 
     async def wait_for_background(self) -> bool:
@@ -122,14 +122,14 @@ class Subagents:
             await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
         return bool(running)
 
-    async def _run(self, errand: Errand) -> ToolOutput:
+    async def _run(self, run: SubagentRun) -> ToolOutput:
         """One subagent from its start to its report."""
         async with self._slots:
-            apart = await self._worktree(errand)
-            child = self._open(errand, apart)
-            errand.began(child.journal)
+            worktree = await self._worktree(run)
+            child = self._open(run, worktree)
+            run.began(child.journal)
             interrupt = asyncio.Event()
-            working = asyncio.create_task(self._work(child, errand, interrupt))
+            working = asyncio.create_task(self._work(child, run, interrupt))
             try:
                 ended = await asyncio.shield(working)
             except asyncio.CancelledError:
@@ -137,41 +137,41 @@ class Subagents:
                 ended = await working
             finally:
                 child.close()
-        result = outcome(child, ended, errand)
-        return await with_worktree(result, apart, child.journal.id) if apart else result
+        result = outcome(run, child.journal, child.model, ended)
+        return await with_worktree(result, worktree, child.journal.id) if worktree else result
 
-    async def _worktree(self, errand: Errand) -> Worktree | None:
+    async def _worktree(self, run: SubagentRun) -> Worktree | None:
         """The worktree of a subagent whose definition wants one; None where there can be none, which the person is told."""
-        if not errand.kind.worktree or self._runner.approval.mode == "plan":
+        if not run.kind.worktree or self._runner.approval.mode == "plan":
             return None
         try:
-            if errand.former is not None and (folder := folder_of(errand.former.journal)) is not None:
+            if run.former is not None and (folder := folder_of(run.former.journal)) is not None:
                 former = await asyncio.to_thread(self._setup.former_worktree, folder)
                 if former is not None:
                     return former
-            return await asyncio.to_thread(self._setup.worktree, errand.call_id)
+            return await asyncio.to_thread(self._setup.worktree, run.call_id)
         except NoWorktree as why:
-            notice = f"Agent {errand.kind.name} works in the workspace itself: no worktree can be made, since {why}."
+            notice = f"Agent {run.kind.name} works in the workspace itself: no worktree can be made, since {why}."
             self._runner.ctx.printed.add(Warned(notice))
             return None
 
-    def _as_job(self, errand: Errand, working: asyncio.Task[ToolOutput]) -> ToolOutput:
+    def _as_job(self, run: SubagentRun, working: asyncio.Task[ToolOutput]) -> ToolOutput:
         """The answer about a subagent that goes on in the background, as a job whose output is its report."""
         jobs, limits = self._runner.jobs, self._setup.limits
-        capture = OutputBuffer(limits, lambda text: self._runner.ctx.keep_output(errand.call_id, text))
-        name = f"agent {errand.kind.name}: {errand.work.description}"
-        job = jobs.adopt(name, capture, asyncio.create_task(errand.ended(working)), time.monotonic())
-        errand.goes_on_as(job, Fresh(job, limits.bash_output))
+        capture = OutputBuffer(limits, lambda text: self._runner.ctx.keep_output(run.call_id, text))
+        name = f"agent {run.kind.name}: {run.work.description}"
+        job = jobs.adopt(name, capture, asyncio.create_task(run.ended(working)), time.monotonic())
+        run.continue_as(job, Fresh(job, limits.bash_output))
         self._background.append(job)
         return ToolOutput(
             f"The subagent works in the background as {job.id}. bash_output shows its report once it has ended, or waits for it; "
             "bash_stop ends it; you are told when it ends.",
-            metadata={"job": job.id, "agent": errand.kind.name},
+            metadata={"job": job.id, "agent": run.kind.name},
         )
 
-    def _former(self, id: str) -> Former:
+    def _former(self, id: str) -> FormerSubagent:
         """A former subagent of this session. Raises ToolError for an id that none has, and for one that is at work."""
-        if any(errand.journal is not None and errand.journal.id == id for errand in self._working()):
+        if any(run.journal is not None and run.journal.id == id for run in self._working()):
             raise ToolError(f"The subagent {id} is still at work. Wait for its report.")
         own = self._parent().journal
         journal = self._journals.get(id) or self._setup.reopen(own, id)
@@ -180,22 +180,22 @@ class Subagents:
             raise ToolError(f"There is no subagent {id} of this session. Ids: {', '.join(ids) or 'none'}.")
         known = next((one for one in self.unfinished if one.id == id), None)
         kind = next((kind for sent, kind in _reported(own, newest_first=True) if sent == id), None)
-        return Former(journal, kind or (known.kind if known else ""), kind is not None)
+        return FormerSubagent(journal, kind or (known.kind if known else ""), kind is not None)
 
-    def _open(self, errand: Errand, apart: Worktree | None) -> Child:
+    def _open(self, run: SubagentRun, worktree: Worktree | None) -> Child:
         """The subagent's session. In plan mode nothing is changed, so it can only look."""
-        kind, description = errand.kind, errand.work.description
+        kind, description = run.kind, run.work.description
         setup, approval, conversation = self._setup, self._runner.approval, self._parent()
         planning = approval.mode == "plan"
         tools = tools_for(kind, setup.tools, depth=setup.depth + 1, planning=planning)
         model, trouble = model_for(kind, setup.agent.subagent_model, conversation.model, setup.connect)
         self._tell(kind, trouble)
-        journal = errand.journal or setup.child(conversation.journal)
+        journal = run.journal or setup.child(conversation.journal)
         if journal.folder is None:
             self._journals[journal.id] = journal
         if recorded := {str(tool["name"]) for tool in journal.history.tools}:
             tools = [tool for tool in tools if tool.name in recorded]
-        self._sent[errand.call_id] = errand
+        self._sent[run.call_id] = run
         mode: Mode = "ask" if planning else approval.mode
         own = replace(
             setup,
@@ -212,7 +212,7 @@ class Subagents:
             above=lambda: self._besides(journal),
             subagent=self._runner.hooks.identity(kind.name, journal),
         )
-        return self._open_child(journal, in_worktree(own, apart) if apart else own, model, mode)
+        return self._open_child(journal, in_worktree(own, worktree) if worktree else own, model, mode)
 
     def _tell(self, kind: AgentKind, trouble: str) -> None:
         """Tell the person what of a definition does not hold here; of the tools that it lists, once."""
@@ -231,12 +231,12 @@ class Subagents:
         delegates = any(tool.traits.delegates for tool in tools)
         return listing_only(whole, skills=any(tool.name == "skill" for tool in tools), agents=delegates)
 
-    async def _work(self, child: Child, errand: Errand, interrupt: asyncio.Event) -> TurnEnded:
+    async def _work(self, child: Child, run: SubagentRun, interrupt: asyncio.Event) -> TurnEnded:
         ended = TurnEnded("failed")
-        skills = () if errand.former else errand.kind.skills
-        given = await child.extensions.with_skills(skills, Prompt(errand.work.prompt, typed=False))
+        skills = () if run.former else run.kind.skills
+        given = await child.extensions.with_skills(skills, Prompt(run.work.prompt, typed=False))
         async for event in child.turn(given, interrupt):
-            errand.report(event)
+            run.report(event)
             if isinstance(event, TurnEnded):
                 ended = event
         return ended
@@ -254,7 +254,7 @@ class Subagents:
     def _run_limits(self) -> RunLimits:
         conversation = self._parent()
         usage, cost = conversation.spent()
-        others = [errand.spent for errand in self._working()]
+        others = [run.spent for run in self._working()]
         usage = sum((other for other, _ in others), usage)
         return conversation.run_limits.rest(conversation.steps, usage, cost + sum(cost or 0.0 for _, cost in others))
 
@@ -263,18 +263,18 @@ class Subagents:
         session, task = self._parent().totals_spent()
         if self._setup.above is not None:
             session, task = (each.plus(more) for each, more in zip((session, task), self._setup.above(), strict=True))
-        for errand in self._working():
-            if errand.journal is not own:
-                session, task = (each.add(*errand.spent) for each in (session, task))
+        for run in self._working():
+            if run.journal is not own:
+                session, task = (each.add(*run.spent) for each in (session, task))
         return session, task
 
-    def _working(self) -> Sequence[Errand]:
+    def _working(self) -> Sequence[SubagentRun]:
         """The subagents whose results do not stand in the session yet, and with them what they spent."""
         waiting = {call.call_id for call in self._parent().journal.history.open_calls}
         self._sent = {
-            call_id: errand
-            for call_id, errand in self._sent.items()
-            if (not errand.job.end_shown if errand.job else call_id in waiting)
+            call_id: run
+            for call_id, run in self._sent.items()
+            if (not run.job.end_shown if run.job else call_id in waiting)
         }
         return [*self._sent.values()]
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
-from agentcli.agent.delegation.apart import folder_of
+from agentcli.agent.delegation.worktree import folder_of
 from agentcli.app.program import Program
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line

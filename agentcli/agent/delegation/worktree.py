@@ -1,4 +1,4 @@
-"""A subagent that works in a git worktree of its own: its workspace is that folder alone, and its report says where changes are."""
+"""Subagents in git worktrees of their own: the worktree is the whole workspace, and the report says where the changes are."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from agentcli.integrations.worktrees import NoWorktree, Worktree
 _FOLDER = "Folder: "
 
 
-def in_worktree(setup: SessionSetup, apart: Worktree) -> SessionSetup:
+def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
     """The setup of a subagent with the worktree as its only folder.
 
     The sandbox of commands is made for the parent's folders, so commands that it would hold are asked about here.
     """
     workspace = replace(
-        setup.workspace, cwd=apart.cwd, roots=(apart.folder,), sandboxed=False, records=False, undo=None
+        setup.workspace, cwd=worktree.cwd, roots=(worktree.folder,), sandboxed=False, records=False, undo=None
     )
 
     def system(model: ModelSpec, mode: Mode) -> tuple[str, ...]:
         former, own = (
             f"\nFolder: {setup.workspace.cwd}",
-            f"\nFolder: {apart.cwd}\nIt is a git worktree of its own, made from HEAD",
+            f"\nFolder: {worktree.cwd}\nIt is a git worktree of its own, made from HEAD",
         )
         return tuple(
             block.replace(former, own, 1) if block.startswith(WHERE) else block for block in setup.system(model, mode)
@@ -52,10 +52,10 @@ def folder_of(journal: Journal) -> Path | None:
     return Path(line.removeprefix(_FOLDER)) if line else None
 
 
-async def with_worktree(result: ToolOutput, apart: Worktree, id: str) -> ToolOutput:
+async def with_worktree(result: ToolOutput, worktree: Worktree, id: str) -> ToolOutput:
     """The report with the place of what was changed; a worktree without changes is removed."""
     try:
-        kept = await asyncio.to_thread(apart.finish, f"agentcli/{id}")
+        kept = await asyncio.to_thread(worktree.finish, f"agentcli/{id}")
     except NoWorktree as why:
-        kept = f"It worked in {apart.folder}, which stays there: {why}."
+        kept = f"It worked in {worktree.folder}, which stays there: {why}."
     return replace(result, output=f"{result.output}\n{kept}") if kept else result

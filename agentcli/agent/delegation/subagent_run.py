@@ -1,4 +1,4 @@
-"""One piece of work of a subagent: its kind, its session, what it reports while it works and in the end."""
+"""One run of a subagent: its kind, its session, its progress and its report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from agentcli.agent.report import changes
 from agentcli.core.dataclass import dataclass
@@ -33,7 +33,7 @@ from agentcli.tools.lib.process import Ended
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
+class FormerSubagent:
     """A subagent that has ended: its session and its kind, empty where that is not known. One that was interrupted by a crash is not `reported`."""
 
     journal: Journal
@@ -41,14 +41,19 @@ class Former:
     reported: bool = True
 
 
-class Errand:
-    """One piece of work of a subagent. `journal` is its session, None until it begins unless a `former` one goes on.
+class SubagentRun:
+    """One run of a subagent. `journal` is its session, None until it begins unless it continues a `former` one.
 
-    `show` shows an event while its call runs; as a job it writes into the job's output instead.
+    `show` shows an event while its call runs; as a background job it writes into the job's output instead.
     """
 
     def __init__(
-        self, call_id: str, work: Delegation, kind: AgentKind, former: Former | None, show: Callable[[Event], object]
+        self,
+        call_id: str,
+        work: Delegation,
+        kind: AgentKind,
+        former: FormerSubagent | None,
+        show: Callable[[Event], object],
     ) -> None:
         self.call_id, self.work, self.kind, self.former = call_id, work, kind, former
         self.journal = former.journal if former is not None else None
@@ -68,14 +73,14 @@ class Errand:
 
     @property
     def spent(self) -> tuple[Usage, float | None]:
-        """Tokens and USD of this piece of work so far."""
+        """Tokens and USD of this run so far."""
         if self.journal is None:
             return Usage(), None
         history = self.journal.history
         return history.usage - self._usage, None if history.cost is None else history.cost - self._cost
 
-    def goes_on_as(self, job: Job, output: Fresh) -> None:
-        """Report into the output of a job from now on."""
+    def continue_as(self, job: Job, output: Fresh) -> None:
+        """Report into the output of this background job from now on."""
         self.job, self._fresh = job, output
 
     def report(self, event: Event) -> None:
@@ -104,17 +109,8 @@ class Errand:
             self._fresh.add(memoryview(text.encode("utf-8", "replace")), 0)
 
 
-class Worker(Protocol):
-    """The session of a subagent, as far as its report needs it."""
-
-    journal: Journal
-
-    @property
-    def model(self) -> ModelSpec: ...
-
-
-async def ends_or_is_sent_away(working: asyncio.Task[ToolOutput], away: asyncio.Event) -> None:
-    """Wait until a subagent ends or goes on in the background. Cancelling this interrupts it."""
+async def until_ended_or_in_background(working: asyncio.Task[ToolOutput], away: asyncio.Event) -> None:
+    """Wait until a subagent ends, or `away` sends it to the background. Cancelling this interrupts it."""
     sent = asyncio.create_task(away.wait())
     try:
         await asyncio.wait((working, sent), return_when=asyncio.FIRST_COMPLETED)
@@ -125,17 +121,17 @@ async def ends_or_is_sent_away(working: asyncio.Task[ToolOutput], away: asyncio.
         sent.cancel()
 
 
-def outcome(child: Worker, ended: TurnEnded, errand: Errand) -> ToolOutput:
-    """The subagent's report as the result of the call, with what it changed and spent, and how to go on with it."""
-    usage, cost = errand.spent
+def outcome(run: SubagentRun, journal: Journal, model: ModelSpec, ended: TurnEnded) -> ToolOutput:
+    """The subagent's report as the result of the call: also its changes and spending, and how to continue it."""
+    usage, cost = run.spent
     metadata = {
-        "session": child.journal.id,
-        "agent": errand.kind.name,
+        "session": journal.id,
+        "agent": run.kind.name,
         "steps": ended.steps,
-        **_changes(child.journal, errand.first),
-        **spending(child.model.name, usage, cost),
+        **_changes(journal, run.first),
+        **spending(model.name, usage, cost),
     }
-    again = f'\n[task(resume="{child.journal.id}") goes on with this subagent]'
+    again = f'\n[task(resume="{journal.id}") goes on with this subagent]'
     match ended.ending:
         case "done":
             return ToolOutput((ended.text or "The subagent said nothing.") + again, metadata=metadata)
