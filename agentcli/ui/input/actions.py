@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.input import clipboard
-from agentcli.ui.input.handler import Act
+from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.input.history import Memory
 from agentcli.ui.input.keys import help_rows
 from agentcli.ui.terminal.console import Console
@@ -26,28 +26,28 @@ CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
 """Modes in the order of Shift-Tab; the others are only set by name."""
 
 
-class Acts:
+class KeyActions:
     """Performs the key actions of a session."""
 
-    def __init__(self, console: Console, repl: Repl, drafting: Drafting, viewing: Viewing) -> None:
-        self._console, self._drafting, self._viewing = console, drafting, viewing
-        self._breaking = Breaking(console, repl, drafting.memory)
+    def __init__(self, console: Console, repl: Repl, draft: DraftActions, viewing: Viewing) -> None:
+        self._console, self._draft_actions, self._viewing = console, draft, viewing
+        self._interrupt_keys = InterruptKeys(console, repl, draft.memory)
 
-    def do(self, act: Act) -> None:
+    def do(self, action: KeyAction) -> None:
         """Perform the action; errors are shown."""
         try:
-            self._do(act)
+            self._do(action)
         except AgentError as error:
             self._console.warn(str(error))
 
-    def _do(self, act: Act) -> None:
-        match act:
+    def _do(self, action: KeyAction) -> None:
+        match action:
             case "interrupt":
-                self._breaking.escape()
+                self._interrupt_keys.escape()
             case "break":
-                self._breaking.break_off()
+                self._interrupt_keys.control_c()
             case "signal":
-                self._breaking.break_off(leaving=INTERRUPTED)
+                self._interrupt_keys.control_c(leaving=INTERRUPTED)
             case "leave":
                 self._console.leave()
             case "mode":
@@ -60,11 +60,11 @@ class Acts:
                 keys, theme = self._console.keys, self._console.look.theme
                 self._viewing.show("Keys", lambda columns: ["", *help_rows(keys, columns, theme)])
             case "search":
-                self._in_background(self._drafting.search())
+                self._in_background(self._draft_actions.search())
             case "editor":
-                self._in_background(self._drafting.edit())
+                self._in_background(self._draft_actions.edit())
             case "picture":
-                self._in_background(self._drafting.attach())
+                self._in_background(self._draft_actions.attach())
             case "background":
                 self._send_to_background()
             case "redraw":
@@ -94,7 +94,7 @@ TWICE = 1.5
 """Seconds within which a second Ctrl-C leaves, and a second Esc rewinds."""
 
 
-class Breaking:
+class InterruptKeys:
     """Esc and Ctrl-C: interrupt the work, else clear the draft, else, pressed twice, rewind or leave.
 
     A draft cleared by Ctrl-C goes to `memory`.
@@ -102,7 +102,7 @@ class Breaking:
 
     def __init__(self, console: Console, repl: Repl, memory: Memory) -> None:
         self._console, self._repl, self._memory = console, repl, memory
-        self._broken_at, self._broke_off = 0.0, False
+        self._pressed_at, self._interrupted = 0.0, False
         self._escaped_at = 0.0
 
     def escape(self) -> None:
@@ -119,13 +119,13 @@ class Breaking:
         else:
             self._console.notice("Press Esc again to rewind.")
 
-    def break_off(self, leaving: int = 0) -> None:
+    def control_c(self, leaving: int = 0) -> None:
         """Ctrl-C: interrupt, else clear, else, pressed twice, leave; `leaving` is the exit code if nothing was interrupted."""
         now, editor = time.monotonic(), self._console.editor
-        twice, self._broken_at = now - self._broken_at < TWICE, now
-        self._broke_off = self._repl.working or (twice and self._broke_off)
+        twice, self._pressed_at = now - self._pressed_at < TWICE, now
+        self._interrupted = self._repl.working or (twice and self._interrupted)
         if twice and not editor.draft.text:
-            self._console.leave(INTERRUPTED if self._broke_off else leaving)
+            self._console.leave(INTERRUPTED if self._interrupted else leaving)
         elif self._repl.working:
             self._repl.interrupt()
         elif editor.draft.text:
@@ -138,7 +138,7 @@ SEARCHED = 1_000
 """Characters of an earlier prompt that are searched and shown."""
 
 
-class Drafting:
+class DraftActions:
     """Operations on the draft besides editing: restore, search of earlier prompts, external editor, pictures.
 
     `folder` stores prompts, drafts and pictures; without it they last as long as the process. `limit`: prompts in the history.
@@ -148,7 +148,7 @@ class Drafting:
         self._console, self._editor, self._folder = console, console.editor, folder
         self.memory = Memory(folder, limit)
 
-    def bring_back(self) -> None:
+    def restore(self) -> None:
         """Restore the draft that a crash left to its session, and those of other sessions to the history."""
         own, others = self.memory.lost(self._console.session.journal.id)
         if own and not self._editor.draft.text:

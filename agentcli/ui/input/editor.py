@@ -24,7 +24,7 @@ from prompt_toolkit.renderer import Renderer
 
 from agentcli.ui.input.attachments import Pastes
 from agentcli.ui.input.completion import Menu
-from agentcli.ui.input.handler import Act, InputHandler
+from agentcli.ui.input.handler import InputHandler, KeyAction
 from agentcli.ui.input.keyboard import Keyboard
 from agentcli.ui.input.keys import bindings
 from agentcli.ui.render.frame import Edit
@@ -104,7 +104,7 @@ class Editor:
         self.draft.history = InMemoryHistory([one for one in past if len(one) <= LONG])
         self._reset(Document(text, cursor))
 
-    def bind(self, keys: Mapping[Act, str]) -> None:
+    def bind(self, keys: Mapping[KeyAction, str]) -> None:
         """Rebind actions to keys."""
         self.application.key_bindings = bindings(self, keys)
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from agentcli.ui.input.attachments import Pastes
     from agentcli.ui.input.completion import Menu
 
-Act = Literal[
+KeyAction = Literal[
     "interrupt",
     "break",
     "signal",
@@ -39,7 +39,7 @@ class InputHandler(Protocol):
         """Steer the running turn (Alt-Enter)."""
         ...
 
-    def act(self, act: Act) -> None:
+    def act(self, action: KeyAction) -> None:
         """Perform a key action."""
         ...
 

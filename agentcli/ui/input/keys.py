@@ -16,9 +16,9 @@ from agentcli.ui.render.cells import wrap
 from agentcli.ui.style import Theme
 
 if TYPE_CHECKING:
-    from agentcli.ui.input.handler import Act, EditorOps
+    from agentcli.ui.input.handler import EditorOps, KeyAction
 
-KEYS: Mapping[Act, str] = MappingProxyType(
+KEYS: Mapping[KeyAction, str] = MappingProxyType(
     {
         "search": "c-r",
         "mode": "s-tab",
@@ -30,12 +30,12 @@ KEYS: Mapping[Act, str] = MappingProxyType(
         "redraw": "c-l",
     }
 )
-"""Acts whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
+"""Actions whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
 
 LINE = 10_000
 """Characters of a paste that the line of a dialog takes."""
 
-_DESCRIPTIONS: Mapping[Act, str] = {
+_DESCRIPTIONS: Mapping[KeyAction, str] = {
     "search": "search earlier prompts",
     "mode": "switch mode",
     "output": "transcript: everything unfolded, with search",
@@ -66,12 +66,12 @@ _TAKEN = frozenset(
 _DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "pageup", "pagedown", "home", "end")
 
 
-def help_lines(keys: Mapping[Act, str]) -> list[tuple[str, str]]:
+def help_lines(keys: Mapping[KeyAction, str]) -> list[tuple[str, str]]:
     """Every key by its readable name, with its action."""
-    return [*_FIXED, *((_readable(keys[act]), does) for act, does in _DESCRIPTIONS.items())]
+    return [*_FIXED, *((_readable(keys[action]), does) for action, does in _DESCRIPTIONS.items())]
 
 
-def help_rows(keys: Mapping[Act, str], columns: int, theme: Theme) -> list[str]:
+def help_rows(keys: Mapping[KeyAction, str], columns: int, theme: Theme) -> list[str]:
     """The help as rows of at most `columns` cells, with descriptions as a hanging column."""
     listed = help_lines(keys)
     wide = max(len(key) for key, _ in listed) + 2
@@ -82,24 +82,26 @@ def help_rows(keys: Mapping[Act, str], columns: int, theme: Theme) -> list[str]:
     ]
 
 
-def chosen(keys: Mapping[str, str]) -> Mapping[Act, str]:
+def chosen(keys: Mapping[str, str]) -> Mapping[KeyAction, str]:
     """Default keys merged with the configured ones. Raises ConfigError for an unknown action or key, and for a key bound twice."""
     known = dict(KEYS)
-    for act, key in keys.items():
-        if act not in KEYS:
-            raise ConfigError(f"ui.keys has no action {act}. Use one of: {', '.join(KEYS)}.")
+    for action, key in keys.items():
+        if action not in KEYS:
+            raise ConfigError(f"ui.keys has no action {action}. Use one of: {', '.join(KEYS)}.")
         try:
             pressed = _pressed(key)
         except ValueError as error:
-            raise ConfigError(f"ui.keys.{act}: there is no key {key}. Write keys like c-r, f5 or escape o.") from error
+            raise ConfigError(
+                f"ui.keys.{action}: there is no key {key}. Write keys like c-r, f5 or escape o."
+            ) from error
         if pressed in _TAKEN or (len(pressed) == 1 and len(pressed[0]) == 1):
-            raise ConfigError(f"ui.keys.{act}: {key} is needed for typing, sending or leaving. Choose another key.")
-        known[act] = key  # type: ignore[index]
-    for act in keys:
+            raise ConfigError(f"ui.keys.{action}: {key} is needed for typing, sending or leaving. Choose another key.")
+        known[action] = key  # type: ignore[index]
+    for action in keys:
         for other in known:
-            if other != act and _pressed(known[other]) == _pressed(known[act]):  # type: ignore[index]
+            if other != action and _pressed(known[other]) == _pressed(known[action]):  # type: ignore[index]
                 raise ConfigError(
-                    f"ui.keys.{act} and ui.keys.{other} are both {keys[act]}. Give one of them another key."
+                    f"ui.keys.{action} and ui.keys.{other} are both {keys[action]}. Give one of them another key."
                 )
     return known
 
@@ -111,7 +113,7 @@ def _pressed(key: str) -> tuple[str, ...]:
     return tuple(str(one.value if isinstance(one, Keys) else one) for one in bindings.bindings[0].keys)
 
 
-def bindings(editor: EditorOps, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
+def bindings(editor: EditorOps, actions: Mapping[KeyAction, str] = KEYS) -> KeyBindings:
     """All key bindings; other keys do what prompt_toolkit's Emacs or vi mode does."""
     keys = KeyBindings()
     drafting = Condition(lambda: not editor.handler.asking)
@@ -120,9 +122,9 @@ def bindings(editor: EditorOps, acts: Mapping[Act, str] = KEYS) -> KeyBindings:
     _leaving(keys, editor, drafting)
     _moving(keys, editor, drafting, menu)
     _dialogs(keys, editor)
-    _view(keys, editor, acts["output"])
-    for act, key in acts.items():
-        keys.add(*key.split(), filter=drafting)(_does(editor, act))
+    _view(keys, editor, actions["output"])
+    for action, key in actions.items():
+        keys.add(*key.split(), filter=drafting)(_does(editor, action))
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
@@ -182,7 +184,7 @@ def _leaving(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
             editor.handler.act("interrupt")
 
     @keys.add("c-c", filter=drafting)
-    def break_off(event: KeyPressEvent) -> None:
+    def control_c(event: KeyPressEvent) -> None:
         editor.handler.act("break")
 
     @keys.add("c-d", filter=drafting & Condition(lambda: not editor.draft.text))
@@ -251,9 +253,9 @@ def _view(keys: KeyBindings, editor: EditorOps, opens: str) -> None:
     keys.add(*opens.split(), filter=viewing)(_presses(editor, "close"))
 
 
-def _does(editor: EditorOps, act: Act) -> Callable[[KeyPressEvent], Any]:
+def _does(editor: EditorOps, action: KeyAction) -> Callable[[KeyPressEvent], Any]:
     def handler(event: KeyPressEvent) -> None:
-        editor.handler.act(act)
+        editor.handler.act(action)
 
     return handler
 

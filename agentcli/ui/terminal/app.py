@@ -13,9 +13,9 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe
 from agentcli.ui.dialogs.approving import Approving
 from agentcli.ui.dialogs.asking import Asking
-from agentcli.ui.input.actions import Acts, Drafting
+from agentcli.ui.input.actions import DraftActions, KeyActions
 from agentcli.ui.input.completion import Menu
-from agentcli.ui.input.handler import Act
+from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.input.keyboard import ASK_BACKGROUND
 from agentcli.ui.input.keys import chosen
 from agentcli.ui.render.banner import banner
@@ -46,8 +46,8 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 class Terminal:
     """Input handler and front end of the REPL. `approve` and `ask_user` are the agent's ports; `open` attaches a session."""
 
-    _acts: Acts
-    _drafting: Drafting
+    _key_actions: KeyActions
+    _draft_actions: DraftActions
 
     def __init__(self, device: Device) -> None:
         self._early, self.editor = device.early, device.editor
@@ -75,10 +75,10 @@ class Terminal:
         self.settings = settings
         self.screen.look = looks(settings)
         self.repl.idle.quiet = settings.idle_after
-        self._drafting = Drafting(self.console, state, settings.history)
+        self._draft_actions = DraftActions(self.console, state, settings.history)
         self.editor.edit_like("vi" if settings.vi else "emacs")
         self.console.keys = keys = chosen(settings.keys)
-        self._acts = Acts(self.console, self.repl, self._drafting, self.viewing)
+        self._key_actions = KeyActions(self.console, self.repl, self._draft_actions, self.viewing)
         self.editor.bind(keys)
         self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.screen.check_paints()
@@ -88,7 +88,7 @@ class Terminal:
             self.console.show(*lines)
         self.console.show_session(session, settings.replay, settings.status)
         self.editor.handler = self
-        self._drafting.bring_back()
+        self._draft_actions.restore()
         self._start_tasks()
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)
@@ -127,12 +127,12 @@ class Terminal:
     def submit(self, text: str) -> None:
         """Submit a prompt (Enter)."""
         self._see_background()
-        self._drafting.memory.remember(text)
+        self._draft_actions.memory.remember(text)
         self.repl.submit(text)
 
     def steer(self, text: str) -> None:
         """Steer the running turn (Alt-Enter)."""
-        self._drafting.memory.remember(text)
+        self._draft_actions.memory.remember(text)
         try:
             self.repl.steer(text)
         except AgentError as error:
@@ -143,9 +143,9 @@ class Terminal:
         """Remove and return the newest queued message."""
         return self.repl.recall()
 
-    def act(self, act: Act) -> None:
+    def act(self, action: KeyAction) -> None:
         """Perform a key action."""
-        self._acts.do(act)
+        self._key_actions.do(action)
 
     def complete(self, before: str) -> Menu:
         """Completions for the text before the cursor."""
@@ -225,7 +225,7 @@ class Terminal:
         """Save the draft and refresh the status of background jobs periodically."""
         while True:
             await asyncio.sleep(WATCH_EVERY)
-            self._drafting.keep()
+            self._draft_actions.keep()
             self.viewing.renew()
             if self.screen.state.status.jobs:
                 self.screen.refresh()
@@ -240,7 +240,7 @@ class Terminal:
             self.editor.application.exit(exception=error)
 
     def _say_goodbye(self) -> None:
-        self._drafting.leave()
+        self._draft_actions.leave()
         # A terminal that is gone takes no farewell.
         with contextlib.suppress(OSError):
             if lines := farewell(self.console.host, self.console.session.journal):

@@ -20,7 +20,7 @@ from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.input.completion import CommandCompletion, Completion, Files
 from agentcli.ui.input.editing import ExternalEditor
 from agentcli.ui.input.editor import Editor
-from agentcli.ui.input.handler import Act
+from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.input.keys import KEYS, help_rows
 from agentcli.ui.render.cells import hanging
 from agentcli.ui.render.frame import Item
@@ -47,7 +47,7 @@ class Console:
     session: AgentSession
 
     asking: Asking
-    keys: Mapping[Act, str] = KEYS
+    keys: Mapping[KeyAction, str] = KEYS
     status_line: StatusLine
 
     def __init__(self, screen: Screen, editor: Editor) -> None:

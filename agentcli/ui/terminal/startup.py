@@ -12,7 +12,7 @@ from agentcli.core.errors import HANGUP, INTERRUPTED
 from agentcli.core.garbage import nothing_collected
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.input.completion import Menu
-from agentcli.ui.input.handler import Act
+from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.render.cells import clip
 from agentcli.ui.render.input_box import input_lines
 from agentcli.ui.style import choose_theme
@@ -137,10 +137,10 @@ class Startup:
         """Remove and return the newest queued prompt."""
         return self.waiting.pop() if self.waiting else None
 
-    def act(self, act: Act) -> None:
+    def act(self, action: KeyAction) -> None:
         """Leave, on its keys; other actions need the loaded program."""
-        if act in ("leave", "break", "signal"):
-            self.editor.leave(0 if act == "leave" else INTERRUPTED)
+        if action in ("leave", "break", "signal"):
+            self.editor.leave(0 if action == "leave" else INTERRUPTED)
 
     def press(self, key: str) -> None:
         """Do nothing: no dialog can be open."""
