@@ -22,7 +22,7 @@ from agentcli.agent.streams import PrintedEvents
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.context.inject import wrap
 from agentcli.core.aliases import no_tool, own_name
-from agentcli.core.dataclass import replace
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Noticed, Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.mending import mended, with_ignored
@@ -48,6 +48,18 @@ _BLIND = (
     "[it ran in a read-only sandbox, which shows no processes, mounts and network but its own: "
     "run what looks at those in a command that names no files]"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A call of the newest reply as it will run: with the name of its tool, its input mended.
+
+    `sent_as` is the name that the model called it by; `ignored` are parameters that the tool does not have.
+    """
+
+    call: ToolCall
+    sent_as: str
+    ignored: Sequence[str] = ()
 
 
 class ToolRunner:
@@ -78,9 +90,7 @@ class ToolRunner:
         self._nested = NestedInstructions(journal, cwd, roots, setup.workspace.home) if setup.trusted else None
         self.nested_skills = NestedSkills(journal, cwd, roots if setup.trusted else ())
         self._setup = setup
-        self._calls: dict[str, ToolCall] = {}
-        self._sent: dict[str, str] = {}
-        self._ignored: dict[str, Sequence[str]] = {}
+        self._prepared: dict[str, _Prepared] = {}
         self._permits: dict[str, Permit] = {}
         self._model = model
         self.tools = {tool.name: tool for tool in setup.tools}
@@ -138,8 +148,9 @@ class ToolRunner:
         return self.ctx.printed
 
     def prepared(self, call: ToolCall) -> ToolCall:
-        """A call of the newest reply under the name of the tool that it means, its input mended: what is decided about, shown and run."""
-        return self._calls.get(call.call_id, call)
+        """The call of the newest reply that is decided about, shown and run: with the name of its tool, its input mended."""
+        prepared = self._prepared.get(call.call_id)
+        return prepared.call if prepared is not None else call
 
     async def find(self, call: ToolCall) -> Tool | str:
         """The tool that a call means, or the reason why there is none."""
@@ -180,7 +191,8 @@ class ToolRunner:
             output = await self.checkpointer.run(self._setup.run, tool, ctx, call_id, given, harmless=harmless)
         if tool.name == SEARCH and self._setup.defers(self._model()):
             output = self.server_tools.loading(output, self._journal.history)
-        return with_ignored(output, self._ignored.get(call_id, ()))
+        prepared = self._prepared.get(call_id)
+        return with_ignored(output, prepared.ignored) if prepared is not None else output
 
     async def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
         ctx = self.ctx.for_call(path)
@@ -232,9 +244,10 @@ class ToolRunner:
 
     def _later(self, call: ToolCall) -> Sequence[tuple[ToolCall, Tool]]:
         """The calls of the same reply that come after this one."""
-        calls, tools = list(self._calls), {**self.server_tools.found, **self.tools}
-        after = calls[calls.index(call.call_id) + 1 :] if call.call_id in calls else []
-        return [(self._calls[each], tools[self._calls[each].name]) for each in after if self._calls[each].name in tools]
+        ids, tools = list(self._prepared), {**self.server_tools.found, **self.tools}
+        after = ids[ids.index(call.call_id) + 1 :] if call.call_id in ids else []
+        calls = [self._prepared[id].call for id in after]
+        return [(later, tools[later.name]) for later in calls if later.name in tools]
 
     def news(self) -> Sequence[str]:
         """Notices of events outside of the conversation: background jobs that have ended."""
@@ -260,13 +273,13 @@ class ToolRunner:
         known = (*self.tools, *self.server_tools.names)
         return replace(part, name=own_name(part.name, known)) if isinstance(part, ToolCall) else part
 
-    def _mended(self, call: ToolCall) -> ToolCall:
+    def _prepare(self, sent: ToolCall) -> _Prepared:
+        call = effective(sent)
         tool = self.tools.get(call.name)
         if tool is None:
-            return call
+            return _Prepared(call, sent.name)
         meant = mended(tool, call.input, self.ctx.cwd)
-        self._ignored[call.call_id] = meant.ignored
-        return replace(call, input=meant.input)
+        return _Prepared(replace(call, input=meant.input), sent.name, meant.ignored)
 
     def _traits_of(self, call: ToolCall) -> Traits:
         return self.server_tools.traits.get(call.name, UNKNOWN)
@@ -276,16 +289,16 @@ class ToolRunner:
         match body:
             case Message() if body.calls:
                 body = replace(body, parts=tuple(map(self._named, body.parts)))
-                self._permits, self._ignored = {}, {}
-                self._calls = {call.call_id: self._mended(effective(call)) for call in body.calls}
-                self._sent = {call.call_id: call.name for call in body.calls}
+                self._permits = {}
+                self._prepared = {call.call_id: self._prepare(call) for call in body.calls}
             case Message():
                 self.ctx.seen.update(seen_in(body))
-            case ToolResult() if (call := self._calls.get(body.call_id)) and not self._traits_of(call).polls:
-                self.approval.repeats.note(call, body)
+            case ToolResult() if prepared := self._prepared.get(body.call_id):
+                if not self._traits_of(prepared.call).polls:
+                    self.approval.repeats.note(prepared.call, body)
+                if prepared.sent_as != body.name:
+                    # The record answers the call that the model made; everybody else is told which tool it was.
+                    body = replace(body, name=prepared.sent_as, metadata={**body.metadata, TOOL: body.name})
             case _:
                 pass
-        if isinstance(body, ToolResult) and self._sent.get(body.call_id, body.name) != body.name:
-            # The record answers the call that the model made; everybody else is told which tool it was.
-            body = replace(body, name=self._sent[body.call_id], metadata={**body.metadata, TOOL: body.name})
         return Recorded(self._journal.append(body))
