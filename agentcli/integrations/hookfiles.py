@@ -88,8 +88,8 @@ class Hook:
     """A rule such as `Bash(git *)` that the tool's call must match as well (`if`)."""
     strict: bool = False
     """Any failure blocks, not only exit code 2."""
-    aside: bool = False
-    """Nobody waits for it (`async`): it decides nothing."""
+    background: bool = False
+    """It runs in the background (`async`) and decides nothing."""
     source: str = "config.toml"
     """The file that defines it, as the person knows it."""
     project: bool = False
@@ -141,7 +141,7 @@ class Hook:
             "timeout": self.timeout,
             "if": self.condition,
             "strict": self.strict,
-            "async": self.aside,
+            "async": self.background,
             "dialect": self.dialect,
         }
         on = f"{self.event} {self.matcher}" if self.matcher not in ("", "*") else self.event
@@ -274,7 +274,7 @@ class _Reading:
             args=None if args is None else tuple(args),
             condition=entry.get("if", ""),
             strict=entry.get("strict", False),
-            aside=entry.get("async", False),
+            background=entry.get("async", False),
             source=self.base.source,
             project=self.base.project,
             dialect="gemini" if entry.get("dialect") == "gemini" else self.base.dialect,

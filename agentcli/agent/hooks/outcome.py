@@ -151,7 +151,7 @@ class NoHooks:
         return NOTHING
 
     def notify(self, message: str, kind: str) -> None:
-        """Notification, beside whatever goes on; nobody waits for its hooks."""
+        """Notification; its hooks run in the background."""
 
     def close(self) -> None:
-        """End what still runs aside."""
+        """End the hooks that run in the background."""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from agentcli.agent.hooks.configured import PRE_COMPRESS
 from agentcli.agent.hooks.outcome import Ran, Verdict
-from agentcli.agent.hooks.verdict import goes_on_aside, verdict
+from agentcli.agent.hooks.verdict import is_asynchronous, verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
@@ -80,8 +80,8 @@ class Hooks:
     """Variables of every hook, besides those of `base`."""
     base: Mapping[str, str] = field(default_factory=lambda: os.environ)
     """The environment of the session."""
-    aside: set[asyncio.Task[Ended]] = field(default_factory=set)
-    """Hooks that go on while nobody waits for them."""
+    background: set[asyncio.Task[Ended]] = field(default_factory=set)
+    """Hooks that run in the background."""
 
     def matching(self, event: HookEvent) -> Sequence[Hook]:
         """The hooks that run at this event, each equal command once, in the order in which they are defined."""
@@ -123,24 +123,24 @@ class Hooks:
         return self._failure(hook, event, why, ended.seconds)
 
     async def _ended(self, hook: Hook, command: Command, output: Beginning, interrupt: asyncio.Event) -> Ended | None:
-        """The end of a hook's command; None for one that goes on while nobody waits for it."""
+        """The end of a hook's command; None for one that runs in the background."""
         running = asyncio.create_task(run_until(interrupt, command, output, hook.timeout))
-        if hook.aside:
-            output.aside.set()
-        apart = asyncio.create_task(output.aside.wait())
+        if hook.background:
+            output.asynchronous.set()
+        asynchronous = asyncio.create_task(output.asynchronous.wait())
         try:
-            await asyncio.wait({running, apart}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({running, asynchronous}, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 return running.result()
-            self.aside.add(running)
-            running.add_done_callback(self.aside.discard)
+            self.background.add(running)
+            running.add_done_callback(self.background.discard)
             return None
         except asyncio.CancelledError:
             running.cancel()
             await asyncio.wait({running})
             raise
         finally:
-            apart.cancel()
+            asynchronous.cancel()
 
     def _failure(self, hook: Hook, event: HookEvent, why: str, seconds: float = 0.0) -> Ran:
         """A hook that said nothing: a strict one blocks, any other is reported."""
@@ -162,16 +162,16 @@ class Beginning:
 
     def __init__(self, most: int) -> None:
         self.enough = 0
-        self.aside = asyncio.Event()
-        """Set once the command has said that it goes on aside."""
+        self.asynchronous = asyncio.Event()
+        """Set once the command has said that nobody shall wait for it."""
         self._most, self._bytes = most, b""
 
     def add(self, piece: memoryview, skipped: int) -> None:
         """Take a piece of output."""
         first = b"\n" not in self._bytes
         self._bytes = (self._bytes + bytes(piece[: self._most]))[: self._most]
-        if first and b"\n" in self._bytes and goes_on_aside(self.text):
-            self.aside.set()
+        if first and b"\n" in self._bytes and is_asynchronous(self.text):
+            self.asynchronous.set()
 
     @property
     def text(self) -> str:

@@ -70,7 +70,7 @@ class SessionHooks(NoHooks):
         self._place = place
         self._events = {"PreCompact" if hook.event == PRE_COMPRESS else hook.event for hook in hooks}
         self._transcript = Transcript(place.journal, place.cwd)
-        self._aside: set[asyncio.Task[Any]] = set()
+        self._background: set[asyncio.Task[Any]] = set()
         self._calls: dict[str, ToolCall] = {}
         self.variables = place.subagent.variables if place.subagent is not None else {}
 
@@ -178,13 +178,13 @@ class SessionHooks(NoHooks):
         return await self._fire("PostCompact", kind, interrupt, trigger=kind, compact_summary=summary)
 
     def notify(self, message: str, kind: str) -> None:
-        """Notification, beside whatever goes on; nobody waits for its hooks."""
+        """Notification; its hooks run in the background."""
         if not self.has("Notification"):
             return
         about = {"message": message, "title": "agentcli", "notification_type": kind}
         task = asyncio.ensure_future(self._fire("Notification", kind, asyncio.Event(), **about))
-        self._aside.add(task)
-        task.add_done_callback(self._aside.discard)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def test(self, name: str, subject: str, call: ToolCall | None, fields: Mapping[str, Any]) -> Sequence[Ran]:
         """Run the hooks of an event for a look at their verdicts."""
@@ -194,8 +194,8 @@ class SessionHooks(NoHooks):
         return await self._ran(event(self._facts(), name, subject, **fields), asyncio.Event())
 
     def close(self) -> None:
-        """End what still runs aside."""
-        for task in self._aside:
+        """End the hooks that run in the background."""
+        for task in self._background:
             task.cancel()
         self._transcript.close()
 
@@ -234,7 +234,7 @@ class SessionHooks(NoHooks):
             input=lambda hook, event: as_dialect(event, call, hook.dialect, place.cwd),
             env={"CLAUDE_PROJECT_DIR": str(root), **env},
             base=place.workspace.env,
-            aside=self._aside,
+            background=self._background,
         )
         ran = await runner.run(found, interrupt)
         self._last.update((each.hook, each) for each in ran)

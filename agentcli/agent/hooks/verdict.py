@@ -44,7 +44,7 @@ def verdict(event: str, exit_code: int | None, stdout: str, stderr: str) -> Verd
     if exit_code == 0 or (text.startswith("{") and not trouble):
         return replace(found, failed=trouble)
     why = "it ended in an unknown way" if exit_code is None else f"exit {exit_code}"
-    return Verdict(failed=": ".join(filter(None, (why, _told(stderr) or _told(stdout)))))
+    return Verdict(failed=": ".join(filter(None, (why, _error_line(stderr) or _error_line(stdout)))))
 
 
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -127,8 +127,8 @@ def _joined(texts: Sequence[str]) -> str:
     return "\n\n".join(dict.fromkeys(text for text in texts if text))
 
 
-def goes_on_aside(stdout: str) -> bool:
-    """True if the first line says that the hook goes on while nobody waits for it: `{"async": true}`."""
+def is_asynchronous(stdout: str) -> bool:
+    """True if the first line says that nobody shall wait for the hook: `{"async": true}`."""
     first = stdout.lstrip().partition("\n")[0]
     if not (first.startswith("{") and '"async"' in first):
         return False
@@ -140,12 +140,12 @@ def goes_on_aside(stdout: str) -> bool:
 
 def _answering(text: str) -> str:
     """The text that states the answer: after `{"async": true}`, the first line that looks like an object."""
-    if not goes_on_aside(text):
+    if not is_asynchronous(text):
         return text
     return next((line.strip() for line in text.split("\n")[1:] if line.lstrip().startswith("{")), "")
 
 
-def _told(text: str) -> str:
+def _error_line(text: str) -> str:
     """The first line that is not empty; of a traceback, which ends with the error, the last."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
     return (lines[-1] if lines[0].startswith("Traceback (") else lines[0])[:200]

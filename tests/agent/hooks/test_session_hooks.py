@@ -380,10 +380,10 @@ def test_what_a_hook_says_to_the_person_is_shown(tmp_path: Path) -> None:
     assert "echo: seen" in [event.message for event in events if isinstance(event, Noticed)]
 
 
-def test_nobody_waits_for_a_hook_that_goes_on_aside(tmp_path: Path) -> None:
+def test_nobody_waits_for_a_hook_that_runs_in_the_background(tmp_path: Path) -> None:
     slow = """printf '{"async": true}\\n'; sleep 100"""
     session, events = running(
-        tmp_path, "echo x", hook("PreToolUse", slow), Hook("PostToolUse", "sleep 100; exit 2", aside=True)
+        tmp_path, "echo x", hook("PreToolUse", slow), Hook("PostToolUse", "sleep 100; exit 2", background=True)
     )
     assert (status(session), ended(events).ending) == ("success", "done")
 

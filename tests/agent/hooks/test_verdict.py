@@ -161,7 +161,7 @@ def test_valid_json_counts_with_any_exit_code() -> None:
     assert said(code=1, decision="block", reason="no").blocks
 
 
-def test_a_hook_that_goes_on_aside_answers_in_a_later_line() -> None:
+def test_a_hook_that_runs_in_the_background_answers_in_a_later_line() -> None:
     lines = ['{"async": true, "asyncTimeout": 5}', "noise", '{"systemMessage": "done"}', '{"systemMessage": "late"}']
     assert verdict("SessionStart", 0, "\n".join(lines), "").message == "done"
     assert verdict("SessionStart", 0, lines[0], "") == Verdict()
