@@ -160,9 +160,7 @@ class Checkpointer:
 class UndoStack:
     """Undo and redo of one session: of its file changes, and of rewinds of its conversation."""
 
-    def __init__(
-        self, journal: Journal, record: Callable[[Body], Recorded], checkpointer: Checkpointer | None = None
-    ) -> None:
+    def __init__(self, journal: Journal, record: Callable[[Body], Recorded], checkpointer: Checkpointer | None) -> None:
         self._journal = journal
         self._record = record
         self._checkpointer = checkpointer

@@ -56,7 +56,7 @@ def is_cheap(model: ModelSpec, main: ModelSpec) -> bool:
     return model.name == main.summary_model or model.name != main.name
 
 
-async def improved(history: History, model: Model, context: int = 0) -> tuple[Title, Sequence[UsageReported]]:
+async def improved(history: History, model: Model, context: int) -> tuple[Title, Sequence[UsageReported]]:
     """The title to record, empty where the model had none, with what it cost. `context` are the tokens in the window.
 
     Never raises for a model that fails: a title is worth no one's attention.

@@ -115,8 +115,8 @@ class Program(ProjectContext):
             await close_model(each.model)
         await asyncio.to_thread(self.servers.close)
 
-    def counts_for(self, history: History, policy: str = "") -> TokenCounter:
-        """Counts as a policy makes them, by default the session's own, that know what this session's replies have taught."""
+    def counts_for(self, history: History, policy: str) -> TokenCounter:
+        """A token counter for a policy, empty for the session's own; it has learned from the session's replies."""
         counts = TokenCounter(self._estimator(policy or self.selection.policy_of(history)))
         counts.use_model(self.selection.spec_for(history).id, history.system, self.tools_of(history))
         counts.learn(history)

@@ -23,15 +23,12 @@ from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, in_own_names, parse_rules
 from agentcli.sandbox import Sandbox, box_for, choose, protected_since
 from agentcli.sessions.checkpoints.file_states import SKIPPED
-from agentcli.tools.registry import TRAITS
 
 
 class WorkspacePolicy:
     """Workspace folders, permission rules and sandbox of a run; `approve` is asked before a command leaves the sandbox."""
 
-    def __init__(
-        self, context: ProjectContext, approve: Approve, traits: Callable[[], Mapping[str, Traits]] = lambda: TRAITS
-    ) -> None:
+    def __init__(self, context: ProjectContext, approve: Approve, traits: Callable[[], Mapping[str, Traits]]) -> None:
         """`traits` are those of all tools that rules may be about."""
         self._context, self._approve, self._traits = context, approve, traits
 

@@ -27,7 +27,6 @@ MergeOne = Callable[[str, str, str], tuple[str, Sequence[str]]]
 class Merged:
     """The outcome of a merge: the tasks that are in the tip, and the files in conflict of those that are not."""
 
-    tip: str
     merged: tuple[str, ...]
     conflicts: Mapping[str, Sequence[str]]
 
@@ -66,7 +65,7 @@ def merge(batch: Batch, branch: str, cache: Path, ids: Collection[str] = (), ver
             merged.append(id)
     if merged:
         git(repo, "update-ref", ref, tip)
-    return Merged(tip, tuple(merged), conflicts)
+    return Merged(tuple(merged), conflicts)
 
 
 def git_version(repo: str) -> tuple[int, ...]:

@@ -75,9 +75,7 @@ def name_of(folder: Path) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-_")[:40] or "batch"
 
 
-def next_starts(
-    task: Task, state: TaskState | None, retry: Collection[str] = (), together: bool = False
-) -> Sequence[Start]:
+def next_starts(task: Task, state: TaskState | None, retry: Collection[str], together: bool) -> Sequence[Start]:
     """The next starts of a task, apart from those at work; none where its state is final. With `together` all attempts are made at once."""
     if together and task.attempts > 1 and (state is None or (state.newest.round == 0 and state.state not in FINAL)):
         known = state.attempts if state else {}

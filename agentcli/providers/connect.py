@@ -73,7 +73,7 @@ def connect(
     return RetryingModel(capable, retry, gate=gate_for(gates, settings.name, url, key))
 
 
-def _need_sdk(provider: Provider, spec: ModelSpec, platform: str = "") -> None:
+def _need_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
     """Raise InputError where the SDK is not installed, or what a platform needs besides, with the command that installs it."""
     if platform and not _is_installed(PLATFORMS[platform].module):
         cloud = PLATFORMS[platform]

@@ -61,7 +61,7 @@ class EndpointMemory:
         stated = (window, now) if window else (known.window, known.window_since)
         self._keep(model, Learnt(url, since, *stated))
 
-    def forget(self, model: str, url: str = "", capabilities: Iterable[str] = ()) -> None:
+    def forget(self, model: str, url: str, capabilities: Iterable[str]) -> None:
         """Take back that capabilities are missing."""
         known, gone = self.known(model, url), set(capabilities)
         since = {name: at for name, at in known.since.items() if name not in gone}

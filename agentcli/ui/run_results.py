@@ -168,7 +168,7 @@ class Conclusion:
     exit_code: int | None = None
 
 
-def conclusion(ended: TurnEnded, seconds: float | None, stopped_by: int = 0) -> Conclusion:
+def conclusion(ended: TurnEnded, seconds: float | None, stopped_by: int) -> Conclusion:
     """The conclusion of a run from the end of its last turn. `seconds` is its time limit.
 
     `stopped_by` is the exit code of the interruption, 0 where the time limit interrupted it.

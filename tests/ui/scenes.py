@@ -120,7 +120,7 @@ def question(size: Size) -> State:
         return ask
 
     look = Look(PLAIN, folder="/repo")
-    asked = proposal.question(replace(ask, revise=revise), None, size.columns - 2, look)
+    asked = proposal.question(replace(ask, revise=revise), None, look)
     body = proposal.preview(ask, size.columns - 2, look)
     if not proposal.fits(asked, body, size, look.theme):
         body = [f"  ({len(body)} lines, shown above)"]

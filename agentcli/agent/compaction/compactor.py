@@ -44,7 +44,7 @@ class Compactor:
         summariser: Callable[[ModelSpec], Model],
         hooks: NoHooks,
         fallback: FallbackModel,
-        cwd: str = "",
+        cwd: str,
     ) -> None:
         self._builder = builder
         self._record = record

@@ -17,13 +17,13 @@ UNKNOWN = 1_500
 """What a picture of unreadable size is taken for."""
 
 
-def image_tokens(image: Image, most: int = MOST) -> int:
-    """Tokens of a picture, at most `most`."""
+def image_tokens(image: Image) -> int:
+    """Tokens of a picture."""
     size = dimensions(image)
     if size is None:
-        return min(UNKNOWN, most)
+        return UNKNOWN
     width, height = size
-    return min(most, max(1, -(-width // PATCH) * -(-height // PATCH)))
+    return min(MOST, max(1, -(-width // PATCH) * -(-height // PATCH)))
 
 
 def dimensions(image: Image) -> tuple[int, int] | None:

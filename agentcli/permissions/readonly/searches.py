@@ -53,7 +53,7 @@ def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tup
                 verdict = judge_path(entry.path, workspace, write=False)
                 if verdict.verdict != "free":
                     return f"the search would follow a link: {verdict.why}", verdict.verdict == "protected"
-            if _private(entry.name) and search.opens(entry.path) and (search.hidden or _unhidden(entry, workspace)):
+            if _private(entry.name) and search.opens(entry.path) and (search.hidden or _unhidden(entry)):
                 return f"the search would read {entry.path}, which is protected", True
             if not left:
                 return (
@@ -128,7 +128,7 @@ def _private(name: str) -> bool:
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 
 
-def _unhidden(entry: os.DirEntry[str], workspace: Workspace) -> bool:
+def _unhidden(entry: os.DirEntry[str]) -> bool:
     """True if an ignore file beside or above a hidden file re-includes it."""
     folders = Path(entry.path).parents
     files = (folder / name for folder in folders for name in (*_IGNORE_FILES, ".git/info/exclude"))

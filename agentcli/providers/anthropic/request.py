@@ -59,7 +59,7 @@ def _arguments(request: Request, settings: ProviderSettings, former: Former) -> 
         wire["system"] = system
     if tools:
         wire["tools"] = tools
-    wire |= _thinking(request, messages.messages, wire["max_tokens"], settings)
+    wire |= _thinking(request, messages.messages, wire["max_tokens"])
     edits = context_edits(request.clearing, thinks="thinking" in wire) if request.clearing else []
     betas = [name for name, used in ((_INTERLEAVED, _is_interleaved(wire, settings)), (_EDITING, edits)) if used]
     if betas:
@@ -275,7 +275,7 @@ def _last_cacheable(point: Breakpoint, content: Sequence[Json], parts: Sequence[
     return max(candidates, default=None)
 
 
-def _thinking(request: Request, messages: Sequence[Json], max_tokens: int, settings: ProviderSettings) -> Json:
+def _thinking(request: Request, messages: Sequence[Json], max_tokens: int) -> Json:
     options = request.options
     wire: Json = {}
     match request.model.thinking:

@@ -75,7 +75,7 @@ class Approving:
 
     def _dialog(self, ask: ApprovalRequest, changed: Changed) -> Dialog:
         columns, look = self._screen.size.columns - 2, self._screen.look
-        question = proposal.question(ask, changed, columns, look)
+        question = proposal.question(ask, changed, look)
         rows = proposal.preview(ask, columns, look)
         return self._with(question, rows, (ask.call.call_id, changed))
 

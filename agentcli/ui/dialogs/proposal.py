@@ -60,7 +60,7 @@ def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
     return ["  " + row for row in wrap(expand(safe(ask.preview)), columns - 2)]
 
 
-def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, columns: int, look: Look) -> Dialog:
+def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> Dialog:
     """The dialog without the preview: its title, why it asks, and the choices that there are.
 
     It starts on yes, but on no for what cannot be taken back.

@@ -26,7 +26,7 @@ _PARTS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Sign of each part where there are no colours, and its colour (SGR) where there are."""
 
 
-def chart(report: WindowReport, model: str, columns: int, theme: Theme, every: bool = False) -> list[str]:
+def chart(report: WindowReport, model: str, columns: int, theme: Theme, every: bool) -> list[str]:
     """Lines of at most `columns` cells; `every` message, or the largest ones."""
     return [*overview(report, model, columns, theme), *_messages(report, min(columns, WIDEST), theme, every)]
 
@@ -51,7 +51,7 @@ def overview(report: WindowReport, model: str, columns: int, theme: Theme) -> li
 
 def _bar(report: WindowReport, cells: int, theme: Theme) -> str:
     total = max(report.usable, report.used, 1)
-    parts = [kind for kind, tokens in report.shares.items() for _ in range(_cells(report, kind, tokens, cells, total))]
+    parts = [kind for kind, tokens in report.shares.items() for _ in range(_cells(kind, tokens, cells, total))]
     parts = [*parts, *["free"] * cells][:cells]
     marked = {min(cells - 1, cells * at // total) for at in report.marks.values() if 0 < at <= report.usable}
     return "".join(
@@ -60,7 +60,7 @@ def _bar(report: WindowReport, cells: int, theme: Theme) -> str:
     )
 
 
-def _cells(report: WindowReport, kind: str, tokens: int, cells: int, total: int) -> int:
+def _cells(kind: str, tokens: int, cells: int, total: int) -> int:
     """Cells of one part; one at least for what is there at all."""
     if kind == "free":
         return 0

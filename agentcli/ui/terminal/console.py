@@ -170,7 +170,7 @@ class Console:
         self.show_session(session, self._replay, self.status_line.facts)
         session.begin(self.show_events)
 
-    def show_session(self, session: AgentSession, replay: int, facts: str = "", shown: Sequence[str] = ()) -> None:
+    def show_session(self, session: AgentSession, replay: int, facts: str, shown: Sequence[str] = ()) -> None:
         """Attach to a session and show its last `replay` messages and results, and those of its notes that are not `shown` already.
 
         `facts`: those of the status line, separated by blanks; empty for the default.

@@ -93,7 +93,7 @@ def test_what_was_changed_is_shown_as_it_would_be_and_marked() -> None:
     shown, trouble = asyncio.run(revised(replace(EDIT, revise=revise), changed))
     rows = [ESCAPE.sub("", row).split() for row in preview(shown, 80, LOOK)]
     assert (rows, trouble) == ([["7", "-", "x", "=", "1"], ["7", "+", "x", "=", "3"]], "")
-    asked = question(shown, changed, 80, LOOK)
+    asked = question(shown, changed, LOOK)
     assert (asked.title, asked.note) == ("Edit ../b.py? (changed by you)", "+1 −1 · it is outside")
 
 
@@ -112,7 +112,7 @@ def test_only_a_call_that_may_be_changed_is_offered_for_it() -> None:
     async def revise(_: Mapping[str, Any]) -> ApprovalRequest:
         return COMMAND
 
-    offered = [question(ask, None, 80, LOOK) for ask in (COMMAND, replace(COMMAND, revise=revise))]
+    offered = [question(ask, None, LOOK) for ask in (COMMAND, replace(COMMAND, revise=revise))]
     assert [(dialog.editable, dialog.hint) for dialog in offered] == [(False, "Esc no"), (True, "e edit · Esc no")]
 
 
@@ -125,7 +125,7 @@ def test_an_input_that_is_no_object_is_refused() -> None:
 
 
 def labels(ask: ApprovalRequest, changed: dict[str, object] | None = None) -> list[str]:
-    return [choice.label for choice in question(ask, changed, 80, LOOK).choices]
+    return [choice.label for choice in question(ask, changed, LOOK).choices]
 
 
 def test_only_choices_that_can_be_chosen_are_listed() -> None:
@@ -154,7 +154,7 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
     ],
 )
 def test_it_starts_on_yes_but_for_what_cannot_be_taken_back(ask: ApprovalRequest, first: str) -> None:
-    dialog = question(ask, None, 80, LOOK)
+    dialog = question(ask, None, LOOK)
     assert dialog.choices[dialog.chosen].label == first
 
 
@@ -162,11 +162,11 @@ def test_the_title_stands_in_the_rule_with_the_size_of_the_change_and_the_reason
     ask = replace(
         EDIT, preview="--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n", why="changes a file", others=(WRITE,)
     )
-    lines, _ = dialog_lines(question(ask, None, 80, LOOK), Edit(), Size(80, 15), MUTE)
+    lines, _ = dialog_lines(question(ask, None, LOOK), Edit(), Size(80, 15), MUTE)
     assert lines[0].startswith("─ Edit a.py? ──")
     assert lines[0].endswith("── +1 −1 · changes a file · 1 of 2 ─")
     assert width(lines[0]) == 79
-    narrow, _ = dialog_lines(question(ask, None, 30, LOOK), Edit(), Size(30, 15), MUTE)
+    narrow, _ = dialog_lines(question(ask, None, LOOK), Edit(), Size(30, 15), MUTE)
     assert narrow[0] == "─ Edit a.py? " + "─" * 16
     assert "".join(narrow[1:3]).replace(" ", "") == "+1−1·changesafile·1of2"
 
