@@ -12,6 +12,7 @@ import typer
 
 from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Model, Set, Trust, taking
 from agentcli.cli.output import counted, say, say_json
+from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.paths import app_dirs, replace_file
@@ -184,7 +185,7 @@ def _tasks(
     try:
         text = tasks.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"{tasks} cannot be read: {error}.") from error
+        raise InputError(f"{tasks} cannot be read: {in_words(error)}.") from error
     return read_tasks(text, tasks.resolve().parent, defaults), (out or fresh).resolve()
 
 

@@ -38,6 +38,7 @@ from agentcli.cli.flags import (
     by_option,
     taking,
 )
+from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 
@@ -156,4 +157,4 @@ def _read(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"Can't read {path}: {error}") from error
+        raise UsageError(f"Can't read {path}: {in_words(error)}.") from error

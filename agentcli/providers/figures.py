@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agentcli import __version__
+from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange
@@ -53,8 +54,8 @@ def read(source: str) -> bytes:
                 found = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         inner = getattr(error, "reason", None)  # urllib wraps what the network says
-        why = inner if isinstance(inner, OSError) else error
-        raise InputError(f"{source} cannot be read: {getattr(why, 'strerror', None) or why}.") from None
+        why = in_words(inner if isinstance(inner, OSError) else error)
+        raise InputError(f"{source} cannot be read: {why}.") from None
     if len(found) > LARGEST:
         raise InputError(f"{source} is larger than {LARGEST:,} bytes, so it is not a list of models.")
     return found

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from agentcli.core.causes import in_words, innermost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
@@ -82,7 +83,8 @@ async def _get(url: str, limits: ToolLimits) -> _Page:
             try:
                 page = await _ask(client, goal, limits)
             except httpx2.HTTPError as error:
-                raise ToolError(f"{url} cannot be fetched: {error or type(error).__name__}.") from error
+                cause = innermost(error) if isinstance(error, httpx2.ConnectError) else error
+                raise ToolError(f"{url} cannot be fetched: {in_words(cause)}.") from error
             except httpx2.InvalidURL as error:
                 raise ToolError(f"{url!r} is not a URL: {error}.") from error
             if isinstance(page, _Page):

@@ -40,6 +40,12 @@ def test_a_wrong_command_line_is_told_by_name(program: Program, arguments: list[
     assert ran.err.count("\n") == 1
 
 
+def test_a_file_that_cannot_be_read_is_named_with_the_reason_alone(program: Program) -> None:
+    ran = program.run("-p", "x", "--system-prompt-file", "none", "-m", "script:echo")
+    assert (ran.code, ran.err) == (2, "agentcli: Can't read none: No such file or directory.\n")
+    assert program.run("batch", "run", "none", "out").err.endswith("none cannot be read: No such file or directory.\n")
+
+
 def test_without_a_terminal_the_demo_plays_to_its_end_by_itself(program: Program) -> None:
     ran = program.run("demo", seconds=90)
     assert ran.code == 0, ran.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -193,6 +194,13 @@ def test_a_server_that_dawdles_is_given_up(ctx: Bench) -> None:
             await asyncio.sleep(0.05)
 
     assert "took longer than 0.3 s" in fetch(ctx, drip)[0].output
+
+
+def test_an_address_where_nobody_listens_is_told_in_the_words_of_the_system(ctx: Bench, call: Call) -> None:
+    ctx.limits = replace(ctx.limits, fetch_addresses=("127.0.0.1",))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/"
+    assert call("web_fetch", url=url).output == f"{url} cannot be fetched: Connection refused."
 
 
 def test_errors_and_other_kinds_of_content_are_told(ctx: Bench) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import socket
 import ssl
 from collections.abc import Mapping
 from http.client import responses
@@ -15,6 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 import mcp_types as types
 
+from agentcli.core.causes import in_words, innermost
 from agentcli.core.servers import Content, ElicitedField, ServerAnswer
 
 REASON_CHARACTERS = 300
@@ -116,17 +115,12 @@ def not_connected_to(url: str, error: BaseException, refused: int) -> str:
     if refused:
         answer = f"it answered {refused} {responses.get(refused, '')}".rstrip()
         return f"{answer} at {address}{'; check its path' if refused in _NO_PATH else ''}"
-    error = _first(error)
-    if not isinstance(error, httpx2.ConnectError):
+    if not isinstance(_first(error), httpx2.ConnectError):
         return reason(error)
-    while inner := error.__cause__ or error.__context__:
-        error = _first(inner)
-    if isinstance(error, ssl.SSLError):
-        return f"it cannot be reached at {address}: {reason(error)}"
-    why = reason(error)
-    if isinstance(error, OSError) and error.errno and not isinstance(error, socket.gaierror):
-        why = os.strerror(error.errno)  # asyncio puts the address in the place of the system's text
-    return f"it cannot be reached at {address} ({why}); start it, or correct its address"
+    cause = innermost(error)
+    if isinstance(cause, ssl.SSLError):
+        return f"it cannot be reached at {address}: {in_words(cause)}"
+    return f"it cannot be reached at {address} ({in_words(cause)}); start it, or correct its address"
 
 
 def _first(error: BaseException) -> BaseException:

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
+from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 
@@ -50,7 +51,7 @@ async def target(url: str, allowed: Collection[str] = ()) -> Target:
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise ToolError(f"{host} cannot be found: {error}.") from error
+        raise ToolError(f"{host} cannot be found: {in_words(error)}.") from error
     addresses = [str(entry[4][0]) for entry in found]
     for address in addresses:
         if not permitted(address, allowed):

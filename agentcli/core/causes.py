@@ -1,0 +1,27 @@
+"""The innermost cause of a failure, in the system's words: libraries wrap it, and say less than it does."""
+
+from __future__ import annotations
+
+import os
+
+_ASYNCIO = "Connect call failed"
+"""What asyncio puts in the place of the system's words, before the address."""
+
+
+def innermost(error: BaseException) -> BaseException:
+    """The error that began a chain of errors; the first one of a group."""
+    while True:
+        if isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        elif inner := error.__cause__ or error.__context__:
+            error = inner
+        else:
+            return error
+
+
+def in_words(error: BaseException) -> str:
+    """What the system says of an error: `Connection refused`, without its number and its file."""
+    text = (isinstance(error, OSError) and error.strerror) or str(error)
+    if isinstance(error, OSError) and error.errno and text.startswith(_ASYNCIO):
+        return os.strerror(error.errno)
+    return text or type(error).__name__
