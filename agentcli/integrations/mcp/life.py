@@ -23,6 +23,7 @@ from agentcli.core.servers import (
     not_connected,
 )
 from agentcli.integrations.mcp.config import ServerDefinition
+from agentcli.integrations.mcp.logs import telling_line
 from agentcli.integrations.mcp.names import tool_name
 from agentcli.integrations.mcp.variables import MissingVariable, expanded
 
@@ -307,11 +308,11 @@ class ServerLife:
             self._changed(self.state.sentence)
 
     def _last_words(self) -> str:
-        """The last line that the server wrote to stderr since it was started."""
+        """What the server wrote to stderr last since it was started, in a line."""
         if self.server.kind != "stdio":
             return ""
-        lines = self._host.logs.tail(self.server.name, self._log_start, _TAIL).strip().splitlines()
-        return f" ({lines[-1].strip()[:200]})" if lines and lines[-1].strip() else ""
+        line = telling_line(self._host.logs.tail(self.server.name, self._log_start, _TAIL))
+        return f" ({line})" if line else ""
 
     @asynccontextmanager
     async def _turn(self, tool: ServerTool) -> AsyncIterator[None]:

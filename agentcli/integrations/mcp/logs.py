@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import TextIO
@@ -12,6 +13,18 @@ from agentcli.paths import folder
 
 LOG_BYTES = 1_000_000
 """A longer log begins anew when its server is started."""
+
+
+_TRAILER = re.compile(r"npm (?:error|ERR!)|Node\.js v\d")
+"""The beginning of the last line of npm and of Node.js, which does not tell what happened."""
+_ERROR = re.compile(r"npm (?:error|ERR!) (?!code |A complete log)\S+ .|(?:Uncaught )?(?:\w+\.)*\w*Error\b.*: ")
+
+
+def telling_line(text: str) -> str:
+    """The line of a program's last words that tells what happened: the last one, but for npm and Node.js the error that they name first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    named = (line for line in lines if _ERROR.match(line)) if _TRAILER.match(lines[-1]) else ()
+    return next(iter(named), lines[-1])[:200]
 
 
 class ServerLogs:
