@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -15,10 +15,12 @@ from agentcli.cli.output import counted, say, say_json
 from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.paths import app_dirs, replace_file
 
 if TYPE_CHECKING:
     from agentcli.batch.plan import Keep, Plan
+    from agentcli.batch.results import Batch
     from agentcli.batch.tasks import Isolation, Task
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -241,9 +243,7 @@ def show(out: Out, id: Annotated[str, typer.Argument(metavar="ID", help="a task"
     from agentcli.batch.results import load
     from agentcli.batch.work import folder_of
 
-    batch = load(out)
-    if id not in batch.tasks:
-        raise InputError(f"There is no task {id!r} in {out}.")
+    batch = _with_tasks(load(out), [id])
     for row in (row for row in present_rows(out) if row.id == id):
         say(f"{row.state:8} attempt {row.attempt}  {row.seconds:.0f} s  ${row.cost:.3f}  {row.why}".rstrip())
     state = batch.states.get(id)
@@ -264,9 +264,10 @@ def stop(out: Out, ids: Ids = None) -> None:
     from agentcli.batch.driver import STOP
     from agentcli.batch.results import load
 
-    load(out)
+    batch = _with_tasks(load(out), ids or ())
+    at_work = any(state.state == "running" for id, state in batch.states.items() if not ids or id in ids)
     replace_file(out / STOP, "\n".join(ids or ()))
-    say("Asked to stop: agents get ten seconds to end.")
+    say(f"Asked to stop: {'agents get ten seconds to end' if at_work else 'no agent is at work now'}.")
 
 
 @app.command("merge")
@@ -282,7 +283,7 @@ def merge(
     from agentcli.batch.merging import merge as merged_into
     from agentcli.batch.results import load
 
-    batch = load(out)
+    batch = _with_tasks(load(out), ids or ())
     branch = into or f"agentcli/{batch.name}"
     result = merged_into(batch, branch, app_dirs().cache, ids or ())
     say(f"{counted(len(result.merged), 'task')} merged into {branch}.")
@@ -298,3 +299,12 @@ def clean(out: Out) -> None:
     from agentcli.batch.results import load
 
     say(f"Removed {cleaned(load(out), app_dirs().cache)} trees.")
+
+
+def _with_tasks(batch: Batch, ids: Sequence[str]) -> Batch:
+    """The batch, where it has all these tasks. Raises InputError where it has not."""
+    for id in ids:
+        if id not in batch.tasks:
+            near = did_you_mean(near_names(id, batch.tasks))
+            raise InputError(f"There is no task {id!r} in {batch.out}.{near}")
+    return batch
