@@ -99,7 +99,10 @@ def fork(
     from agentcli.app.project import ProjectContext
 
     context = ProjectContext(Options(cwd=cwd))
-    say(context.store.fork(context.store.find(selector, context.project), at or None).id)
+    info = context.store.find(selector, context.project)
+    with Progress("Copying records") as progress:
+        copy = context.store.fork(info, at or None, through=progress.of(info.records))
+    say(copy.id)
 
 
 @app.command()
@@ -108,7 +111,9 @@ def rename(selector: Selector, name: Annotated[str, typer.Argument(metavar="NAME
     from agentcli.app.project import ProjectContext
 
     context = ProjectContext(Options(cwd=cwd))
-    info = context.store.rename(context.store.find(selector, context.project), name, context.project)
+    found = context.store.find(selector, context.project)
+    with Progress("Reading records") as progress:
+        info = context.store.rename(found, name, context.project, through=progress.of(found.records))
     say(f"Renamed {info.id} to {info.name}.")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentcli import __version__
 from agentcli.core.codec.encode import encode
@@ -113,7 +113,13 @@ def remove_abandoned(project: Path, older_than: float) -> Sequence[Path]:
 
 
 def fork(
-    source: Path, target: Path, info: SessionInfo, seq: int, disk: Disk, unused_name: Callable[[str], str]
+    source: Path,
+    target: Path,
+    info: SessionInfo,
+    seq: int,
+    disk: Disk,
+    unused_name: Callable[[str], str],
+    through: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> SessionInfo:
     """A session that shares the records of `source` up to `seq`: the same files by another name, since none ever changes.
 
@@ -122,7 +128,7 @@ def fork(
 
     def fill(folder: Path) -> SessionInfo:
         here, there = f"{source / 'records'}{os.sep}", f"{folder / 'records'}{os.sep}"
-        for number, (name, *_) in RecordFolder(source / "records").files().items():
+        for number, (name, *_) in through(RecordFolder(source / "records").files().items()):
             if number <= seq:
                 _share(f"{here}{name}", f"{there}{name}", disk)
         for name in ("outputs", "checkpoints/objects", "damaged"):

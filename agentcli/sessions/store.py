@@ -6,11 +6,11 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
@@ -111,8 +111,17 @@ class Store:
             return open_session(folder, self._disk, read_only=True).follow(self._former) if folder else None
         return None
 
-    def fork(self, info: SessionInfo, seq: int | None = None, directory: Path | None = None) -> SessionInfo:
+    def fork(
+        self,
+        info: SessionInfo,
+        seq: int | None = None,
+        directory: Path | None = None,
+        *,
+        through: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    ) -> SessionInfo:
         """A new session that begins as this one was up to record `seq` (all of it by default); open it to go on there.
+
+        The files of the records pass `through` a callback that may show progress.
 
         The other session may be open: what it wrote never changes. The title says that it is a fork, a name gets a number:
         both are to tell the sessions of a project apart.
@@ -135,7 +144,7 @@ class Store:
             imported={},
         )
         unused = partial(self.unused_name, project=copy.project_id)
-        return fork(source, self.folder(copy), copy, until, self._disk, unused)
+        return fork(source, self.folder(copy), copy, until, self._disk, unused, through)
 
     def checkpoints(
         self,
@@ -207,8 +216,8 @@ class Store:
         infos = [info for folder in self._folders(project) if (info := glance(folder)) is not None]
         return sorted(infos, key=order, reverse=True)
 
-    def rename(self, info: SessionInfo, name: str, project: Projects = None) -> SessionInfo:
-        """Call a session that is not open here by a name of the user's, which no other of its project may have.
+    def rename(self, info: SessionInfo, name: str, project: Projects = None, *, through: Through = iter) -> SessionInfo:
+        """Call a session that is not open here by a name of the user's, which no other of its project may have. The records that this reads pass `through`.
 
         Raises InputError for a name that `name_of` refuses or another session has, SessionBusy when this one is open elsewhere,
         StoreError when the disk refuses.
@@ -220,7 +229,7 @@ class Store:
                     f"Session {other.id} is already called {name!r}, and names must be unique. "
                     "Choose another name, or rename that session first."
                 )
-        session = self.open(info.project_id, info.id)
+        session = self.open(info.project_id, info.id, through=through)
         try:
             session.append(Title(name=name))
             if session.unsaved:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,22 @@ def test_a_fork_shares_files_and_leaves_the_source_untouched(store: Store, sessi
     assert {path: path.read_bytes() for path in session.folder.rglob("*") if path.is_file()} == before
     name = files(session.folder)[0]
     assert (store.folder(fork) / "records" / name).samefile(session.folder / "records" / name)
+
+
+def test_what_a_fork_and_a_rename_go_through_can_be_counted(store: Store, session: Session) -> None:
+    session.close()
+    info = session.info
+    passed: list[object] = []
+
+    def through(things: Iterable[Any]) -> Iterator[Any]:
+        for thing in things:
+            passed.append(thing)
+            yield thing
+
+    store.fork(info, through=through)
+    assert len(passed) == info.records
+    store.rename(info, "counted", through=through)
+    assert len(passed) == 2 * info.records
 
 
 def test_a_fork_at_an_earlier_point_knows_nothing_later(store: Store, session: Session) -> None:
