@@ -113,6 +113,8 @@ def _complaint(error: typer.TyperException) -> str:
         message = error.format_message().replace("Value error, ", "")
     if message.startswith("No such option"):
         meant = did_you_mean(_near_options(error))
+        if command in ("agentcli", "agentcli resume") and (ours := _ELSEWHERE.get(getattr(error, "option_name", ""))):
+            meant = f" Here it is {ours}."
         if not meant and command == "agentcli mcp add":
             meant = " Options of the server's command come after --"
         message = f"{error.message}.{meant}"
@@ -129,6 +131,19 @@ def _near_options(error: Any) -> list[str]:
 
 
 _ALIKE = 0.6
+_ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("--dangerously-skip-permissions", "--yolo", "-y"), "--mode yolo"),
+    "--dangerously-bypass-approvals-and-sandbox": "--mode yolo",
+    "--full-auto": "--mode auto",
+    **dict.fromkeys(("--permission-mode", "--approval-mode", "--ask-for-approval"), "--mode"),
+    **dict.fromkeys(("--allowedTools", "--allowed-tools"), "--allow"),
+    **dict.fromkeys(("--disallowedTools", "--disallowed-tools"), "--deny"),
+    "--include-directories": "--add-dir",
+    **dict.fromkeys(("--resume", "-r"), "`agentcli resume`"),
+    "--fork-session": "--fork",
+    "--max-budget-usd": "--max-cost",
+}
+"""Options of Claude Code, Codex and Gemini CLI, with ours."""
 
 
 def whole_group() -> TyperGroup:
