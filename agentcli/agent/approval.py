@@ -276,8 +276,9 @@ class RepeatGuard:
         self._last: deque[tuple[str, str]] = deque(maxlen=max(limit, 1))
 
     def note(self, call: ToolCall, result: ToolResult) -> None:
-        """Remember the result of a call."""
-        self._last.append((_key(call), result.output))
+        """Remember the result of a call. One that was denied did not run, and does not break the row."""
+        if result.status != "denied":
+            self._last.append((_key(call), result.output))
 
     def reached(self, call: ToolCall) -> bool:
         """True if this call has just given the same result `limit` times in a row."""

@@ -196,7 +196,7 @@ def test_a_job_may_be_asked_for_again_and_again_where_other_calls_are_put_to_the
         say_to(session, "go")
         session.close()
         asked[name] = [result.status for result in results(session)[1:]].count("denied")
-    assert asked == {"bash_output": 0, "read": 1}
+    assert asked == {"bash_output": 0, "read": 2}
 
 
 def test_a_call_is_decided_about_as_it_is_meant_and_runs_so(tmp_path: Path) -> None:
