@@ -12,6 +12,7 @@ from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
 from agentcli.core.errors import UsageError
+from agentcli.core.sanitise import safe_line
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -76,10 +77,10 @@ def explain(
     print_styled([(decision.decision, _COLOURS[decision.decision]), (f": {decision.rule}", "")])
     print_styled([(decision.why, "")])
     if decision.always:
-        print_styled([("“Always” would save: ", "dim"), (decision.always, "")])
+        print_styled([("“Always” would save: ", "dim"), (safe_line(decision.always), "")])
     if decision.prefixes:
         choice = f"“Always, {wider(decision.prefixes)}” would save: "
-        print_styled([(choice, "dim"), (", ".join(decision.prefixes), "")])
+        print_styled([(choice, "dim"), (safe_line(", ".join(decision.prefixes)), "")])
     elif decision.unsaved and not decision.always:
         print_styled([(f"No rule can be saved for it: {decision.unsaved}.", "dim")])
 

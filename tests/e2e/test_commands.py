@@ -82,6 +82,8 @@ def test_explain_names_the_choices_of_an_approval_as_the_approval_does(program: 
         "“Always” would save: bash(npm run build)",
         "“Always, also with other arguments” would save: bash(npm run *)",
     ]
+    several = program.run("permissions", "explain", "make a\nmake b")
+    assert r"“Always” would save: bash(make a\nmake b)" in several.out.splitlines()
 
 
 def test_a_setting_is_written_and_says_where_it_came_from(program: Program) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.core.sanitise import safe_line
 from agentcli.core.tool import Question
 from agentcli.ui.dialogs import proposal
 from agentcli.ui.dialogs.dialogs import Choice
@@ -117,9 +118,9 @@ class PlainAsking:
             return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 no"
         offers = ["1 yes once"]
         offers += ["2 yes for this session"] if (ask.session or ask.always) and not changed else []
-        offers += [f"3 always ({always})"] if always else []
+        offers += [f"3 always ({safe_line(always)})"] if always else []
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
-        wider = f"6 always, {proposal.wider(ask.prefixes)} ({', '.join(ask.prefixes)})"
+        wider = f"6 always, {proposal.wider(ask.prefixes)} ({safe_line(', '.join(ask.prefixes))})"
         offers += [wider] if ask.prefixes and not changed else []
         return ", ".join([*offers, "e edit it"] if self._line(ask) is not None else offers)
 

@@ -273,7 +273,7 @@ class PlainTerminal:
             self._ahead.append(user_shell.as_text(ran))
 
     async def _ask(self, question: str) -> str | None:
-        self._write(question)
+        self._write(safe(question))
         line = await self._lines.next()
         if self._lines.gone:
             self._end(HANGUP)

@@ -77,6 +77,15 @@ def test_a_changed_call_is_shown_whole_before_it_is_asked_about_again() -> None:
     assert answer.input == {"file_path": "a.py", "new_string": "x = 4"}
 
 
+def test_a_rule_of_several_lines_stays_in_the_line_of_the_question() -> None:
+    person = Person("1")
+    person.approve(replace(COMMAND, always="bash(make\nmake x)", prefixes=("bash(make\t*)",)))
+    assert person.asked == [
+        r"1 yes once, 2 yes for this session, 3 always (bash(make\nmake x)), 4 no, "
+        r"6 always, also with other arguments (bash(make\t*))? "
+    ]
+
+
 def test_only_a_call_that_may_be_changed_is_offered_for_it() -> None:
     person = Person("e", "1")
     assert person.approve(COMMAND).choice == "once"
