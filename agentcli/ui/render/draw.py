@@ -42,7 +42,7 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
         rows = markdown(block, size.columns, look)
         limit = _tail_limit(rows, size, look)
         more = [look.theme.paint("dim", "⋮")] if len(rows) > limit else []
-        return [*more, *rows[len(rows) - limit + len(more) :]]
+        return [*more, *rows[max(len(rows) - limit, 0) + len(more) :]]
     if state.thought:
         rows = wrap(expand(recent(state.thought, THOUGHT).strip()), size.columns - 3)[-THOUGHT_ROWS:]
         return ["", *(look.theme.paint("thought", "  " + row) for row in rows)]

@@ -190,6 +190,11 @@ def test_a_tail_that_is_cut_says_so() -> None:
     assert rows == ["⋮", "line 26", "line 27", "line 28", "line 29"]
 
 
+def test_the_blank_line_above_a_paragraph_is_there_from_its_first_row_on() -> None:
+    reply, _ = Blocks().feed("One.\n\nTwo arr")
+    assert tail(State(reply=reply), Size(80, 24), Look(MUTE), markdown) == ["", "Two arr"]
+
+
 def test_a_picker_leaves_room_for_the_details_and_shows_the_chosen_one_whole() -> None:
     about = "1M window · $3 in, $15 out · in use"
     models = Dialog(
