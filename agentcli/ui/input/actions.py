@@ -117,7 +117,7 @@ class InterruptKeys:
         elif twice:
             self._repl.submit("/rewind")
         else:
-            self._console.notice("Press Esc again to rewind.")
+            self._console.notice("Press Esc again to rewind.", TWICE)
 
     def control_c(self, leaving: int = 0) -> None:
         """Ctrl-C: interrupt, else clear, else, pressed twice, leave; `leaving` is the exit code if nothing was interrupted."""
@@ -131,7 +131,7 @@ class InterruptKeys:
         elif editor.draft.text:
             self._memory.remember(editor.take())
         else:
-            self._console.notice("Press Ctrl-C again to exit.")
+            self._console.notice("Press Ctrl-C again to exit.", TWICE)
 
 
 SEARCHED = 1_000

@@ -118,9 +118,15 @@ class Console:
         if line is not None:
             self.screen.print(line)
 
-    def notice(self, text: str) -> None:
-        """Show a transient notice above the input."""
+    def notice(self, text: str, seconds: float | None = None) -> None:
+        """Show a transient notice above the input; one that holds for some `seconds` only is gone after them."""
         self.screen.change(replace(self.state, notice=text))
+        if seconds is not None:
+            asyncio.get_running_loop().call_later(seconds, self._withdraw, text)
+
+    def _withdraw(self, notice: str) -> None:
+        if self.state.notice == notice:
+            self.screen.change(replace(self.state, notice=""))
 
     def show_events(self, events: Sequence[Event]) -> None:
         """Show events that the user asked for; `/why` lists only automatic actions."""

@@ -222,6 +222,16 @@ def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
         assert t.wait() == 0
 
 
+def test_the_offer_to_leave_by_a_second_key_is_gone_when_it_no_longer_holds(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        for _ in range(2):
+            t.send("\x03")
+            t.until("Press Ctrl-C again to exit")
+            t.gone("Press Ctrl-C again to exit", 5)
+        assert t.code is None
+
+
 def test_ctrl_c_twice_while_it_works_ends_as_interrupted(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
