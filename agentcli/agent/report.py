@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -21,6 +21,7 @@ from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
 from agentcli.core.subagent_result import purpose, spent
+from agentcli.sessions.checkpoints.undo import batches, undone_calls
 from agentcli.tools.jobs import Job, Jobs
 
 RETIRES_SOON = 30
@@ -108,7 +109,7 @@ class SessionReport:
 
     def diff(self) -> str:
         """This session's changes to files as a unified diff."""
-        return changes(self._journal.records())
+        return changes(self._journal.records(), undone_calls(batches(self._journal.records())))
 
 
 def lost(journal: Journal) -> Sequence[str]:
@@ -211,12 +212,15 @@ def automatic_actions(records: Iterable[Record]) -> Iterator[str]:
                 pass
 
 
-def changes(records: Iterable[Record]) -> str:
-    """Every edit of a session as one unified diff, in the order in which they were made."""
+def changes(records: Iterable[Record], undone: Collection[str] = ()) -> str:
+    """Every edit of a session, but for those of the calls that were `undone`, as one unified diff, in the order in which they were made."""
     diffs = [
         str(record.body.metadata["diff"]).rstrip("\n")
         for record in records
-        if isinstance(record.body, ToolResult) and not record.body.failed and record.body.metadata.get("diff")
+        if isinstance(record.body, ToolResult)
+        and not record.body.failed
+        and record.body.metadata.get("diff")
+        and record.body.call_id not in undone
     ]
     return "\n".join(diffs)
 

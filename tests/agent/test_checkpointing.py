@@ -270,3 +270,18 @@ def test_an_undo_leaves_a_folder_in_which_somebody_else_put_a_file(tmp_path: Pat
     (work / "src" / "mine.txt").write_text("mine\n")
     session.undo_stack.undo()
     assert [path.name for path in (work / "src").iterdir()] == ["mine.txt"]
+
+
+def test_the_diff_of_a_session_leaves_out_what_was_undone(tmp_path: Path) -> None:
+    script = [
+        say("", call("write", file_path="a.txt", content="one\n")),
+        say("", call("write", file_path="b.txt", content="two\n")),
+        say("Done."),
+    ]
+    _, session = desk_on_disk(tmp_path, script)
+    say_to(session, "go")
+    session.undo_stack.undo()
+    assert "+one" in session.report.diff()
+    assert "+two" not in session.report.diff()
+    session.undo_stack.redo()
+    assert "+two" in session.report.diff()

@@ -84,6 +84,12 @@ def to_redo(all_batches: Sequence[Batch]) -> Taking:
     return _taking([newest] if newest and newest.cause == "restore" else [])
 
 
+def undone_calls(all_batches: Sequence[Batch]) -> set[str]:
+    """The ids of the calls whose changes to files were taken back, and did not come back since."""
+    standing = {batch.id for batch in _standing(all_batches)}
+    return {call for batch in all_batches if batch.id not in standing for call in batch.calls}
+
+
 def lasting(before: History, after: History) -> Iterator[Body]:
     """Records that set the model, mode, policy and names again to their values before an undo.
 

@@ -38,7 +38,7 @@ def revisions(context: CommandContext) -> Sequence[Item]:
 async def diff_(context: CommandContext, what: str) -> None:
     """Show changes: this session, git, a branch or a commit: /diff [git|BRANCH|COMMIT]
 
-    Without an argument, the edits of this session; with `git`, everything not committed, including new files; with a branch, what
+    Without an argument, the edits of this session that stand; with `git`, everything not committed, including new files; with a branch, what
     changed since it was left; with a commit, or a range A..B, what that changed.
     """
     if not what:
