@@ -30,6 +30,7 @@ FILES, BYTES = 5_000, 100_000_000
 """Files of a plugin, and their size together, at most."""
 DATA = ".data"
 """The folder in a plugin's copy for what its hooks and servers keep."""
+_MARKETPLACE = ".claude-plugin/marketplace.json"
 _PARTS = ("skills", "commands", "agents", "hooks")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -149,6 +150,13 @@ def read_plugin(folder: Path) -> Plugin:
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise Unusable(f"{file.name} needs a name of letters, digits, - and _")
             return Plugin(name, folder, gemini, _text(manifest, "version"), _text(manifest, "description"), manifest)
+    if (folder / _MARKETPLACE).is_file() and not any((folder / part).is_dir() for part in _PARTS):
+        listed = _manifest(folder / _MARKETPLACE, folder).get("plugins")
+        entries = listed if isinstance(listed, list) else []
+        sources = [one.get("source") for one in entries if isinstance(one, Mapping)]
+        named = safe_line(", ".join(one.removeprefix("./") for one in sources if isinstance(one, str))) or "none"
+        about = "is a marketplace. Add the folder of one of its plugins (in a clone of it if this is a git address): "
+        raise Unusable(f"{safe_line(folder.name)} {about}{named}")
     if not any((folder / part).is_dir() for part in _PARTS):
         raise Unusable(
             f"{safe_line(folder.name)} is no plugin: neither {CLAUDE} nor {GEMINI}, skills, commands, agents or hooks"

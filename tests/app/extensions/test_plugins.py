@@ -165,12 +165,22 @@ def test_an_extension_may_name_several_files_of_instructions(home: Path) -> None
     assert any("B.md is longer than" in note for note in program().instruction_files().notes)
 
 
+MARKETPLACE = {
+    "name": "acme",
+    "plugins": [{"name": "fmt", "source": "./plugins/fmt"}, {"name": "far", "source": {"source": "github"}}, 5],
+}
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda folder: folder.mkdir(), "is no plugin: neither .claude-plugin/plugin.json nor gemini-extension.json"),
         (lambda folder: written(folder, {"gemini-extension.json": "{"}), "is no valid JSON"),
         (lambda folder: claude(folder, "../up"), "needs a name of letters"),
+        (
+            lambda folder: written(folder, {".claude-plugin/marketplace.json": json.dumps(MARKETPLACE)}),
+            "x is a marketplace. .* git address.: plugins/fmt\\.",
+        ),
     ],
 )
 def test_what_is_no_plugin_is_refused(make, message: str, home: Path) -> None:  # type: ignore[no-untyped-def]
