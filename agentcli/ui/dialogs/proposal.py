@@ -38,7 +38,9 @@ class Text:
 def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> str:
     """The question, in one line."""
     named = look.near(safe_line(ask.title)) or ask.call.name
-    asked = "Run this command?" if ask.kind == "command" else f"{named}?"
+    asked = f"{named}?"
+    if ask.kind == "command":  # its preview names it; a title that is a question asks for more, such as no sandbox
+        asked = named if named.endswith("?") and not named.startswith("$ ") else "Run this command?"
     return f"{asked} (changed by you)" if changed is not None and changed != ask.call.input else asked
 
 

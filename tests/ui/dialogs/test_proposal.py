@@ -52,6 +52,13 @@ def test_a_command_is_asked_about_with_what_it_is_for_and_shown_once() -> None:
     ]
 
 
+def test_a_command_that_asks_for_more_says_so() -> None:
+    assert title(replace(COMMAND, title="Run it again outside the sandbox?"), None, LOOK) == (
+        "Run it again outside the sandbox?"
+    )
+    assert title(replace(COMMAND, title="$ ls ?"), None, LOOK) == "Run this command?"
+
+
 def test_a_long_command_hangs_under_its_beginning_and_is_whole() -> None:
     ask = ApprovalRequest(
         ToolCall("c", "bash", {"command": "echo one two three four"}), "", "", "echo one two three four", "command"
