@@ -31,23 +31,20 @@ _MOST_DOUBLINGS = 30
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """`[retry]`: limits of retrying. Times in seconds; the wait doubles from `first` to `longest`.
-
-    `jitter` is the share of a wait that chance may take away.
-    """
+    """`[retry]`: limits of retrying. Times in seconds; the wait doubles from `first` to `longest`."""
 
     patience: float = 600.0
-    """How long an outage is waited out, from the first failure on: overload, server and network faults, and rate limits."""
+    """Seconds from the first failure on for which requests are repeated: overload, server and network faults, rate limits."""
     short_patience: float = 30.0
-    """The same where something else can stand in: a fallback model, or a snapshot made without a model."""
+    """The same where there is a substitute: a fallback model, or a snapshot made without a model."""
     attempts: int = 0
-    """Requests in all; 0 leaves it to `patience`."""
+    """Maximum requests, the first included; 0: limited by `patience` alone."""
     first: float = 0.5
     """The first wait."""
     longest: float = 15.0
     """The longest wait."""
     jitter: Share = 0.25
-    """Share of a wait that chance may take away."""
+    """Maximum share of a wait that is taken off at random."""
 
     @property
     def short(self) -> RetryPolicy:

@@ -20,23 +20,18 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """The limits on sessions; 0 means no limit, and by default there is none.
-
-    `days` since a session was last written to, `count` of sessions in all, `total_bytes` that they take on disk together.
-    What is in the trash for more than `trash_days` is removed for good. What a killed fork or import left incomplete, and no
-    process holds any more, is removed after `leftover_days`: it was never a session.
-    """
+    """The limits on sessions; 0 means no limit, and by default there is none."""
 
     days: float = 0.0
-    """Days since a session was last used."""
+    """Days since a session was last written to."""
     count: int = 0
-    """Sessions in all."""
+    """Number of sessions."""
     total_bytes: int = 0
-    """Bytes of all sessions together."""
+    """Bytes of all sessions together on disk."""
     trash_days: float = 0.0
-    """Days after which the trash is emptied."""
+    """Days after which a session in the trash is deleted for good."""
     leftover_days: float = ABANDONED / _DAY
-    """Days after which unfinished forks and imports are removed."""
+    """Days after which the remains of a killed fork or import are deleted: they never were a session."""
 
     @property
     def wanted(self) -> bool:

@@ -24,26 +24,22 @@ _FRESH = 50_000_000  # nanoseconds: a file written this recently may be written 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLimits:
-    """Limits of what is covered. Sizes in bytes: of one file, of all that one session keeps; `seconds` for one scan of a workspace.
-
-    Of what git ignores, files of at most `ignored_bytes` are covered, and folders as long as all of them together hold no
-    more than `ignored_files` entries. `export_bytes` is how much of it, newest first, an export without redaction takes along.
-    """
+    """`[checkpoints]`: limits of the files that `/undo` and `/rewind` can restore."""
 
     file_bytes: int = 5_000_000
-    """Bytes of one file."""
+    """Maximum bytes of one file."""
     total_bytes: int = 500_000_000
-    """Bytes of all file contents of a session."""
+    """Maximum bytes of all file contents that a session keeps."""
     files: int = 20_000
-    """Files of a workspace."""
+    """Maximum files of a workspace."""
     ignored_bytes: int = 1_000_000
-    """Bytes of a file that git ignores."""
+    """Maximum bytes of a file that git ignores."""
     ignored_files: int = 2_000
-    """Entries of all ignored folders together."""
+    """Maximum entries of all folders together that git ignores."""
     seconds: float = 3.0
-    """Seconds that one scan of the workspace may take; 0: no checkpoints."""
+    """Maximum seconds for one scan of the workspace; 0: no checkpoints."""
     export_bytes: int = 50_000_000
-    """Bytes of file contents that an export takes along."""
+    """Maximum bytes of file contents, newest first, in an export without redaction."""
 
 
 LIMITS = CheckpointLimits()
