@@ -41,7 +41,7 @@ class Config:
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     tools: ToolLimits = ToolLimits()
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    checkpoints: CheckpointLimits = field(default_factory=lambda: CheckpointLimits(seconds=1.0))
+    checkpoints: CheckpointLimits = CheckpointLimits()
     retention: Retention = field(default_factory=Retention)
     sessions: SessionSettings = field(default_factory=SessionSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)

@@ -36,7 +36,7 @@ class CheckpointLimits:
     """Maximum bytes of a file that git ignores."""
     ignored_files: int = 2_000
     """Maximum entries of all folders together that git ignores."""
-    seconds: float = 3.0
+    seconds: float = 1.0
     """Maximum seconds for one scan of the workspace; 0: no checkpoints."""
     export_bytes: int = 50_000_000
     """Maximum bytes of file contents, newest first, in an export without redaction."""
