@@ -62,22 +62,22 @@ def text() -> str:
     return "\n".join(parts)
 
 
-def _section(name: str, value: Any) -> Iterator[str]:
+def _section(name: str, value: Any, about: str = "") -> Iterator[str]:
     title = f"[{name}]" if name else "Top level"
-    yield f"## {title}\n\n{_about(type(value))}\n"
+    yield f"## {title}\n\n{about or _about(type(value))}\n"
     inner = []
     rows = []
     for field in dataclasses.fields(value):
         each = getattr(value, field.name)
         if dataclasses.is_dataclass(each):
-            inner.append((f"{name}.{field.name}", each))
+            inner.append((f"{name}.{field.name}", each, _described(type(value)).get(field.name, "")))
         else:
             key = f"{name}.{field.name}".lstrip(".")
             meaning = _described(type(value)).get(field.name, "")
             rows.append(f"| `{key}` | `{toml_value(each)}` | {_cell(meaning)} |")
     yield "\n".join(["| key | default | meaning |", "|---|---|---|", *rows, ""])
-    for below, each in inner:
-        yield from _section(below, each)
+    for below in inner:
+        yield from _section(*below)
 
 
 def _about(kind: type) -> str:

@@ -12,36 +12,36 @@ from agentcli.core.text.ranges import Positive
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """`[agent]`: limits of one turn. Tokens, unless said otherwise; 0 in `max_steps` and `repeat_limit` is no limit."""
+    """`[agent]`: how the agent works. Sizes in tokens unless said otherwise."""
 
     max_steps: int = 0
-    """Requests of one turn at most; 0: no limit."""
+    """Maximum requests in one turn; 0: no limit."""
     max_output: Positive = REPLY_TOKENS
-    """Tokens of one reply at most."""
+    """Maximum tokens of one reply."""
     max_pauses: int = 10
-    """Replies in a row that may end with a pause, as with tools that the provider runs itself, before the turn ends."""
+    """Maximum replies in a row that pause, as they do while the provider runs tools of its own; the next one ends the turn."""
     repeat_limit: int = 3
-    """The same call with the same result this often in a row asks the user, and is denied where nobody is there."""
+    """Identical calls with identical results in a row after which the user is asked, or the call denied if nobody is there; 0: no limit."""
     titles: bool = True
     """Give sessions a title."""
     thinking: bool = True
-    """Let the model think before it answers, where it can."""
+    """Let the model think before it answers, if it can."""
     effort: str = ""
-    """Thinking effort, `low` to `max`; models that think within a budget get one by it."""
+    """Thinking effort, `low` to `max`; models that think within a budget get a budget to match."""
     thinking_budget: int = 0
-    """Tokens for such a model's thoughts instead; 0 leaves it to `effort`. At most three quarters of `max_output`."""
+    """Thinking budget of such models, at most three quarters of `max_output`; 0: chosen by `effort`."""
     thinking_display: Literal["summarized", "omitted"] = "summarized"
-    """The form in which adaptive models show their thoughts."""
+    """Form in which adaptive models return their thinking."""
     fallback_model: str = ""
     """The model that takes over when the session's own is unavailable; empty: none."""
     instruction_bytes: int = 100_000
-    """Bytes of instruction files (AGENTS.md) that are read at most."""
+    """Maximum bytes used of each instruction file (AGENTS.md)."""
     small_window: int = SMALL_WINDOW
-    """Tokens up to which a model's window gets a shorter system prompt and only the tools that a coding task needs most; 0: none does."""
+    """Window up to which a model gets a shorter system prompt and only the most important tools; 0: never."""
     subagents: bool = True
-    """True if the model may delegate to subagents; they use `subagent_model`, by default the session's own."""
+    """Let the model delegate work to subagents."""
     subagents_at_once: Positive = 8
-    """Subagents that run at the same time at most."""
+    """Maximum subagents that run at the same time."""
     subagent_model: str = ""
     """The model of subagents; empty: the session's own."""
 
@@ -55,13 +55,13 @@ class McpSettings:
     """`[mcp]`: servers of the Model Context Protocol. `mcp.json` and `.mcp.json` define them."""
 
     upfront_tokens: int = 2_000
-    """Tokens of servers' tools that the model sees from the start; it finds the others with `mcp_search`."""
+    """Maximum tokens of server tools that the model sees from the start; it finds the others with `mcp_search`."""
     catalogue_tokens: int = 1_500
-    """Tokens of the list of servers and tools that the model gets with the first prompt."""
+    """Maximum tokens of the list of servers and tools in the first prompt."""
     wait: float = 1.0
-    """Seconds that the first prompt of a session with a person waits for servers."""
+    """Seconds that the first prompt of an interactive session waits for servers."""
     deferred: Literal["off", "auto", "on"] = "off"
-    """Claude loads the tools that `mcp_search` finds as tools of its own: `auto` at Anthropic's own address only, `on` at any address of `anthropic`."""
+    """Load the tools that `mcp_search` finds as tools of the model itself (Claude only): `auto` at Anthropic's own address, `on` at any address of `anthropic`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +75,16 @@ class PermissionSettings:
     deny: tuple[str, ...] = ()
     """Calls that never run."""
     destructive: Literal["ask", "allow"] = "ask"
-    """Commands that can only destroy (`rm -rf ~`, `mkfs`) are asked about in every mode; `allow` decides about them like others."""
+    """`ask`: commands that can only destroy (`rm -rf ~`, `mkfs`) ask in every mode; `allow`: they are treated like any other."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookSettings:
-    """`[hooks]`: commands that get a JSON object on stdin, stopped after `timeout` seconds. Only the user's own config sets them."""
+    """`[hooks]`: commands that run at events, with a JSON object on stdin. Only your own config.toml can set them."""
 
     pre_compress: str = ""
-    """A command that runs before each compaction."""
+    """A command that runs before each compaction: short for a hook of PreCompress."""
     timeout: float = 30.0
-    """Seconds that a hook may take."""
+    """Seconds after which a hook is stopped."""
     commands: tuple[Mapping[str, Any], ...] = ()
-    """Each `[[hooks]]`: `event`, `command`, and if wanted `matcher` and `timeout`. `pre_compress` is one for PreCompress."""
+    """The `[[hooks]]` tables: each has `event` and `command`, and may have `matcher` and `timeout`."""

@@ -13,11 +13,11 @@ class General:
     """Settings at the top level of config.toml."""
 
     model: str = ""
-    """Default model: provider/model or an alias; empty: the newest of the first provider with a key."""
+    """Default model, as provider/model or an alias; empty: the newest model of the first provider with a key."""
     mode: Mode = "ask"
     """Mode of a new session."""
     sandbox: Literal["auto", "require", "off"] = "auto"
-    """Use of the sandbox: `auto` holds commands that nobody was asked about, where one works; `require` all of them, or none runs."""
+    """`auto`: commands that nobody was asked about run in the sandbox, if one works; `require`: all commands do, or none runs; `off`: none does."""
     sandbox_network: bool = False
     """Let commands in the sandbox use the network."""
     add_dirs: tuple[str, ...] = ()

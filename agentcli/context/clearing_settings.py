@@ -10,16 +10,16 @@ from agentcli.core.text.ranges import Positive, Share
 class NativeSettings:
     """`context.native.*`: clearing of old outputs by the provider itself. Sizes in tokens.
 
-    It clears nothing of the tools in `prune.protected_tools`, and inputs of edits unless `prune.inputs` is false.
+    Outputs of `prune.protected_tools` stay; the inputs of edits are cleared as well unless `prune.inputs` is false.
     """
 
     trigger: Positive = 100_000
     """Size of the prompt beyond which it clears."""
     trigger_share: Share = 0.5
-    """Upper bound of `trigger` on a small window, as a share of what is usable."""
+    """Upper bound of `trigger` on a small window, as a share of the usable window."""
     keep: Positive = 3
-    """The newest tool uses that stay; more where `context.keep_recent` tokens, a pin or the running step need them."""
+    """Newest tool uses that stay; more where `context.keep_recent`, a pin or the running step requires it."""
     clear_at_least: int = 20_000
-    """Tokens that it must free at once, at most a quarter of `trigger`: the cache is written anew."""
+    """Tokens that it must free at once, at most a quarter of `trigger`, since the cache is rewritten."""
     thinking_turns: int = 0
-    """The newest turns whose thoughts stay; 0: all, which spares the cache."""
+    """Newest turns whose thoughts stay; 0: all, which preserves the cache."""

@@ -26,40 +26,40 @@ Preset = Literal["", "qa", "debugging", "long"]
 class PruneSettings:
     """`context.prune.*`: clearing of old tool outputs. Sizes in tokens unless said otherwise.
 
-    opencode's rule uses `protect`, `turns`, `minimum` and `estimator`. `auto` protects less, since it can recall what it
+    `opencode` uses `protect`, `turns`, `minimum` and `estimator`. `auto` protects less, since it can recall what it
     cleared, and edits a warm cache only where that frees enough and pays.
     """
 
     enabled: bool = True
-    """False: no output is ever cleared."""
+    """Clear old outputs."""
     protect: int = 40_000
-    """opencode: the newest tokens of outputs that stay."""
+    """`opencode`: newest tokens of outputs that stay."""
     minimum: int = 20_000
-    """Tokens that a prune must free: always with opencode, on a warm cache with `auto`."""
+    """Tokens that a prune must free: with `opencode` always, with `auto` on a warm cache."""
     turns: int = 2
-    """opencode: the newest user messages whose outputs all stay."""
+    """`opencode`: newest user messages whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
-    """The estimator by which opencode's rule counts."""
+    """Token estimator of opencode's rule."""
     auto_protect: int = 4_000
-    """`auto`: the newest tokens of outputs that stay, unless out of date."""
+    """`auto`: newest tokens of outputs that stay unless they are out of date."""
     auto_turns: int = 0
-    """`auto`: the newest user messages whose outputs stay, unless out of date; 0: age in tokens alone decides."""
+    """`auto`: newest user messages whose outputs stay unless they are out of date; 0: only `auto_protect` decides."""
     horizon: float = 20.0
-    """Requests within which a prune on a warm cache must pay."""
+    """Requests within which a prune on a warm cache must pay for itself."""
     patience: float = 1.0
-    """Cost of carrying clearable tokens, as a multiple of the cost of the edit, at which it is made."""
+    """Prune once carrying the tokens has cost this multiple of the cost of clearing them."""
     smallest: int = 100
     """Outputs of fewer tokens are never cleared."""
     inputs: bool = True
-    """False: only outputs are cleared, never the inputs of old edits."""
+    """Also clear the inputs of old edits."""
     input_least: int = 500
-    """Tokens from which the old input of a successful edit is cleared, once its turn has passed, although its file was not touched since."""
+    """Smallest input of an edit, in tokens, that is cleared although its file has not been touched since."""
     least: int = 2_000
-    """Tokens below which even a free edit is not made, unless the user or the window demands it."""
+    """Tokens that even a prune without cost must free, unless the user or the window demands it."""
     protect_share: Share = 0.25
-    """Upper bound of `auto_protect` on a small window, as a share of what is usable."""
+    """Upper bound of `auto_protect` on a small window, as a share of the usable window."""
     minimum_share: Share = 0.0625
-    """Upper bound of `minimum` for `auto` on a small window, as a share of what is usable."""
+    """Upper bound of `minimum` for `auto` on a small window, as a share of the usable window."""
     protected_tools: tuple[str, ...] = ("todo", "skill")
     """Tools whose outputs are never cleared, by name."""
 
@@ -85,7 +85,7 @@ class AutoSettings:
     scratchpad: int = 1_000
     """Tokens of reasoning that a summary costs besides itself."""
     air: Share = 0.8
-    """Target size of what is kept, as a share of the soft mark, so that the mark is not met again at once."""
+    """Size to compact to, as a share of the soft mark, so that the mark is not reached again at once."""
     clipped: int = 400
     """Tokens left of an output that is cut to its two ends."""
 
@@ -95,7 +95,7 @@ class GeminiSettings:
     """`context.gemini.*`: Gemini CLI's compression."""
 
     estimator: OwnEstimator = ""
-    """The estimator of this policy."""
+    """Token estimator of this policy; empty: `context.estimator`."""
     summary_tokens: int = 2_000
     """Assumed size of a snapshot in estimates, in tokens."""
     threshold: Share = 0.5
@@ -103,9 +103,9 @@ class GeminiSettings:
     preserve: Part = 0.3
     """Newest part that stays, as a share of all characters."""
     pressure: Share = 0.95
-    """Share of what is left above which the plan names a new message as a reason."""
+    """Share of the remaining tokens above which the plan names a new message as its reason."""
     limit: Positive = 1_048_576
-    """The limit of a model that `limits` does not name, in tokens."""
+    """Limit in tokens of models that `limits` does not name."""
     limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({"gemini-1.5-pro": 2_097_152}))
     """Limits by model, in tokens."""
 
@@ -115,11 +115,11 @@ class OpencodeSettings:
     """`context.opencode.*`: opencode's compaction. Sizes in tokens."""
 
     estimator: OwnEstimator = ""
-    """The estimator of this policy."""
+    """Token estimator of this policy; empty: `context.estimator`."""
     summary_tokens: int = 2_000
     """Assumed size of a summary in estimates."""
     output_reserve: int = 32_000
-    """The most that is kept free for the reply."""
+    """Maximum tokens kept free for the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +127,11 @@ class RegionSettings:
     """`context.regions.*`: compaction by regions. Shares are of the window."""
 
     estimator: OwnEstimator = ""
-    """The estimator of this policy."""
+    """Token estimator of this policy; empty: `context.estimator`."""
     soft: Share = 0.70
-    """Size from which it compacts at a turn boundary."""
+    """Size at which it compacts between turns."""
     hard: Share = 0.90
-    """Size from which it also compacts between two tool steps."""
+    """Size at which it also compacts between two steps of a turn."""
     aim: Share = 0.50
     """Size at which it stops summarising."""
     keep_recent_tokens: int = 20_000
@@ -159,9 +159,9 @@ class SlidingSettings:
     """`context.sliding.*`: a sliding window of messages. Shares are of `budget`."""
 
     estimator: OwnEstimator = ""
-    """The estimator of this policy."""
+    """Token estimator of this policy; empty: `context.estimator`."""
     primers: int = 3
-    """Messages kept in front."""
+    """Oldest messages kept."""
     recents: int = 20
     """Newest messages kept."""
     trigger: Share = 0.75
@@ -169,17 +169,17 @@ class SlidingSettings:
     aim: Share = 0.375
     """Size after a compaction."""
     window: int = 0
-    """Messages beyond which it compacts whatever their size; 0: no such limit."""
+    """Maximum messages before it compacts, whatever their size; 0: no limit."""
     budget: int = 0
-    """Tokens that shares refer to; 0: what is usable."""
+    """Tokens that the shares refer to; 0: the usable window."""
     task_budget: int = 0
-    """Tokens that stand in for `budget` while that is 0; 0: none."""
+    """Used as `budget` while that is 0."""
     max_history: int = 0
-    """The most messages that are ever kept; 0: no such limit."""
+    """Maximum messages ever kept; 0: no limit."""
     summary_tokens: int = 400
-    """Largest summary, in tokens; what is longer is cut."""
+    """Maximum tokens of a summary; a longer one is cut."""
     temperature: float = 0.2
-    """Sampling temperature of the summariser, where the model takes one."""
+    """Sampling temperature of the summariser, if the model accepts one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class TiktokenSettings:
     encodings: tuple[Encoding, ...] = ("o200k_base", "cl100k_base")
     """Vocabularies in the order in which they are looked for on disk."""
     rate: float = 1.0
-    """Tokens of the model in use for one of the vocabulary's."""
+    """Tokens of the model in use per token of the vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,79 +214,79 @@ class SnapshotSettings:
     rules_share: Share = 0.2
     """Largest set of the user's rules, as a share of the usable window."""
     knowledge_share: Share = 0.5
-    """The most knowledge in one reply, as a share of the snapshot's length."""
+    """Maximum knowledge in one reply, as a share of the snapshot's length."""
     files_read: int = 120
-    """The most files read."""
+    """Maximum files listed as read."""
     files_changed: int = 200
-    """The most files changed."""
+    """Maximum files listed as changed."""
     commands: int = 120
-    """The most commands."""
+    """Maximum commands listed."""
     lookups: int = 40
-    """The most of these that only look something up, as `grep` and `ls` do."""
+    """Maximum commands listed that only look something up, such as `grep` and `ls`."""
     item_characters: int = 1_000
-    """Characters of one item."""
+    """Maximum characters of one item."""
     goal_characters: int = 300
     """Characters of the first prompt that stand for the goal until a summary names one."""
     sentence_characters: int = 2_000
-    """Characters beyond which a sentence is not believed."""
+    """Maximum characters of a sentence; a longer one is not trusted."""
     reply_tokens: int = 16_000
     """Largest reply of the summariser with its scratchpad, in tokens."""
     expected_tokens: int = 1_500
     """Assumed size of that reply in a preview, in tokens."""
     margin: Share = 0.1
-    """Share of the summariser's window left free, since tokens are estimated."""
+    """Share of the summariser's window left free, since token counts are estimates."""
     clips: tuple[int, ...] = (16_000, 6_000, 2_000)
     """Characters to which outputs are cut, step by step, before more than one call is spent."""
     hard_clips: tuple[int, ...] = (800, 300, 100, 40)
-    """The same once even all calls do not hold the rest; any other text is cut to five times as much."""
+    """The same once all calls together do not hold the rest; any other text is cut to five times as much."""
     cleared_characters: int = 1_000
-    """Characters that the summariser is shown of an output or input that was cleared: its two ends."""
+    """Characters of a cleared output or input that the summariser sees: its two ends."""
     struck_items: int = 50
-    """The most struck sentences in the record."""
+    """Maximum struck sentences in the record."""
     struck_characters: int = 160
-    """Characters of each of them, and of its reason."""
+    """Maximum characters of each of these sentences, and of its reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandoffSettings:
-    """`context.handoff.*`: size of the hand-over to a new session. Sizes in tokens."""
+    """`context.handoff.*`: size of the hand-over to a new session (`/handoff`). Sizes in tokens."""
 
     tokens: Positive = 5_000
-    """Largest snapshot in it."""
+    """Largest snapshot."""
     words: int = 1_500
-    """The user's own words in it, beside their rules."""
+    """Maximum of the user's own words, besides their rules."""
     files_read: int = 20
-    """The most files read."""
+    """Maximum files listed as read."""
     commands: int = 30
-    """The most commands."""
+    """Maximum commands listed."""
     reports: int = 12
-    """The newest final reports of the model."""
+    """Newest final reports of the model."""
     offered_after: int = 3
-    """Compactions after which a session offers one; 0: never."""
+    """Compactions after which the session suggests a hand-over; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerSettings:
-    """`context.ledger.*`: limits of the ledger, the newest of each kind; the transcript has all of it."""
+    """`context.ledger.*`: limits of the ledger, which keeps the newest entries of each kind; the session has all of them."""
 
     files: int = 5_000
-    """The most files."""
+    """Maximum files."""
     commands: int = 5_000
-    """The most commands."""
+    """Maximum commands listed."""
     command_characters: int = 2_000
-    """Characters of one command."""
+    """Maximum characters of one command."""
     reports: int = 40
-    """The most final reports of the model."""
+    """Maximum final reports of the model."""
     report_characters: int = 400
-    """Characters of one report."""
+    """Maximum characters of one report."""
     rules: int = 100
-    """The most standing rules in one message."""
+    """Maximum standing rules in one message."""
     names: int = 600
-    """The most names of files and symbols."""
+    """Maximum names of files and symbols."""
     names_each: int = 10
-    """The most of them from one output or message."""
+    """Maximum names from one output or message."""
     rule_characters: int = 1_000
-    """Characters beyond which a rule is taken for a document."""
+    """Maximum characters of a rule; a longer text is taken for a document."""
 
 
 PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
@@ -304,61 +304,61 @@ class ContextSettings:
     """`context.*`. Shares are of the usable window, sizes in tokens unless said otherwise."""
 
     policy: PolicyName = "auto"
-    """The compaction policy in force."""
+    """The compaction policy."""
     preset: Preset = ""
-    """A preset of `sliding`, see PRESETS; empty for none."""
+    """Preset of `sliding`: `qa`, `debugging` or `long`; empty: none."""
     autocompact: bool = True
-    """False: compaction only when the user asks for it."""
+    """Compact automatically; otherwise only `/compress` does."""
     soft: Share = 0.70
-    """Size from which it compacts at a turn boundary."""
+    """Size at which it compacts between turns."""
     hard: Share = 0.90
-    """Size from which it also compacts between two tool steps."""
+    """Size at which it also compacts between two steps of a turn."""
     preserve: Share = 0.3
-    """Newest part that `auto` keeps, as a share of the tokens of all messages."""
+    """Newest part that `auto` keeps, as a share of all messages' tokens."""
     keep_recent: int = 12_000
-    """Newest tokens that no policy with a split of its own (`auto`, `sliding`) summarises."""
+    """Newest tokens that `auto` and `sliding` do not summarise."""
     keep_recent_share: Share = 0.125
-    """Upper bound of these on a small window."""
+    """Upper bound of these tokens on a small window."""
     keep_answer_tokens: int = 4_000
-    """Size to which the model's newest answer is cut in the middle where it must be carried beside a summary."""
+    """Maximum tokens of the newest answer where it is kept beside a summary; a longer one is cut in the middle."""
     min_shrink: Share = 0.10
-    """A compaction that frees a smaller share of the prompt is dropped."""
+    """Smallest share of the prompt that a compaction must free; one that frees less is dropped."""
     retry_growth: float = 0.10
-    """Growth of the view, as a share, before an unasked retry of one that failed or freed too little."""
+    """Growth of the view, as a share, before a compaction that failed or freed too little is tried again automatically."""
     fit: Share = 0.97
-    """A view beyond this share does not count as fitting, since tokens are estimated."""
+    """Largest share that counts as fitting the window, since token counts are estimates."""
     keep_user_tokens: int = 20_000
-    """The user's own words that survive a compaction verbatim."""
+    """Maximum of the user's own words that survive a compaction verbatim."""
     keep_user_share: Share = 0.2
-    """Upper bound of these on a small window."""
+    """Upper bound of these tokens on a small window."""
     keep_piece_share: Share = 0.5
-    """Size beyond which a single one of these texts is cut to its two ends."""
+    """Size beyond which one of these texts is cut to its two ends."""
     pins_share: Share = 0.25
     """Pins that hold more than this are reported."""
     max_summary_calls: int = 3
-    """Calls of the summariser for one compaction, at most."""
+    """Maximum calls of the summariser for one compaction."""
     compact_horizon: float = 20.0
-    """Requests within which a compaction below the soft mark must pay; 0: only at the marks."""
+    """Requests within which a compaction below the soft mark must pay for itself; 0: compact only at the marks."""
     compact_floor: Share = 0.20
-    """Size from which `auto` compacts at a turn boundary where that pays."""
+    """Size from which `auto` compacts between turns if that pays."""
     compact_least: int = 20_000
-    """Tokens that such a compaction must take away."""
+    """Tokens that such a compaction must free."""
     compact_price: float = 0.0
-    """Price of a summariser's token as a share of the session model's; 0: as the model table says."""
+    """Price of a summariser's token as a share of the session model's; 0: by the model table."""
     output_reserve: int = REPLY_TOKENS
-    """The most that is kept free for the reply."""
+    """Maximum tokens kept free for the reply."""
     compression_model: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Model that writes the summaries, by model of the session; `default` for all others."""
     estimator: EstimatorName = "calibrated"
-    """The estimator of every policy without its own."""
+    """Token estimator of all policies without one of their own."""
     large_input_tokens: int = 25_000
-    """User input above this goes to a file."""
+    """Maximum tokens of user input; larger input goes to a file."""
     large_input_share: Share = 0.25
-    """The same for a small window."""
+    """Upper bound of `large_input_tokens` on a small window."""
     large_input_lines: int = 20
-    """Lines of each end that stand in its place."""
+    """Lines of each end that take its place."""
     large_input_line: int = 500
-    """Characters of each of these lines."""
+    """Maximum characters of each of these lines."""
     exact_count_margin: Share = 0.03
     """Distance from a mark within which the provider is asked for its own count."""
     exact_count_seconds: float = 5.0
@@ -394,14 +394,14 @@ class ContextSettings:
 
 @dataclass(frozen=True, slots=True)
 class BudgetLimit:
-    """Limit of one scope."""
+    """Limits of one scope."""
 
     tokens: int = 0
     """Tokens; 0: no limit."""
     cost: float = 0.0
     """USD; 0: no limit."""
     mode: Literal["hard", "soft", "approval"] = "hard"
-    """At the end `hard` refuses, `soft` warns, `approval` asks."""
+    """At the limit `hard` refuses, `soft` warns, `approval` asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,11 +409,11 @@ class BudgetSettings:
     """`budget.*`: budgets in tokens and USD. Shares are of the budget."""
 
     session: BudgetLimit = BudgetLimit()
-    """Limit of the session."""
+    """Limits of a session."""
     task: BudgetLimit = BudgetLimit()
-    """Limit of a task: one prompt."""
+    """Limits of a task: one prompt."""
     agent: BudgetLimit = BudgetLimit()
-    """Limit of an agent: a subagent."""
+    """Limits of a subagent."""
     warn_at: Share = 0.80
     """Share used above which the user is warned, once."""
     tell_below: Share = 0.20
@@ -421,4 +421,4 @@ class BudgetSettings:
     pressure_from: tuple[Share, ...] = (0.80, 0.85, 0.90, 0.95)
     """Shares used from which the next request is held."""
     pressure_seconds: tuple[float, ...] = (0.05, 0.3, 0.75, 1.5)
-    """Seconds to hold it, in the same places as `pressure_from`."""
+    """Seconds to hold it, one for each share in `pressure_from`."""

@@ -126,41 +126,41 @@ class ToolLimits:
     """`[tools]`: limits of the tools. Sizes in bytes unless said otherwise."""
 
     read_lines: int = 2_000
-    """Lines that `read` returns at most."""
+    """Maximum lines that `read` returns."""
     read_bytes: int = 51_200
-    """Bytes that `read` returns at most."""
+    """Maximum bytes that `read` returns."""
     line_numbers: Literal["auto", LineNumbers] = "auto"
-    """When `read` numbers lines: `ranges` only where the model gives `offset`, `always`, or `never`. `auto` is `ranges`, but `never` for Gemini, which takes a token for each digit."""
+    """When `read` numbers lines: `always`, `never`, or in `ranges` that the model asks for by `offset`. `auto` is `ranges`, but `never` for Gemini, which takes a token for each digit."""
     line_characters: int = 2_000
-    """Characters of one line that are returned at most."""
+    """Maximum characters of one line."""
     bash_output: int = 30_000
-    """Bytes of a command's output that the model sees; the whole stays in a file."""
+    """Maximum bytes of a command's output that the model sees; a file keeps all of it."""
     bash_timeout: float = 120.0
-    """Seconds after which a command goes on in the background, unless the model says otherwise."""
+    """Seconds after which a command continues in the background, unless the model sets a limit."""
     bash_timeout_max: float = 600.0
-    """The longest time that the model may set."""
+    """Maximum seconds that the model may set."""
     bash_idle: float = 300.0
     """Seconds without output after which a command is stopped."""
     bash_secrets: tuple[str, ...] = ()
-    """Variables that commands get to see although their name or value looks like a secret (`NPM_TOKEN`)."""
+    """Variables that commands get although their name or value looks like a secret (`NPM_TOKEN`)."""
     output_file: int = 20_000_000
-    """Bytes of a command's output that are kept in a file."""
+    """Maximum bytes of a command's output that a file keeps."""
     matches: int = 100
-    """Results of `grep` and `glob` at most."""
+    """Maximum results of `grep` and `glob`."""
     pattern_seconds: float = 5.0
-    """Seconds that a regular expression may take in a search of the session."""
+    """Maximum seconds of a regular expression in a search of the session."""
     recall_seconds: float = 1.0
-    """Seconds after which a search of the session stops and says where to go on."""
+    """Seconds after which a search of the session stops and says where to continue."""
     entries: int = 1_000
-    """Entries of a folder that are listed at most."""
+    """Maximum entries listed of a folder."""
     file_bytes: int = 10_000_000
-    """Size of a file that can be read or edited at most."""
+    """Maximum size of a file to read or edit."""
     fetch_bytes: int = 10_000_000
-    """Size of a page that `web_fetch` takes at most."""
+    """Maximum size of a page that `web_fetch` reads."""
     fetch_seconds: float = 30.0
-    """Seconds that `web_fetch` may take."""
+    """Maximum seconds of a `web_fetch`."""
     fetch_answer_seconds: float = 120.0
-    """What a model may take to answer the `prompt` of `web_fetch`."""
+    """Maximum seconds for the answer to the `prompt` of `web_fetch`."""
     fetch_addresses: tuple[str, ...] = ()
     """Addresses or networks (`127.0.0.1`, `10.0.0.0/8`) that `web_fetch` may reach although they are not public."""
 

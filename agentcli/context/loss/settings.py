@@ -10,13 +10,13 @@ from agentcli.core.text.ranges import Positive, Share
 class LossSettings:
     """`context.loss.*`: the price that `auto` puts on what leaves the view.
 
-    Chances are those that a request wants the thing again, just after it left. Prices are in units of one fresh token.
+    A chance is the probability that a request needs the thing again just after it left. Prices are in units of one fresh token.
     """
 
     enabled: bool = True
-    """False: nothing is priced but tokens; a snapshot lists as much as its limits allow, and names no names."""
+    """Price what is lost, not only tokens. Otherwise a snapshot lists as much as its limits allow, and no names."""
     half_life: Positive = 200
-    """Records after which a chance has halved."""
+    """Records after which a chance has fallen by half."""
     output_chance: Share = 0.0005
     """Chance of a tool output."""
     command_chance: Share = 0.003
@@ -28,22 +28,22 @@ class LossSettings:
     name_chance: Share = 0.001
     """Chance of a name: a file, a symbol."""
     recall_price: float = 0.0
-    """Price of a recall, for what a snapshot lists; 0: as the model's prices give it in a prompt of `prompt_tokens`."""
+    """Price of a recall, for the entries of a snapshot; 0: by the model's prices for a prompt of `prompt_tokens`."""
     carry_price: Share = 0.0
-    """Price of a token that stands in the cache, for each request; 0: as the model's prices give it."""
+    """Price per request of a token in the cache; 0: by the model's prices."""
     prompt_tokens: int = 25_000
-    """Tokens of the prompt in which a recall is assumed, for `recall_price`: a window soon after a compaction."""
+    """Tokens of the prompt in which a recall is assumed, for `recall_price`."""
     token_rate: Share = 0.3
-    """Tokens of a character."""
+    """Tokens per character."""
     names_tokens: int = 1_500
-    """The most names in a snapshot, in tokens."""
+    """Maximum tokens of names in a snapshot."""
     call_tokens: int = 80
     """Tokens that the model writes to ask for a recall."""
     recalled_tokens: int = 1_000
     """Tokens that a recall brings back."""
     phase_share: Share = 0.25
-    """Share of the chances that is left at the end of a phase: what came before is done."""
+    """Share of the chances that remains at the end of a phase, when earlier work is done."""
     phases: bool = True
-    """False: between two steps of a turn nothing is compacted before the hard mark, also where a phase has just ended."""
+    """Compact between two steps of a turn, below the hard mark, where a phase has just ended."""
     questions: bool = True
-    """False: it may also compact while a question of the model is open, below the hard mark."""
+    """Do not compact below the hard mark while a question of the model is open."""
