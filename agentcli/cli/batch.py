@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder of the batch")]
-Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="tasks, all by default")]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="tasks (default: all)")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +33,47 @@ class BatchFlags:
     """The options of `agentcli batch run`."""
 
     tasks: Annotated[Path | None, typer.Argument(metavar="TASKS", help="a file of JSON lines: id, prompt, …")] = None
-    out: Annotated[Path | None, typer.Argument(metavar="OUT", help="folder of the batch [./batch-TIME]")] = None
-    each: Annotated[str, typer.Option("--each", metavar="GLOB", help="a task for each file; TASKS is OUT then")] = ""
-    prompt: Annotated[str, typer.Option("-p", "--prompt", metavar="TEXT", help="with --each; {path} stands in it")] = ""
-    workers: Annotated[int | None, typer.Option("-j", "--workers", min=1, metavar="N", help="tasks at once [4]")] = None
-    cap: Annotated[float | None, typer.Option("--max-cost-total", min=0, metavar="USD", help="stop at this sum")] = None
-    attempts: Annotated[int, typer.Option(min=1, metavar="N", help="attempts until the check passes")] = 1
-    together: Annotated[bool, typer.Option("--together", help="make all attempts at once; the best counts")] = False
-    check: Annotated[str, typer.Option(metavar="CMD", help="a task has passed when this ends with 0")] = ""
-    setup: Annotated[str, typer.Option(metavar="CMD", help="prepares each tree")] = ""
-    only: Annotated[str, typer.Option(metavar="IDS", help="these tasks only, with commas")] = ""
-    isolate: Annotated[str, typer.Option(metavar="HOW", help="worktree, clone, copy or none")] = "worktree"
+    out: Annotated[Path | None, typer.Argument(metavar="OUT", help="folder of the batch (default: ./batch-TIME)")] = (
+        None
+    )
+    each: Annotated[
+        str, typer.Option("--each", metavar="GLOB", help="make a task of each file; then only OUT is given")
+    ] = ""
+    prompt: Annotated[
+        str, typer.Option("-p", "--prompt", metavar="TEXT", help="with --each: the prompt; {path} is the file")
+    ] = ""
+    workers: Annotated[
+        int | None,
+        typer.Option("-j", "--workers", min=1, metavar="N", help="tasks that run at the same time (default: 4)"),
+    ] = None
+    cap: Annotated[
+        float | None, typer.Option("--max-cost-total", min=0, metavar="USD", help="stop at this total cost in USD")
+    ] = None
+    attempts: Annotated[
+        int, typer.Option(min=1, metavar="N", help="try a task up to N times until its check passes")
+    ] = 1
+    together: Annotated[
+        bool, typer.Option("--together", help="make all attempts at the same time; the best counts")
+    ] = False
+    check: Annotated[str, typer.Option(metavar="CMD", help="a task passes if this command exits with 0")] = ""
+    setup: Annotated[str, typer.Option(metavar="CMD", help="run this command in each tree first")] = ""
+    only: Annotated[str, typer.Option(metavar="IDS", help="run only these tasks, separated by commas")] = ""
+    isolate: Annotated[
+        str, typer.Option(metavar="HOW", help="what each task gets: a worktree, clone, copy or none")
+    ] = "worktree"
     unboxed: Annotated[bool, typer.Option("--unboxed", help="run without the sandbox")] = False
     keep: Annotated[str, typer.Option(metavar="WHICH", help="worktrees to keep: failed, all or none")] = "failed"
-    retry: Annotated[list[str] | None, typer.Option(metavar="WHICH", help="failed, lost, limited or an id")] = None
-    shard: Annotated[str, typer.Option(metavar="I/N", help="every N-th task from the I-th on, counted from 0")] = ""
-    engine: Annotated[str, typer.Option(metavar="ENGINE", help="local, ray or MODULE:FUNCTION")] = "local"
+    retry: Annotated[
+        list[str] | None, typer.Option(metavar="WHICH", help="repeat failed, lost or limited tasks, or an id")
+    ] = None
+    shard: Annotated[str, typer.Option(metavar="I/N", help="run every N-th task from number I on, counted from 0")] = ""
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help="run tasks with local, ray or MODULE:FUNCTION")] = (
+        "local"
+    )
     ray_address: Annotated[
-        str, typer.Option("--ray-address", metavar="ADDRESS", help="a Ray cluster [one of this machine]")
+        str, typer.Option("--ray-address", metavar="ADDRESS", help="join a Ray cluster (default: one on this machine)")
     ] = ""
-    warm: Annotated[bool, typer.Option("--warm", help="fork agents from a process that has made their imports")] = False
+    warm: Annotated[bool, typer.Option("--warm", help="fork agents from a process with their imports done")] = False
     dry: Annotated[bool, typer.Option("--dry-run", help="check everything, start nothing")] = False
     form: Annotated[
         Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="text, json or stream-json")
@@ -72,8 +93,8 @@ class BatchFlags:
 def run(asked: BatchFlags) -> int:
     """Start or continue a batch.
 
-    Each task runs in its own worktree, in the sandbox; its result is a commit. Run the same command again to go on: what has its
-    result is not done again, what was interrupted goes on in its session. `agentcli help batch` tells more.
+    Each task runs in its own worktree, in the sandbox; its result is a commit. Run the same command again to
+    continue: finished tasks are not repeated, and interrupted ones continue in their sessions. See `agentcli help batch`.
     """
     return _begun(asked)
 
@@ -193,7 +214,7 @@ def _tasks(
 
 @app.command("status")
 def status(out: Out, json_: Json = False) -> None:
-    """Show how far a batch is; also while it runs."""
+    """Show the progress of a batch, also while it runs."""
     from agentcli.batch.results import load, result_lines, summary
 
     batch = load(out)
@@ -211,9 +232,10 @@ def report(
     out: Out,
     form: Annotated[str, typer.Option("--format", metavar="FORMAT", help="html, jsonl or swebench")] = "html",
 ) -> None:
-    """Write results.jsonl, report.html and a page for each session, and print the report's path, or the lines.
+    """Write results.jsonl, report.html and a page for each session.
 
-    swebench prints predictions for the harness of SWE-bench, a line for each finished task.
+    It prints the path of report.html, or with --format jsonl or swebench the lines; those of swebench are predictions for its
+    harness, one for each finished task.
     """
     import json
 
@@ -238,7 +260,7 @@ def report(
 
 @app.command("show")
 def show(out: Out, id: Annotated[str, typer.Argument(metavar="ID", help="a task")]) -> None:
-    """Show one task: its starts, its answer, its files."""
+    """Show a task: its attempts, answer and files."""
     from agentcli.batch.ledger import present_rows
     from agentcli.batch.results import load
     from agentcli.batch.work import folder_of
@@ -260,7 +282,7 @@ def show(out: Out, id: Annotated[str, typer.Argument(metavar="ID", help="a task"
 
 @app.command("stop")
 def stop(out: Out, ids: Ids = None) -> None:
-    """Stop a batch that runs, or some of its tasks; `run` continues it."""
+    """Stop a running batch, or some of its tasks; `run` continues it."""
     from agentcli.batch.driver import STOP
     from agentcli.batch.results import load
 
@@ -274,11 +296,13 @@ def stop(out: Out, ids: Ids = None) -> None:
 def merge(
     out: Out,
     ids: Ids = None,
-    into: Annotated[str, typer.Option("--into", metavar="BRANCH", help="the branch [agentcli/NAME]")] = "",
+    into: Annotated[
+        str, typer.Option("--into", metavar="BRANCH", help="merge into this branch (default: agentcli/NAME)")
+    ] = "",
 ) -> int:
-    """Merge the results of passed tasks into a branch; nothing is checked out.
+    """Merge the results of passed tasks into a branch.
 
-    Conflicting results are left out and listed with their files; the exit code is 1 then.
+    Nothing is checked out. Conflicting results are left out and listed with their files; the exit code is 1 then.
     """
     from agentcli.batch.merging import merge as merged_into
     from agentcli.batch.results import load
@@ -294,7 +318,10 @@ def merge(
 
 @app.command("clean")
 def clean(out: Out) -> None:
-    """Remove the trees and the refs of a batch; its folder and its sessions stay."""
+    """Remove the worktrees and refs of a batch.
+
+    Its folder and sessions stay.
+    """
     from agentcli.batch.results import clean as cleaned
     from agentcli.batch.results import load
 

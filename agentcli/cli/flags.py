@@ -95,10 +95,10 @@ MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="stop 
 MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="stop after N tokens, input and output")]
 MaxTime = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="stop after this time")]
 SystemPrompt = Annotated[str | None, typer.Option(metavar="TEXT", help="replace the system prompt")]
-SystemPromptFile = Annotated[str | None, typer.Option(metavar="FILE", help="replace it by a file's text")]
+SystemPromptFile = Annotated[str | None, typer.Option(metavar="FILE", help="replace it with the text of a file")]
 AppendPrompt = Annotated[str, typer.Option("--append-system-prompt", metavar="TEXT", help="add to the system prompt")]
 AppendPromptFile = Annotated[
-    str | None, typer.Option("--append-system-prompt-file", metavar="FILE", help="add a file's text to it")
+    str | None, typer.Option("--append-system-prompt-file", metavar="FILE", help="add the text of a file to it")
 ]
 AgentName = Annotated[str, typer.Option("--agent", metavar="NAME", help="use this agent, see `agentcli agents list`")]
 Set = Annotated[
@@ -112,7 +112,7 @@ Fork = Annotated[bool, typer.Option("--fork", help="resume a copy of the session
 Handoff = Annotated[
     str | None,
     typer.Option(
-        "--handoff", metavar="TEXT", help="with -p: hand the session over to a new one; TEXT says what is next"
+        "--handoff", metavar="TEXT", help="with -p: hand the session over to a new one; TEXT says what comes next"
     ),
 ]
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]

@@ -22,7 +22,7 @@ OFF = "off"
 Local = Annotated[bool, typer.Option("--local", help="list the models of servers on this machine")]
 Refresh = Annotated[
     str,
-    typer.Option("--refresh", metavar="FILE|URL", help="take windows and prices from a list as https://models.dev/api.json; off undoes it"),
+    typer.Option("--refresh", metavar="FILE|URL", help="take windows and prices from a list such as https://models.dev/api.json; off undoes it"),
 ]  # fmt: skip
 
 

@@ -168,10 +168,10 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "mcp": ("agentcli.cli.extensions.mcp:app", "List, add, try and remove MCP servers, and log in to them."),
     "auth": ("agentcli.cli.auth:app", "Store, list and remove API keys."),
     "batch": ("agentcli.cli.batch:app", "Run many tasks, each in its own worktree."),
-    "acp": ("agentcli.cli.extensions.acp:acp", "Work for an editor, over the Agent Client Protocol."),
+    "acp": ("agentcli.cli.extensions.acp:acp", "Serve an editor over the Agent Client Protocol."),
     "import-config": (
         "agentcli.cli.extensions.import_config:import_config",
-        "Take over servers, hooks, rules and instructions of other programs.",
+        "Import the configuration of other programs.",
     ),
     "skills": ("agentcli.cli.extensions.skills:skills", "List and check skills."),
     "agents": ("agentcli.cli.extensions.skills:agents", "List the agents that files define."),

@@ -44,10 +44,10 @@ class AcpFlags:
 
 @taking(AcpFlags)
 def acp(asked: AcpFlags) -> int:
-    """Work for an editor, over the Agent Client Protocol.
+    """Serve an editor over the Agent Client Protocol.
 
-    An editor starts it and talks to it on stdin and stdout: JSON-RPC, one message a line. `agentcli help editors` says how to set
-    up Zed and others.
+    The editor starts this command and talks to it on stdin and stdout: JSON-RPC, one message a line. See `agentcli help
+    editors` for Zed and others.
     """
     from agentcli.app.editors import serve
 

@@ -57,7 +57,8 @@ def try_hooks(
     given: Annotated[str, typer.Option("--input", metavar="JSON", help="the tool's input")] = "{}",
     fields: Annotated[str, typer.Option("--fields", metavar="JSON", help="more fields of the event")] = "{}",
     matched: Annotated[
-        str, typer.Option("--subject", metavar="TEXT", help="what matchers are compared with, without a tool")
+        str,
+        typer.Option("--subject", metavar="TEXT", help="for events without a tool: what matchers are compared with"),
     ] = "",
     cwd: InFolder = "",
     trust: Trust = False,
@@ -65,7 +66,7 @@ def try_hooks(
 ) -> None:
     """Run the hooks of an event and print their output.
 
-    The hooks really run; no tool does. Exit code 1 where they block.
+    The hooks really run; no tool does. Exit code 1 if they block.
     """
     import asyncio
 

@@ -21,11 +21,12 @@ def import_config(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only print the plan")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="write without asking")] = False,
     json: Annotated[bool, typer.Option("--json", help="print the plan as JSON")] = False,
-    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="take over what is set for this folder")] = "",
+    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="import what is set for this folder")] = "",
 ) -> None:
-    """Take over servers, hooks, rules and instructions of other programs.
+    """Import the configuration of other programs.
 
-    It prints a plan, asks, and writes only agentcli's own files, where nothing is overwritten. Secrets are not copied: variables stand in their place. It can be run again.
+    It imports servers, hooks, rules and instructions: it prints a plan, asks, and writes only agentcli's own files, where nothing is overwritten. Secrets are not
+    copied: variables take their place. It can be run again.
     """
     from agentcli.app.extensions.config_import import carry_out, import_plan, lines
     from agentcli.app.program import Program

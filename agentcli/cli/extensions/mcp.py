@@ -48,9 +48,9 @@ InScope = Annotated[Scope, typer.Option("--scope", help="your own servers, or th
 
 @app.command("list")
 def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
-    """List the configured servers, and whether each would be started; nothing is.
+    """List the configured servers, and whether each would be started.
 
-    `agentcli mcp test NAME` connects one.
+    No server is started; `agentcli mcp test NAME` connects to one.
     """
     from agentcli.app.extensions.servers import unread
     from agentcli.integrations.extensions.places import display_path
@@ -95,7 +95,9 @@ def add(
         list[str], typer.Argument(metavar="URL | -- COMMAND…", help="its URL, or the command that starts it")
     ],
     scope: InScope = Scope.user,
-    transport: Annotated[Transport | None, typer.Option("-t", "--transport", help="http, unless it speaks SSE")] = None,
+    transport: Annotated[
+        Transport | None, typer.Option("-t", "--transport", help="stdio, http or sse (default: http for a URL)")
+    ] = None,
     env: Annotated[
         list[str] | None, typer.Option("-e", "--env", metavar="KEY=VALUE", help="a variable; repeatable")
     ] = None,
@@ -104,9 +106,9 @@ def add(
     ] = None,
     cwd: InFolder = "",
 ) -> None:
-    """Add a server, in place of one of that name.
+    """Add or replace a server.
 
-    A value may name a variable, ${TOKEN}, which is filled in when the server is started.
+    Values may use variables such as ${TOKEN}, which are filled in when the server is started.
     """
     first, *rest = target
     is_url = first.startswith(("http://", "https://"))
@@ -129,7 +131,7 @@ def add_json(
     scope: InScope = Scope.user,
     cwd: InFolder = "",
 ) -> None:
-    """Add a server by its JSON definition, in place of one of that name."""
+    """Add or replace a server by its JSON definition."""
     try:
         given = codec.loads(text)
     except ValueError as error:
@@ -140,10 +142,10 @@ def add_json(
 @app.command("remove")
 def remove(
     name: Name,
-    scope: Annotated[Scope | None, typer.Option("--scope", help="from there alone")] = None,
+    scope: Annotated[Scope | None, typer.Option("--scope", help="remove it only there")] = None,
     cwd: InFolder = "",
 ) -> None:
-    """Remove a server that `add` has written."""
+    """Remove a server that `add` has added."""
     from agentcli.app.extensions.server_files import remove_server, server_file
     from agentcli.integrations.extensions.places import display_path
 
@@ -159,7 +161,7 @@ def remove(
 
 @app.command("test")
 def try_server(name: Name, json: Json = False, cwd: InFolder = "", trust: Trust = False) -> int:
-    """Connect a server, list its tools, and end it. Exit code 1 if it fails."""
+    """Connect to a server, list its tools and disconnect. Exit code 1 if it fails."""
     import asyncio
 
     program = _program(cwd, trust)
@@ -186,7 +188,7 @@ def try_server(name: Name, json: Json = False, cwd: InFolder = "", trust: Trust 
 
 @app.command("login")
 def log_in_to(name: Name, cwd: InFolder = "", trust: Trust = False) -> None:
-    """Log in to a server in your browser; the login is kept for later runs.
+    """Log in to a server in your browser; the login is stored.
 
     Over ssh, paste the address that the browser ends at.
     """

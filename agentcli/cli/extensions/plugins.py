@@ -25,12 +25,12 @@ def add(
     source: Annotated[
         str, typer.Argument(metavar="PATH|URL[@REF]", help="a folder, or the address of a git repository")
     ],
-    link: Annotated[bool, typer.Option("--link", help="use the folder where it lies instead of a copy")] = False,
+    link: Annotated[bool, typer.Option("--link", help="use the folder in place instead of copying it")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
 ) -> int:
     """Add or update a plugin.
 
-    It lists what the plugin would start and allow, and asks. Both layouts are known: Claude Code's and Gemini CLI's.
+    It lists what the plugin would start and allow, and asks. Plugins of Claude Code and extensions of Gemini CLI both work.
     """
     from agentcli.integrations.extensions.plugins import contents
 

@@ -29,7 +29,7 @@ agents = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 @skills.command("list")
 def list_skills(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
-    """List the skills that a session here would have."""
+    """List the skills available in this folder."""
     _list([(one, one.place, one.folder) for one in _found(cwd, trust).skills.values()], json)
 
 
@@ -37,7 +37,7 @@ def list_skills(json: Json = False, cwd: InFolder = "", trust: Trust = False) ->
 def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the folder of the skill")]) -> int:
     """Check a skill's folder against the specification (agentskills.io).
 
-    agentcli itself takes more than that: only a skill without a description is left out.
+    agentcli itself is less strict: it leaves out only skills without a description.
     """
     from agentcli.integrations.extensions.places import display_path
     from agentcli.integrations.extensions.skills import check
@@ -52,7 +52,7 @@ def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the f
 
 @agents.command("list")
 def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
-    """List the agents that a session here would have."""
+    """List the agents available in this folder."""
     found = _found(cwd, trust).agents.values()
     _list([(one, one.place, one.file) for one in found if one.place and one.file], json)
 
