@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from agentcli.ui.render.cells import width
 from agentcli.ui.render.markdown import document
 from agentcli.ui.style import Look
 from tests.manual import PAGE, text
+from tests.texts import PACKAGE
 
 
 def test_the_reference_of_settings_is_made_from_the_settings() -> None:
@@ -53,6 +55,17 @@ def test_every_command_that_a_page_names_exists() -> None:
         assert set(slashes) <= set(COMMANDS), topic
         named = re.findall(r"(?:`|^    |\| )agentcli ([a-z][a-z-]+)\b", source, re.MULTILINE)
         assert set(named) - {"resume"} <= shell, topic
+
+
+def test_each_message_in_the_troubleshooting_page_is_one_of_the_program() -> None:
+    sources = (ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py"))
+    nodes = (node for source in sources for node in ast.walk(source))
+    said = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    messages = re.findall(r"^\| (.*?) \|", manual.page("troubleshooting"), re.MULTILINE)
+    assert messages[0] == "message"
+    for message in messages[1:]:
+        for piece in re.split(r"…|;|\(\d+\)", message):
+            assert any(piece.strip() in text for text in said), message
 
 
 def test_the_man_page_names_every_command_option_and_exit_code() -> None:
