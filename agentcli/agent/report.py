@@ -22,6 +22,7 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
 from agentcli.core.subagent_result import purpose, spent
 from agentcli.sessions.checkpoints.undo import batches, undone_calls
+from agentcli.sessions.ids import local_minute
 from agentcli.tools.jobs import Job, Jobs
 
 RETIRES_SOON = 30
@@ -234,7 +235,7 @@ def _job(job: Job, now: float) -> str:
 
 
 def _when(record: Record) -> str:
-    return record.time[:16].replace("T", " ")
+    return local_minute(record.time)
 
 
 def _spent(records: Iterable[Record]) -> Iterator[tuple[Record, str, Usage, float | None]]:

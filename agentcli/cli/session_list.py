@@ -134,5 +134,7 @@ def print_found(
 
 
 def when(info: SessionInfo) -> str:
-    """The time of the last write to a session, for people, in UTC."""
-    return info.time.updated[:16].replace("T", " ")
+    """The time of the last write to a session, for people."""
+    from agentcli.sessions.ids import local_minute
+
+    return local_minute(info.time.updated)

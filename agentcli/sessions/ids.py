@@ -34,6 +34,14 @@ def stamp(now: datetime | None = None) -> str:
     return now.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
+def local_minute(stamped: str) -> str:
+    """A record's time for people, in the zone of this machine: `2026-01-31 10:30`."""
+    try:
+        return f"{datetime.fromisoformat(stamped).astimezone():%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError):
+        return stamped[:16].replace("T", " ")
+
+
 def _base32(number: int, width: int) -> str:
     text = ""
     for _ in range(width):

@@ -15,6 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Failure, Record, Title, Todo
+from agentcli.sessions.ids import local_minute
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.recovery import read_info, retrace
 from agentcli.sessions.storage.records import number_in
@@ -56,7 +57,7 @@ class Found:
     def report(self, begin: str = "", end: str = "") -> str:
         """The session and its hits for people, a line each, the words between two marks."""
         info = self.info
-        head = f"{info.id}  {info.time.updated[:16].replace('T', ' ')}  {info.name or info.title}"
+        head = f"{info.id}  {local_minute(info.time.updated)}  {info.name or info.title}"
         lines = [f"  {hit.seq:>6} {hit.where:9} {hit.marked(begin, end)}" for hit in self.hits]
         more = self.total - len(self.hits)
         return "\n".join([head, *lines, *([f"         and {more:,} more"] if more else [])])

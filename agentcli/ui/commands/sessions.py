@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentcli.core.errors import INTERRUPTED, UsageError
+from agentcli.sessions.ids import local_minute
 from agentcli.sessions.tree import nested, stem
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
@@ -130,6 +131,6 @@ def _label(session: Mapping[str, Any]) -> str:
 
 def _detail(session: Mapping[str, Any]) -> str:
     times = session.get("time") or {}
-    updated = str(times.get("updated", "")) if isinstance(times, Mapping) else ""
+    updated = local_minute(str(times.get("updated", ""))) if isinstance(times, Mapping) else ""
     place = str(session.get("place") or "")
-    return " · ".join(filter(None, (updated[:16].replace("T", " "), str(session.get("model", "")), place)))
+    return " · ".join(filter(None, (updated, str(session.get("model", "")).rpartition("/")[2], place)))
