@@ -60,12 +60,14 @@ def _endpoint(program: Program, settings: ProviderSettings) -> str:
 def _key(program: Program, settings: ProviderSettings, model: ModelSpec) -> str:
     """The place that the key comes from; never the key."""
     names = key_variables(settings)
-    if model.kind not in PROVIDERS or not needs_key(settings, program.env):
+    if model.kind not in PROVIDERS:
         return "none needed"
     if found := key_variable(settings, program.given_env):
         return f"{found} (environment)"
     if key_variable(settings, program.env):
         return f"stored: {KeyStore(program.dirs.config).places().get(settings.name, 'config folder')}"
+    if not needs_key(settings, program.env):
+        return "none needed"
     return f"not set: {' or '.join(names)}, or `agentcli auth set {settings.name}`"
 
 

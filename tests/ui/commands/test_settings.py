@@ -108,3 +108,10 @@ def test_a_stored_key_is_named_as_such_and_not_shown(context: Any) -> None:
     text = "".join(type_(context, "/status"))
     assert "stored: file" in text
     assert "sk-ant" not in text
+
+
+def test_a_key_that_a_local_server_does_not_need_is_named_all_the_same(context: Any) -> None:
+    host = context.host._program
+    host.given_env = {**host.given_env, "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    host.reload()
+    assert "ANTHROPIC_API_KEY (environment)" in "".join(type_(context, "/status"))
