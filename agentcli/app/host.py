@@ -38,8 +38,9 @@ class TerminalHost:
         """A session by id, unique prefix or name. Raises InputError, or SessionBusy when it is open elsewhere."""
         program = self._program
         info = program.store.find(selector, program.project)
-        chosen, self.choosing = self.choosing, False
-        return program.sessions.resume(info) if chosen else program.sessions.open(info)
+        session = program.sessions.resume(info) if self.choosing else program.sessions.open(info)
+        self.choosing = False
+        return session
 
     def fork(self, session: AgentSession) -> AgentSession:
         """A copy of a session that goes its own way from here."""

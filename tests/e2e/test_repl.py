@@ -219,6 +219,21 @@ def test_a_copy_of_the_chosen_session_is_opened_where_one_is_asked_for(program: 
     assert len([*program.sessions.glob("*/*/records")]) == 2
 
 
+def test_another_session_is_chosen_where_the_first_one_cannot_be_opened(program: Program) -> None:
+    assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
+    assert program.run("-p", "the lemon session", "-m", "script:echo").code == 0
+    with terminal(program, "resume", "--last") as other, terminal(program, "resume") as t:
+        other.until("ask · echo")
+        t.until("the lemon session")
+        t.send("\r")
+        t.until("is open for writing in another agentcli")
+        t.until("Resume which session?")
+        t.send("mango\r")
+        t.until("ask · echo")
+        leave(t)
+        leave(other)
+
+
 def test_with_no_session_to_choose_from_none_is_opened(program: Program) -> None:
     with terminal(program, "resume", "-m", "script:echo") as t:
         assert t.wait(20) == 42

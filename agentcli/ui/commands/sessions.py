@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcli.core.errors import INTERRUPTED, UsageError
+from agentcli.core.errors import INTERRUPTED, AgentError, UsageError
 from agentcli.sessions.ids import local_minute
 from agentcli.sessions.tree import nested, stem
 from agentcli.ui.commands.base import CommandContext
@@ -27,20 +27,33 @@ async def resume(context: CommandContext, selector: str) -> None:
 
     By id, unique prefix, or name; without one, choose from this project's sessions.
     """
-    if not selector:
-        others = await asyncio.to_thread(_others, context)
-        if not others:
-            raise UsageError("This project has no other session.")
-        chosen = await context.pick("Resume which session?", [Choice(_label(one), _detail(one)) for one in others])
-        if chosen is None:
-            if context.host.choosing:
-                context.say("No session was chosen.")
-                context.leave(INTERRUPTED if context.interrupted else 0)
-            return
-        selector = str(others[chosen]["id"])
     if selector == context.session.journal.id:
         raise UsageError("This session is already open.")
-    await context.move_to(context.host.open(selector))
+    others = [] if selector else await asyncio.to_thread(_others, context)
+    if not selector and not others:
+        raise UsageError("This project has no other session.")
+    while True:
+        wanted = selector or await _chosen(context, others)
+        if not wanted:
+            return
+        try:
+            await context.move_to(context.host.open(wanted))
+            return
+        except AgentError as error:
+            if not context.host.choosing:
+                raise
+            context.warn(str(error))
+
+
+async def _chosen(context: CommandContext, others: Sequence[Mapping[str, Any]]) -> str:
+    """The id of one of these sessions; empty if the person chooses none, which ends the program where it asked for one."""
+    chosen = await context.pick("Resume which session?", [Choice(_label(one), _detail(one)) for one in others])
+    if chosen is not None:
+        return str(others[chosen]["id"])
+    if context.host.choosing:
+        context.say("No session was chosen.")
+        context.leave(INTERRUPTED if context.interrupted else 0)
+    return ""
 
 
 @command(at_once=True)
