@@ -98,7 +98,7 @@ def checked(given: Mapping[str, Any]) -> Given:
             raise UsageError(f"There is no option {name!r}.{did_you_mean(near_names(name, known))}")
     for name in _LIMITS:
         limit = given.get(name)
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or limit < 0):
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0):
             raise UsageError(f"{name} must be a number from 0 on, not {limit!r}.")
     flags = {name: value for name, value in given.items() if name not in _APART and value is not None}
     flags |= {to: repeated(flags.pop(name)) for name, to in _LISTS.items() if name in flags}
