@@ -25,6 +25,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "meta": (dict, list, str, int, float, bool, type(None)),
 }
 """The fields of a line, and the JSON types that they take."""
+_LIMITS = ("max_cost", "max_time", "max_turns")
 DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "allow", "deny", "attempts")
 """Options that are the defaults of the tasks' keys of the same names."""
 
@@ -105,7 +106,8 @@ def _object(line: str) -> Mapping[str, Any]:
         if name not in _KINDS:
             raise InputError(f"unknown key {name!r}.{did_you_mean(near_names(name, _KINDS))}")
         kinds = _KINDS[name]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
+        if wrong or (name in _LIMITS and not value >= 0):
             raise InputError(f"{name} cannot be {json.dumps(value)[:60]}.")
         if isinstance(value, list) and kinds == (list,) and not all(isinstance(item, str) for item in value):
             raise InputError(f"{name} is a list of strings.")

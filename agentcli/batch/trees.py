@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agentcli.batch.tasks import Isolation
 from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
 from agentcli.integrations.git import GitError, git, run_git
 from agentcli.integrations.worktrees import copy_included, make_worktree, remove_worktree
 from agentcli.paths import folder as made
@@ -32,8 +33,12 @@ class Result:
 
 
 def base_commit(repo: str, base: str) -> str:
-    """The commit that a name stands for. Raises GitError where there is none."""
-    return git(repo, "rev-parse", "--verify", "--end-of-options", f"{base}^{{commit}}")
+    """The commit that a name stands for. Raises InputError where there is none."""
+    ran = run_git(repo, "rev-parse", "--verify", "--end-of-options", f"{base}^{{commit}}")
+    if ran.exit_code:
+        cure = "Correct the `base` or `repo` of its tasks; --isolate copy works without git."
+        raise InputError(f"There is no commit {base} in {repo}: {ran.reason.rstrip('.')}. {cure}")
+    return ran.out.removesuffix("\n")
 
 
 def is_dirty(repo: str) -> bool:

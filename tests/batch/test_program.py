@@ -47,6 +47,20 @@ def test_a_batch_runs_checks_commits_and_merges(program: Program) -> None:
     assert len(listed) == 3
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [({"base": "gone"}, "There is no commit gone in"), ({"repo": ".."}, "not a git repository")],
+)
+def test_a_task_without_a_commit_to_start_from_is_bad_input(
+    program: Program, wrong: dict[str, str], words: str
+) -> None:
+    (program.work / "tasks.jsonl").write_text(json.dumps({"id": "t0", "prompt": "x", **wrong}))
+    ran = program.run(*run(program, "script:echo"))
+    assert ran.code == 42, ran.err
+    for said in (words, "Correct the `base` or `repo`"):
+        assert said in ran.err
+
+
 def test_a_check_may_delete_its_tree(program: Program) -> None:
     model = script(program, WRITES, DONE)
     ran = program.run(*run(program, model, "--check", "rm -rf ./* .git && false", "--only", "t0"), seconds=200)

@@ -30,6 +30,8 @@ def test_tasks_have_what_their_line_says_and_defaults_for_the_rest(tmp_path: Pat
         ('{"id": "a"}', "it has no prompt"),
         ('{"id": "a", "prompt": "x", "attempts": true}', "attempts cannot be true"),
         ('{"id": "a", "prompt": "x", "max_cost": "1"}', 'max_cost cannot be "1"'),
+        ('{"id": "a", "prompt": "x", "max_cost": NaN}', "max_cost cannot be NaN"),
+        ('{"id": "a", "prompt": "x", "max_turns": -1}', "max_turns cannot be -1"),
         ('{"id": "a", "prompt": "x", "allow": [1]}', "allow is a list of strings"),
         ('{"id": "a", "prompt": "x", "repo": "none"}', "is neither a folder nor a URL"),
         ('{"id": "a", "prompt": "x", "repo": "ext::sh -c id"}', "is neither a folder nor a URL"),

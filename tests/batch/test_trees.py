@@ -15,7 +15,7 @@ from agentcli.batch.merging import merge
 from agentcli.batch.results import Batch, clean
 from agentcli.batch.tasks import Isolation
 from agentcli.core.errors import InputError
-from agentcli.integrations.git import GitError, git
+from agentcli.integrations.git import git
 
 GIT = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
@@ -74,7 +74,7 @@ def test_what_was_not_made_here_is_never_removed(repo: Path, tmp_path: Path) -> 
 
 def test_a_base_that_does_not_exist_is_named(repo: Path) -> None:
     for name in ("nobody", "--output=x", ""):
-        with pytest.raises(GitError):
+        with pytest.raises(InputError):
             trees.base_commit(str(repo), name)
 
 
