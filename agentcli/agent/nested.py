@@ -117,11 +117,14 @@ def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) 
     from agentcli.tools.lib.search import glob_regex
 
     top = folder.resolve()
-    for rule, patterns in rules_of(folder, within, FILE_BYTES, []) if path.is_relative_to(top) else ():
+    if not path.is_relative_to(top):
+        return
+    inner = path.relative_to(top)
+    parts = [str(part) for part in (inner, *inner.parents)]  # as in .gitignore, what fits a folder is about all in it
+    for rule, patterns in rules_of(folder, within, FILE_BYTES, []):
         with suppress(ToolError):  # a pattern that is none
-            if (always and not patterns) or any(
-                glob_regex(pattern).fullmatch(str(path.relative_to(top))) for pattern in patterns
-            ):
+            regexes = [glob_regex(pattern.rstrip("/")) for pattern in patterns]
+            if (always and not patterns) or any(one.fullmatch(part) for one in regexes for part in parts):
                 yield rule
 
 

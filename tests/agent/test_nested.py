@@ -123,6 +123,7 @@ def test_rules_for_certain_paths_come_with_the_first_call_that_touches_one(proje
     (rules / "all.md").write_text("for all")
     (rules / "deep/c.md").write_text('---\npaths:\n  - "c/**/*.{py,pyi}"\n---\nonly for c\n')
     (rules / "bare.md").write_text("---\npaths: **/*.rs, a/*.py\n---\nonly for a\n")
+    (rules / "folder.md").write_text("---\npaths: c/\n---\nfor the folder\n")
     (rules / "bad.md").write_text('---\npaths: "[z-a]/x"\n---\nfor nothing\n')
     reads = [call("read", file_path=name) for name in ("x.py", "a/b/x.py", "c/x.py", "c/x.py", "a/x.py")]
     own, a_b, c, again, a = results(working(project, *reads)[0])
@@ -130,6 +131,7 @@ def test_rules_for_certain_paths_come_with_the_first_call_that_touches_one(proje
     assert "only for" not in a_b.output
     assert c.output.count("only for c") == 1
     assert "paths:" not in c.output
+    assert ["for the folder" in one.output for one in (own, a_b, c)] == [False, False, True]
     assert "only for c" not in again.output
     assert f'<instructions path="{rules}/bare.md">\nonly for a\n</instructions>' in a.output
     assert not any("for all" in one.output or "for nothing" in one.output for one in (own, a_b, c, again, a))
