@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import time
@@ -239,3 +240,22 @@ def test_with_no_session_to_choose_from_none_is_opened(program: Program) -> None
         assert t.wait(20) == 42
         assert "This project has no session yet." in "\n".join(t.history())
     assert not [*program.sessions.glob("*/*")]
+
+
+@pytest.mark.parametrize(("key", "told"), [("\x03", "Interrupted."), ("\x1b", "It goes on.")])
+def test_ctrl_c_in_an_answer_of_ones_own_interrupts_the_turn_and_esc_declines(
+    program: Program, key: str, told: str
+) -> None:
+    choices = [{"label": "red", "description": ""}, {"label": "green", "description": ""}]
+    asked = {"questions": [{"question": "Which colour?", "header": "Colour", "options": choices}]}
+    replies = [{"calls": [{"name": "ask_user", "input": asked}]}, {"text": "It goes on."}]
+    script = program.work / "ask.json"
+    script.write_text(json.dumps({"replies": replies}))
+    with terminal(program, "-m", f"script:{script}", "go") as t:
+        t.until("Something else")
+        t.send("3")
+        t.until("Enter to send")
+        t.send(key)
+        t.until(told)
+        leave(t)
+        assert ("It goes on." in "\n".join(t.history())) == (key == "\x1b")

@@ -177,5 +177,8 @@ class Asking:
         match await self.show(Dialog(title, entry="> ", hint="Enter to send · Esc to skip")):
             case Picked():
                 return self._editor.line.text
+            case Cancelled(hard=True):
+                self._stop()
+                return None
             case _:
                 return None
