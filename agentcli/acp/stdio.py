@@ -85,7 +85,7 @@ class StdioTransport:
             self.ending = "garbage"
             return None
         if message is None:
-            self.ending = "closed"
+            self.ending = "closed" if self._doubted is None else "garbage"
         return message
 
     def _read(self) -> None:
