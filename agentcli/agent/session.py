@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -11,7 +11,7 @@ from agentcli.agent import loop
 from agentcli.agent.checkpointing import UndoStack
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.delegation.subagents import Subagents
-from agentcli.agent.delegation.unfinished import interruption_notices, reminder
+from agentcli.agent.delegation.unfinished import Unfinished, interruption_notices, reminder
 from agentcli.agent.extensions.server_tools import CATALOGUE_SHARE
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.extensions.turn import changed_for_turn
@@ -96,7 +96,7 @@ class AgentSession:
         self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, self._opened_at)
         self._titles = TitleWriter(setup.summariser, setup.agent.titles)
         self._unknown_reported: set[str] = set()
-        self._interruptions_told = False
+        self._interruptions_reported = False
 
     @property
     def history(self) -> History:
@@ -121,25 +121,11 @@ class AgentSession:
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
         await self.prepare(interrupt)
-        for warning in self._runner.server_tools.warnings():
-            yield Warned(warning)
         self.conversation.run_limits = self._setup.run_limits()
         self.extensions.grant(prompt.grants)
-        came = await self.extensions.refresh()
-        unattended = self._setup.unattended(for_model, self.mode)
-        changed = changed_instructions(self.standing.text, self.history.system)
-        room = min(self._setup.mcp.catalogue_tokens, int(self.model.window * CATALOGUE_SHARE))
-        catalogue = self._runner.server_tools.catalogue(room)
-        interrupted = self._subagents.unfinished if self._opened_at else ()
-        for note in () if self._interruptions_told else map(Noticed, interruption_notices(interrupted)):
-            yield note
-        self._interruptions_told = True
-        self.conversation.pending += self.conversation.reminders.due(
-            self.mode, self._setup.today(), unattended, (changed, came, reminder(interrupted)), catalogue
-        )
-        if not self.model.known and self.model.name not in self._unknown_reported:
-            self._unknown_reported.add(self.model.name)
-            yield Warned(assumed(self.model))
+        for notice in self._notices():
+            yield notice
+        self._remind(await self.extensions.refresh())
         admitted = await self.conversation.hooked.admit(prompt.text, interrupt)
         for event in admitted:
             yield event
@@ -281,6 +267,34 @@ class AgentSession:
         self.jobs.abandon()
         self.hooks.close()
         self.journal.close()
+
+    def _notices(self) -> Iterator[Event]:
+        """Notices for the person before a turn: of servers, interrupted subagents and an unknown model, each once."""
+        yield from map(Warned, self._runner.server_tools.warnings())
+        if not self._interruptions_reported:
+            self._interruptions_reported = True
+            yield from map(Noticed, interruption_notices(self._interrupted))
+        if not self.model.known and self.model.name not in self._unknown_reported:
+            self._unknown_reported.add(self.model.name)
+            yield Warned(assumed(self.model))
+
+    def _remind(self, changed_extensions: str) -> None:
+        """Add the reminders that are due to the next prompt."""
+        setup = self._setup
+        changed = changed_instructions(self.standing.text, self.history.system)
+        room = min(setup.mcp.catalogue_tokens, int(self.model.window * CATALOGUE_SHARE))
+        self.conversation.pending += self.conversation.reminders.due(
+            self.mode,
+            setup.today(),
+            setup.unattended(for_model, self.mode),
+            (changed, changed_extensions, reminder(self._interrupted)),
+            self._runner.server_tools.catalogue(room),
+        )
+
+    @property
+    def _interrupted(self) -> Sequence[Unfinished]:
+        """The subagents that were at work when the program ended; none in a session that began in this process."""
+        return self._subagents.unfinished if self._opened_at else ()
 
     def _conversation(self, model: Model, mode: Mode) -> Conversation:
         setup = self._setup
