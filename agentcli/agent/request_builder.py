@@ -178,7 +178,7 @@ class CacheMonitor:
     """
 
     def __init__(self, journal: Journal, model: ModelSpec, tools: Mapping[str, Traits], thrash: int) -> None:
-        self.health = health_of(_standing(journal.history), model, tools, thrash)
+        self.health = health_of(_records_in_view(journal.history), model, tools, thrash)
         self.sent: Request | None = None
         self._journal = journal
         self._sent_at = self._heard_at = 0.0
@@ -209,7 +209,7 @@ class CacheMonitor:
         return len(history.prunes) + (history.compaction.seq if history.compaction else 0)
 
 
-def _standing(history: History) -> Sequence[Record]:
+def _records_in_view(history: History) -> Sequence[Record]:
     """The records that the view is made of, edits included, in their order."""
     newest = [history.compaction] if history.compaction else []
     return sorted((*history.entries, *history.prunes, *newest), key=lambda record: record.seq)

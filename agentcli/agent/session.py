@@ -56,7 +56,7 @@ class AgentSession:
         self.for_people = frozenset(name for name, traits in setup.traits.items() if traits.for_people)
         self.tools: Sequence[Tool] = setup.tools
         self.sandbox = setup.sandbox
-        self.standing = setup.reread()
+        self.instructions = setup.reread()
         """The instruction files in force."""
         self.notes: Sequence[str] = [*lost(journal), *setup.notes, *filter(None, [setup.unattended(for_person, mode)])]
         """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
@@ -239,7 +239,7 @@ class AgentSession:
 
     def reread_instructions(self) -> None:
         """Read the instruction files again; the next prompt tells the model of what has changed."""
-        self.standing = self._setup.reread()
+        self.instructions = self._setup.reread()
 
     @property
     def source(self) -> Source:
@@ -281,7 +281,7 @@ class AgentSession:
     def _remind(self, changed_extensions: str) -> None:
         """Add the reminders that are due to the next prompt."""
         setup = self._setup
-        changed = changed_instructions(self.standing.text, self.history.system)
+        changed = changed_instructions(self.instructions.text, self.history.system)
         room = min(setup.mcp.catalogue_tokens, int(self.model.window * CATALOGUE_SHARE))
         self.conversation.pending += self.conversation.reminders.due(
             self.mode,

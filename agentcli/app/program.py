@@ -22,7 +22,7 @@ from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
 from agentcli.app.sessions import Selection, SessionOpener, mode_named
 from agentcli.app.starting import unstarted
-from agentcli.app.system_prompt import Surroundings, environment, standing, system_blocks
+from agentcli.app.system_prompt import Surroundings, environment, instruction_text, system_blocks
 from agentcli.app.workspace import WorkspacePolicy
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator, estimator
@@ -150,19 +150,19 @@ class Program(ProjectContext):
         """The instruction files in force, read now."""
         limit, home = self.config.agent.instruction_bytes, Path(self.env.get("HOME") or Path.home())
         found = instruction_set(self.cwd, self.dirs.config, home, trusted=self.trusted, limit=limit)
-        brought = [plugin.standing(limit) for plugin in self.plugins[0]]
+        brought = [plugin.instructions(limit) for plugin in self.plugins[0]]
         rules = standing_rules(self.cwd, home, limit) if self.trusted else InstructionSet()
         every = (*brought, found, rules)
         return InstructionSet(
             tuple(file for each in every for file in each.files), tuple(note for each in every for note in each.notes)
         )
 
-    def _standing(self) -> StandingInstructions:
+    def _instructions(self) -> StandingInstructions:
         counter = TokenCounter(self._estimator(self.config.context.policy))
         found = self.instruction_files()
         return StandingInstructions(
             [(file.path, counter.text(file.text)) for file in found.files],
-            standing(found.files),
+            instruction_text(found.files),
             found.notes,
             {file.path: file.imported_by for file in found.files if file.imported_by is not None},
         )
@@ -204,7 +204,7 @@ class Program(ProjectContext):
             ask=self.ask,
             editor=self.editor,
             save_rules=workspace_policy.save_rules,
-            reread=self._standing,
+            reread=self._instructions,
             trusted=self.trusted,
             system_of=lambda text, model, mode: self.system_prompt(files, model, mode, text),
             extensions=self.look_for_extensions,

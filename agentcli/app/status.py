@@ -39,7 +39,7 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
     yield from (("also", str(root)) for root in program.workspace_policy.roots if root != session.cwd)
     yield "mode", session.mode
     yield "sandbox", program.workspace_policy.sandbox.report
-    yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.standing.files])
+    yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.instructions.files])
     config = program.dirs.config_file
     yield "config", str(config) if config.exists() else f"{config} (none: built-in settings)"
     yield from _listed("servers", _servers(program))

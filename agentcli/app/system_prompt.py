@@ -42,18 +42,18 @@ class Surroundings:
 def system_blocks(
     base: Sequence[str], files: Sequence[Instructions], listed: str, here: str, more: str
 ) -> tuple[str, ...]:
-    """The system prompt: `base`, the standing instructions of these files, skills and agents, where the model works, and what the run adds.
+    """The system prompt: `base`, these instruction files, skills and agents, where the model works, and what the run adds.
 
     What differs from session to session stands behind what does not, so that a provider's cache holds as much as possible.
     """
     blocks = [*base]
     if files:
-        blocks.append(f"{INSTRUCTIONS}\nWhere they differ, the later one holds.\n\n{standing(files)}")
+        blocks.append(f"{INSTRUCTIONS}\nWhere they differ, the later one holds.\n\n{instruction_text(files)}")
     return tuple(block for block in (*blocks, listed, here, more) if block)
 
 
-def standing(files: Sequence[Instructions]) -> str:
-    """The standing instructions of these files, each under its path."""
+def instruction_text(files: Sequence[Instructions]) -> str:
+    """The text of these instruction files, each under its path."""
     return "\n\n".join(f"## {file.path}\n{file.text}" for file in files)
 
 

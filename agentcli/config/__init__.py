@@ -120,9 +120,9 @@ def load(
     Raises ConfigError for a file that is not TOML or a value of the wrong type; unknown keys only warn.
     """
     warnings: list[str] = []
-    standing = [*_file_layer(user), *_project_layer(project, warnings), _environment_layer(env)]
+    lasting = [*_file_layer(user), *_project_layer(project, warnings), _environment_layer(env)]
     asked = [Layer(FLAG, dict(map(_flag, flags)), typed=False), Layer("flag", more or {})]
-    return _merge([*standing, *_preset_layer([*standing, *asked]), *asked], warnings)
+    return _merge([*lasting, *_preset_layer([*lasting, *asked]), *asked], warnings)
 
 
 def choices(toggles: Sequence[str]) -> dict[str, Sequence[str]]:

@@ -119,7 +119,7 @@ class ScriptedSession:
         self.for_people = frozenset(name for name, traits in TRAITS.items() if traits.for_people)
         self.tools: Sequence[Tool] = ()
         self.jobs = SimpleNamespace(send_away=self._send_away)
-        self.standing = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")
+        self.instructions = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")
         self.servers: Sequence[Any] = ()
         self.approve, self.ask_user = approve, ask_user
         self.used = 12_000

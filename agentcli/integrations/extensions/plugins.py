@@ -112,16 +112,16 @@ class Plugin:
         return {"CLAUDE_PLUGIN_ROOT": root, "CLAUDE_PLUGIN_DATA": f"{root}/{DATA}", "extensionPath": root}
 
     @property
-    def instructions(self) -> list[Path]:
-        """The files of standing instructions that it brings: those that its manifest names, else GEMINI.md."""
+    def instruction_files(self) -> list[Path]:
+        """The instruction files that it brings: those that its manifest names, else GEMINI.md."""
         named = (self.manifest.get("contextFileName") or ["GEMINI.md"]) if self.gemini else []
         given = named if isinstance(named, list) else [named]
         return [self.folder / one for one in given if isinstance(one, str) and (self.folder / one).is_file()]
 
-    def standing(self, limit: int) -> InstructionSet:
-        """The standing instructions that it brings, `limit` characters of each file at most."""
+    def instructions(self, limit: int) -> InstructionSet:
+        """The instructions that it brings, at most `limit` characters of each file."""
         files, notes = [], []
-        for path in self.instructions:
+        for path in self.instruction_files:
             try:
                 text = read_text(path, _real(self.folder))
             except Unusable as why:
@@ -183,12 +183,12 @@ def contents(plugin: Plugin) -> Iterator[str]:
         yield f"hook at {hook.event}: {safe_line(hook.line)}"
     for server in plugin.servers.servers.values():
         yield f"server {server.name}: {safe_line(server.starts)}"
-    standing = plugin.standing(MAX_BYTES)
-    for file in standing.files:
+    brought = plugin.instructions(MAX_BYTES)
+    for file in brought.files:
         yield f"instructions: {safe_line(file.path.name)}"
     if plugin.excluded:
         yield f"denied tools: {safe_line(', '.join(plugin.excluded))}"
-    yield from (*plugin.astray, *notes, *plugin.hooks.notes, *plugin.servers.problems, *standing.notes)
+    yield from (*plugin.astray, *notes, *plugin.hooks.notes, *plugin.servers.problems, *brought.notes)
 
 
 def digest(folder: Path) -> str:

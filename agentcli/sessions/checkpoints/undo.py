@@ -59,18 +59,18 @@ def batch_id(record: Record) -> str:
 
 def to_undo(all_batches: Sequence[Batch]) -> Taking:
     """The newest batch that changed files and still stands; edits that one reply asked for in a row go together."""
-    unfiltered = _standing(all_batches)
-    standing = [batch for batch in unfiltered if batch.before]
-    chosen = standing[-1:]
-    while chosen and len(chosen) < len(standing) and _together(standing[-len(chosen) - 1], chosen[0]):
-        chosen = standing[-len(chosen) - 1 :]
+    unfiltered = _in_force(all_batches)
+    in_force = [batch for batch in unfiltered if batch.before]
+    chosen = in_force[-1:]
+    while chosen and len(chosen) < len(in_force) and _together(in_force[-len(chosen) - 1], chosen[0]):
+        chosen = in_force[-len(chosen) - 1 :]
     since = unfiltered[unfiltered.index(chosen[0]) :] if chosen else unfiltered
     return _taking(chosen, since)
 
 
 def to_rewind(all_batches: Sequence[Batch], seq: int) -> Taking:
     """Everything that was changed after record `seq` and still stands."""
-    since = [batch for batch in _standing(all_batches) if batch.seq > seq]
+    since = [batch for batch in _in_force(all_batches) if batch.seq > seq]
     return _taking(since, since)
 
 
@@ -86,8 +86,8 @@ def to_redo(all_batches: Sequence[Batch]) -> Taking:
 
 def undone_calls(all_batches: Sequence[Batch]) -> set[str]:
     """The ids of the calls whose changes to files were taken back, and did not come back since."""
-    standing = {batch.id for batch in _standing(all_batches)}
-    return {call for batch in all_batches if batch.id not in standing for call in batch.calls}
+    in_force = {batch.id for batch in _in_force(all_batches)}
+    return {call for batch in all_batches if batch.id not in in_force for call in batch.calls}
 
 
 def lasting(before: History, after: History) -> Iterator[Body]:
@@ -131,7 +131,7 @@ def _together(batch: Batch, following: Batch) -> bool:
     return batch.cause == following.cause == "edits" and batch.reply == following.reply != 0
 
 
-def _standing(all_batches: Sequence[Batch]) -> list[Batch]:
+def _in_force(all_batches: Sequence[Batch]) -> list[Batch]:
     """The agent's own changes that were not taken back, or were but came back since."""
     gone: set[str] = set()
     for batch in all_batches:

@@ -46,7 +46,7 @@ class Log:
     notes: list[str] = field(default_factory=list)
     damaged: list[InputError] = field(default_factory=list)
     _same: dict[str, str] = field(default_factory=dict)
-    _standing: set[str] = field(default_factory=set)
+    _in_force: set[str] = field(default_factory=set)
 
     def line(self, raw: Json, place: str) -> None:
         """Take in one line."""
@@ -69,7 +69,7 @@ class Log:
         messages = [(place, raw) for place, raw in messages if self._is_message(raw, place)]
         matched = self._matched([raw for _, raw in messages])
         former = set(self.entries)
-        self._standing = set()
+        self._in_force = set()
         summary, following = "", [*(raw for _, raw in messages[1:]), {}]
         for (place, raw), after in zip(messages, following, strict=False):  # an empty history has no following either
             name = str(raw["id"])
@@ -87,7 +87,7 @@ class Log:
                 self._same[name] = held = summary
             else:
                 self.entries[name] = Entry(raw, place)
-            self._standing.add(held)
+            self._in_force.add(held)
 
     def closed(self) -> None:
         """Note what Gemini CLI no longer had in its history at the end, and is here all the same."""
@@ -98,7 +98,7 @@ class Log:
         for name, entry in [*self.entries.items()][first:]:
             if entry.summary and not entry.kept_from:
                 dropped = 0
-            elif name not in self._standing and entry.raw.get("type") == "user" and units(entry.raw):
+            elif name not in self._in_force and entry.raw.get("type") == "user" and units(entry.raw):
                 dropped += 1
         if dropped:
             self.notes.append(
@@ -125,7 +125,7 @@ class Log:
         self.entries[name] = Entry(
             {**old, **{key: value for key, value in raw.items() if value or key not in old}}, place
         )
-        self._standing.add(name)
+        self._in_force.add(name)
 
     def _amend(self, name: str, raw: Json) -> None:
         """A message written once more adds what was not known of it; calls stand only there if no line told of them."""

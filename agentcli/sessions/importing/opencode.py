@@ -44,7 +44,7 @@ def read(lines: Iterable[str]) -> Imported:
 def session_of(info: Json, messages: Sequence[tuple[Any, Any]]) -> Imported:
     """The session of this `info` and these messages, each with its parts, as an export words them."""
     notes: list[str] = []
-    messages = _standing(info.get("revert"), messages, notes)
+    messages = _in_force(info.get("revert"), messages, notes)
     reader = _Reader()
     for number, (message, parts) in enumerate(messages, 1):
         with skipping(f"message {number}", notes):
@@ -54,7 +54,7 @@ def session_of(info: Json, messages: Sequence[tuple[Any, Any]]) -> Imported:
     return settle(Foreign("opencode", items, str(info["directory"]), began, title=title, notes=tuple(notes)))
 
 
-def _standing(revert: Any, messages: Sequence[tuple[Any, Any]], notes: list[str]) -> Sequence[tuple[Any, Any]]:
+def _in_force(revert: Any, messages: Sequence[tuple[Any, Any]], notes: list[str]) -> Sequence[tuple[Any, Any]]:
     """The messages before the one to which the session was taken back."""
     to = revert.get("messageID") if isinstance(revert, dict) else None
     for index, (message, _) in enumerate(messages):

@@ -50,25 +50,25 @@ async def memory(context: CommandContext, argument: str) -> None:
 
 def _show(context: CommandContext) -> None:
     session = context.session
-    standing = session.standing
+    instructions = session.instructions
     nested = list(dict.fromkeys(session.conversation.runner.nested_instructions))
-    if not standing.files and not nested:
+    if not instructions.files and not nested:
         context.say("No instruction files (AGENTS.md, CLAUDE.md, GEMINI.md) found. /init writes an AGENTS.md.")
-    for path, tokens in standing.files:
-        source = standing.imported.get(path)
+    for path, tokens in instructions.files:
+        source = instructions.imported.get(path)
         context.say(f"{path}  ({tokens:,} tokens{f', imported by {source}' if source is not None else ''})")
-    context.say(*(f"{path}  (read when its folder was touched)" for path in nested), *standing.notes)
+    context.say(*(f"{path}  (read when its folder was touched)" for path in nested), *instructions.notes)
 
 
 def _reload(context: CommandContext) -> None:
     session = context.session
-    before, text = dict(session.standing.files), session.standing.text
+    before, text = dict(session.instructions.files), session.instructions.text
     session.reread_instructions()
-    now = dict(session.standing.files)
+    now = dict(session.instructions.files)
     lines = [f"New: {path}" for path in now if path not in before]
     lines += [f"Gone: {path}" for path in before if path not in now]
     lines += [f"Changed: {path}" for path in now if path in before and now[path] != before[path]]
-    if session.standing.text == text:
+    if session.instructions.text == text:
         context.say("Nothing has changed.")
         return
     context.say(*(lines or ["Changed."]), "The model learns it with your next prompt; the next session begins with it.")

@@ -25,7 +25,7 @@ def banner(session: AgentSession, size: Size, theme: Theme) -> list[str]:
         return []
     git_branch = safe_line(branch(session.cwd))
     place = f"{near_home(session.cwd)}{f' ({git_branch})' if git_branch else ''}"
-    names = ", ".join(dict.fromkeys(path.name for path, _ in session.standing.files))
+    names = ", ".join(dict.fromkeys(path.name for path, _ in session.instructions.files))
     sandbox = session.report.status().sandbox
     facts = (f"{names} loaded" if names else "no AGENTS.md: /init writes one", f"sandbox {'on' if sandbox else 'off'}")
     lines = [

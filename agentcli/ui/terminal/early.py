@@ -45,7 +45,7 @@ class EarlyTerminal:
         self._before: list[Any] = termios.tcgetattr(keyboard)
         self._columns = _columns(screen)
         self._wide_enough = self._columns - len(PROMPT) - 1
-        self._held, self._standing = False, False
+        self._held, self._shown = False, False
         self.typed = b""
         self.echoed = ""
         self.status = status[: self._wide_enough]
@@ -53,7 +53,7 @@ class EarlyTerminal:
         termios.tcsetattr(keyboard, termios.TCSANOW, _raw(self._before))
         rule, prompt, below = self.lines
         _write(screen, f"{BRACKETED_PASTE}{rule}\r\n{prompt}\r\n{below}\x1b[A\r{prompt}")
-        self._standing = True
+        self._shown = True
         if select.select([keyboard], [], [], 0)[0]:
             # Typed before we were here: the terminal has made a line feed of Enter, which would mean a new line to us.
             self._take(os.read(keyboard, 65536).replace(b"\n", b"\r"))
@@ -89,15 +89,15 @@ class EarlyTerminal:
 
     def hand_over(self) -> bytes:
         """Hand the screen over to the editor; returns the input so far."""
-        self._standing = False
+        self._shown = False
         return self.typed
 
     def leave(self) -> None:
         """Erase the prompt, if still on the screen, and restore the terminal."""
         # A terminal that is gone takes nothing back.
         with contextlib.suppress(OSError):
-            _write(self.screen, ("\r\x1b[A\x1b[J" if self._standing else "") + PLAIN_PASTE)
-        self._standing = False
+            _write(self.screen, ("\r\x1b[A\x1b[J" if self._shown else "") + PLAIN_PASTE)
+        self._shown = False
         self.restore()
 
     def guard(self) -> None:

@@ -48,12 +48,12 @@ def run(
 
     `load_terminal` imports the constructor of the terminal that takes over; it is called in a thread, too.
     """
-    standing = early if early is not None else start()
+    terminal = early if early is not None else start()
     try:
-        return asyncio.run(Startup(standing).run(open_, load_terminal, prompts))
+        return asyncio.run(Startup(terminal).run(open_, load_terminal, prompts))
     finally:
-        standing.guard()
-        standing.restore()
+        terminal.guard()
+        terminal.restore()
 
 
 class Startup:

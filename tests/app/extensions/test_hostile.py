@@ -120,8 +120,8 @@ def test_hostile_files_are_named_and_harm_nothing_else(harm: Callable[[Path, Pat
     program = Program(Options(model="script:echo", cwd=str(work), trust=True))
     session = program.sessions.new()
     rows = [finding.line for finding in examine(program)]
-    told = [*session.notes, *(row for row in rows if not row.startswith("ok ")), *session.standing.notes]
-    sent = session.standing.text + "".join(session.conversation.builder.system)
+    told = [*session.notes, *(row for row in rows if not row.startswith("ok ")), *session.instructions.notes]
+    sent = session.instructions.text + "".join(session.conversation.builder.system)
     session.close()
     assert "\x1b" not in "".join((*told, *rows))
     assert "xyzzy" not in "".join((*told, *rows, sent))
@@ -155,7 +155,7 @@ def test_hostile_plugins_are_refused_or_come_without_the_bad_part(
             with plugins.candidate(str(plugin)) as found:
                 told += contents(found)
                 plugins.add(found, str(plugin), link=False)
-            told += [str(plugins.in_force()[0][0].standing(100).files)]
+            told += [str(plugins.in_force()[0][0].instructions(100).files)]
             assert told[0] in ("skills: good", "skills: bad, good")
             assert any("left out" in line or "nothing in it takes effect" in line for line in told) or (
                 harm in (folder, broken) or (part, layout) == ("GEMINI.md", "claude")

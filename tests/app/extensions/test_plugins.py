@@ -155,7 +155,7 @@ def test_an_extension_may_name_several_files_of_instructions(home: Path) -> None
     files = {"A.md": "One.", "docs/B.md": "x" * 200_000, "GEMINI.md": "Not me."}
     written(home / "e", {"gemini-extension.json": json.dumps(manifest), "commands/x.toml": "prompt = 'x'", **files})
     (home / "out.md").write_text("Out.")
-    brought = read_plugin(home / "e").standing(1_000)
+    brought = read_plugin(home / "e").instructions(1_000)
     assert [file.text[:5] for file in brought.files] == ["One.", "xxxxx"]
     assert brought.notes == (
         "plugin ext: out.md: a link leads out of the repository: left out.",
