@@ -223,7 +223,7 @@ class Conversation:
             yield self.record(Failure(why, spec.name, reply.usage, spec.cost(reply.usage)))
         if reply.usage is not None:
             self.builder.recount()
-            self.builder.cache.hears(reply.usage)
+            self.builder.cache.note_usage(reply.usage)
             yield UsageReported(reply.usage, spec.cost(reply.usage), reply.usage.total)
             health = self.builder.cache.health
             if health.in_a_row == health.thrash:

@@ -76,7 +76,7 @@ class RequestBuilder:
         self.recount()
 
     def begin(self, history: History) -> None:
-        """Send what the session was born with at the beginning of each request."""
+        """Begin each request with the system prompt and tools that the session has recorded."""
         self.system, self.tools = history.system, tuple(map(ToolSchema.recorded, history.tools))
         self.recount()
 
@@ -97,7 +97,7 @@ class RequestBuilder:
     def request(self) -> Request:
         """The next request; it is sent now. The same records give the same bytes."""
         request = self._checked(self._assembled())
-        self.cache.sends(request)
+        self.cache.note_request(request)
         return request
 
     async def count_exactly(self, interrupt: asyncio.Event) -> bool:
@@ -181,25 +181,25 @@ class CacheMonitor:
         self.health = health_of(_records_in_view(journal.history), model, tools, thrash)
         self.sent: Request | None = None
         self._journal = journal
-        self._sent_at = self._heard_at = 0.0
+        self._sent_at = self._answered_at = 0.0
         self._edits = 0
 
-    def sends(self, request: Request) -> None:
+    def note_request(self, request: Request) -> None:
         """Note a request that is sent now."""
         self.sent, self._sent_at = request, time.time()
 
-    def hears(self, usage: Usage) -> None:
+    def note_usage(self, usage: Usage) -> None:
         """Update `health` by the usage of the request that was sent."""
         if self.sent is None:
             return
         edits = self._edits_now()
-        idle = self._sent_at - self._heard_at if self._heard_at else 0.0
+        idle = self._sent_at - self._answered_at if self._answered_at else 0.0
         self.health = self.health.after(self.sent, usage, edited=edits != self._edits, idle=idle)
-        self._edits, self._heard_at = edits, self._sent_at
+        self._edits, self._answered_at = edits, self._sent_at
 
     def expected(self, size: int, lifetime: float, *, edited: bool = False) -> Usage:
         """The expected usage of a prompt of `size` tokens; entries of the cache live `lifetime` seconds. `edited`: by the provider, for this request."""
-        cold = edited or not self._heard_at or time.time() - self._heard_at > lifetime
+        cold = edited or not self._answered_at or time.time() - self._answered_at > lifetime
         read = 0 if cold or self._edits != self._edits_now() else min(size, self.health.expected)
         return Usage(input=size - read, cache_read=read)
 

@@ -102,7 +102,7 @@ class PlainTerminal:
         self._working = self._left = False
         self._code = 0
         self._ended = asyncio.Event()
-        self._broken_at = 0.0
+        self._pressed_at = 0.0
         self._next: list[str] = []
         self._ahead: list[Part] = []
         self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
@@ -300,7 +300,7 @@ class PlainTerminal:
 
     def _break(self) -> None:
         now = time.monotonic()
-        twice, self._broken_at = now - self._broken_at < TWICE, now
+        twice, self._pressed_at = now - self._pressed_at < TWICE, now
         if self._working and not twice:
             self._interrupt.set()
         elif twice:

@@ -53,7 +53,7 @@ class Console:
     def __init__(self, screen: Screen, editor: Editor) -> None:
         self.screen, self.editor = screen, editor
         self.interrupt = asyncio.Event()
-        self.ahead: list[Part] = []
+        self.before_prompt: list[Part] = []
         """Parts that precede the next prompt."""
         self._replay = 0
         self._command: UserMessage | None = None
@@ -133,7 +133,7 @@ class Console:
         self._print_command()
         automatic = self.state.acts
         for event in events:
-            self.screen.hear(event)
+            self.screen.apply(event)
         self.screen.change(replace(self.state, acts=automatic))
         self.screen.refresh()
 
@@ -144,7 +144,7 @@ class Console:
             self.interrupt.clear()
             async with aclosing(work(self.interrupt)) as events:  # type: ignore[type-var]
                 async for event in events:
-                    self.screen.hear(event)
+                    self.screen.apply(event)
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Searchable picker that starts on the item `start`: index of the chosen item; None if cancelled."""
@@ -189,7 +189,7 @@ class Console:
         self.screen.look = replace(self.screen.look, folder=str(session.cwd), for_people=session.for_people)
         self.screen.status = self.status_line
         for record in newest(session.journal, replay):
-            self.screen.hear(Recorded(record))
+            self.screen.apply(Recorded(record))
         self.screen.change(
             replace(self.state.settle(), todo=session.history.todo, todo_changed=False, acts=(), steering=())
         )
@@ -203,7 +203,7 @@ class Console:
 
     def send(self, text: str, *along: Part) -> None:
         """Queue a prompt first; the parts in `along` go with it and are not shown."""
-        self.ahead += along
+        self.before_prompt += along
         self.screen.change(replace(self.state, queue=(text, *self.state.queue)))
 
     def copy(self, text: str) -> None:

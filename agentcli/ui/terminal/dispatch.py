@@ -152,12 +152,12 @@ class Repl:
         """The prompt with its attachments. Raises InputError for unreadable ones and puts the text back into the input."""
         console = self._console
         try:
-            prompt = await asyncio.to_thread(with_attachments, text, console.session.cwd, tuple(console.ahead))
+            prompt = await asyncio.to_thread(with_attachments, text, console.session.cwd, tuple(console.before_prompt))
         except InputError:
             if not console.editor.draft.text:
                 console.draft(text)
             raise
-        console.ahead = []
+        console.before_prompt = []
         return prompt
 
     async def _shell(self, command: str, shared: bool) -> None:
@@ -165,18 +165,18 @@ class Repl:
         console.screen.print(UserMessage(safe(f"{'!' if shared else '!!'} {command}")))
         with console.screen.working("Running"):
             console.interrupt.clear()
-            console.screen.hear(ToolStarted(ToolCall("!", "bash", {"command": command}), f"$ {command}"))
+            console.screen.apply(ToolStarted(ToolCall("!", "bash", {"command": command}), f"$ {command}"))
             ran = await user_shell.run(
                 command,
                 console.session.cwd,
-                lambda text: console.screen.hear(ToolProgress("!", text)),
+                lambda text: console.screen.apply(ToolProgress("!", text)),
                 console.interrupt,
             )
         console.say(*(ran.output.rstrip("\n").split("\n") if ran.output.strip() else ()))
         if ran.code or ran.interrupted:
             console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))
         if shared:
-            console.ahead.append(user_shell.as_text(ran))
+            console.before_prompt.append(user_shell.as_text(ran))
 
     def _over(self, work: asyncio.Task[None]) -> None:
         if not work.cancelled() and (error := work.exception()) is not None:

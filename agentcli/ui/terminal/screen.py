@@ -33,7 +33,7 @@ STILL, STILL_IN_TMUX = 0.06, 0.3
 
 
 class Screen:
-    """State and its rendering. `hear` and `change` are cheap: rendering waits for the tick.
+    """State and its rendering. `apply` and `change` are cheap: rendering waits for the tick.
 
     A new size is stable after `still` seconds, by default as long as this terminal needs.
     `here` is set unless another program, or a view, has the terminal; then `wanted` is called when a question waits for it.
@@ -83,7 +83,7 @@ class Screen:
         self._settle()
         self.change(self.state.add(*pieces))
 
-    def hear(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Apply an event to the state; shown at the next tick."""
         match self._coming, event:
             case (TextDelta(before), TextDelta(text)):
@@ -169,7 +169,7 @@ class Screen:
 
     def erase(self) -> None:
         """Erase the live part before other output, when the terminal has answered all that it was asked."""
-        self._afloat()
+        self._forget_position()
         self.drain()
         self.state = self.state.again(self.painter.refold(self.size, self._folds) or ())
 
@@ -241,7 +241,7 @@ class Screen:
                 return self._unsettled()
             self.change(self.state.again(again))
             self._still_at = 0.0
-            self._afloat()
+            self._forget_position()
             self.resized()
         return False
 
@@ -251,14 +251,14 @@ class Screen:
         """Paint for this size; False if the terminal has another one by now, and nothing was written."""
         if not self.here.is_set():
             return True
-        live = self._anchored(self._live(size), len(lines), size.rows)
+        live = self._at_bottom(self._live(size), len(lines), size.rows)
         known = None if at_once else size
         return self.painter.paint(lines, live.lines, live.cursor, known, lambda: at_once or self.size == size, pieces)
 
     def _live(self, size: Size) -> Live:
         return draw(self.state, self.edit(), size, self.look, self._unfinished, time.monotonic())
 
-    def _anchored(self, live: Live, printed: int, rows: int) -> Live:
+    def _at_bottom(self, live: Live, printed: int, rows: int) -> Live:
         """The live part with blank rows on top where it became lower on a full screen: the input stays at the bottom.
 
         The next lines that are printed take those rows.
@@ -270,7 +270,7 @@ class Screen:
         self._high = high + blank
         return Live(("",) * blank + live.lines, (live.cursor[0] + blank, live.cursor[1])) if blank else live
 
-    def _afloat(self) -> None:
+    def _forget_position(self) -> None:
         """Forget where the live part stands: after other output or another size it may be anywhere."""
         self._high = self._printed = 0
 
