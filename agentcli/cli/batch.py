@@ -104,6 +104,21 @@ def _begun(asked: BatchFlags) -> int:
     from agentcli.batch.examination import examined
     from agentcli.batch.tasks import DEFAULTS, chosen
 
+    _check_together(asked)
+    defaults = {name: getattr(asked, name) for name in DEFAULTS}
+    found, folder = _tasks(asked.tasks, asked.out, asked.each, asked.prompt, defaults)
+    found = chosen(found, filter(None, asked.only.split(",")))
+    plan = _plan(asked, folder)
+    for note in examined(plan, found, elsewhere=asked.engine != "local"):
+        print(f"agentcli: {note}", file=sys.stderr)
+    if asked.dry:
+        say(f"{len(found)} tasks, {plan.workers} at once, {_worst(asked, found)}. Nothing was started.")
+        return 0
+    return _executed(asked, plan, found, folder)
+
+
+def _check_together(asked: BatchFlags) -> None:
+    """Raise UsageError for options that do not go together."""
     if asked.attempts > 1 and not asked.check:
         raise UsageError("--attempts needs a --check that decides which attempt is right.")
     if asked.shard and (asked.only or not asked.out):
@@ -112,33 +127,32 @@ def _begun(asked: BatchFlags) -> int:
         raise UsageError("--warm is for the local engine.")
     if asked.ray_address and asked.engine != "ray":
         raise UsageError("--ray-address needs --engine ray.")
-    defaults = {name: getattr(asked, name) for name in DEFAULTS}
-    found, folder = _tasks(asked.tasks, asked.out, asked.each, asked.prompt, defaults)
-    found = chosen(found, filter(None, asked.only.split(",")))
-    plan = _plan(asked, folder)
-    for note in examined(plan, found, elsewhere=asked.engine != "local"):
-        print(f"agentcli: {note}", file=sys.stderr)
-    if asked.dry:
-        from agentcli.batch.money import limit_of
 
-        limits = [limit_of(task, asked.cap) for task in found]
-        most = sum((limit or 0.0) * task.attempts for limit, task in zip(limits, found, strict=True))
-        worst = "without a limit of cost" if None in limits else f"at most ${most:.2f}"
-        say(f"{len(found)} tasks, {plan.workers} at once, {worst}. Nothing was started.")
-        return 0
+
+def _worst(asked: BatchFlags, tasks: Sequence[Task]) -> str:
+    """The maximum cost of the tasks, for people."""
+    from agentcli.batch.money import limit_of
+
+    limits = [limit_of(task, asked.cap) for task in tasks]
+    most = sum((limit or 0.0) * task.attempts for limit, task in zip(limits, tasks, strict=True))
+    return "without a limit of cost" if None in limits else f"at most ${most:.2f}"
+
+
+def _executed(asked: BatchFlags, plan: Plan, tasks: tuple[Task, ...], folder: Path) -> int:
+    """Run the tasks by the engine that was chosen; the exit code."""
     import asyncio
 
     from agentcli.cli.batch_display import run_shown
 
     if asked.engine == "local":
-        kinds = _kinds(plan, found) if asked.warm else ()
-        return asyncio.run(run_shown(plan, found, folder, asked.form.value, kinds=kinds))
+        kinds = _kinds(plan, tasks) if asked.warm else ()
+        return asyncio.run(run_shown(plan, tasks, folder, asked.form.value, kinds=kinds))
     from agentcli.batch.engines import engine_named
 
     options = {"name": plan.name, "out": str(folder), "workers": plan.workers, "workers_given": bool(asked.workers)}
     engine = engine_named(asked.engine, {**options, "cap": plan.cap, "ray_address": asked.ray_address})
     try:
-        return asyncio.run(run_shown(plan, found, folder, asked.form.value, engine))
+        return asyncio.run(run_shown(plan, tasks, folder, asked.form.value, engine))
     finally:
         engine.close()
 
