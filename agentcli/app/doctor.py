@@ -93,6 +93,7 @@ def examine(program: Program, live: bool = False, reading: Reading = unseen) -> 
     return [
         *_program(program),
         *_keys(program),
+        *_model(program),
         *_endpoints(program, live),
         *_capabilities(program),
         *_folders(program),
@@ -130,6 +131,9 @@ def _keys(program: Program) -> Iterator[Finding]:
         names = key_variables(settings)
         missing = [name for name in names if not program.env.get(name)]
         yield Finding(f"key for {settings.name}", not missing, f"{missing[0]} is not set" if missing else "set")
+
+
+def _model(program: Program) -> Iterator[Finding]:
     try:
         detail, ok = program.selection.model_name(), True
     except AgentError as error:
