@@ -155,10 +155,10 @@ class Replay:
         gone: list[str] = []
         for effect in effects(command):
             path = effect.path.removeprefix(call.folder)
-            if effect.deed == "deleted" and path in self._files:
+            if effect.kind == "deleted" and path in self._files:
                 gone.append(path)
                 source = path
-            elif effect.deed == "created" and source in self._files:
+            elif effect.kind == "created" and source in self._files:
                 self._files[path] = KnownFile(path, list(self._files[source].lines))
                 self._put(path, self._files[path].text)
         for path in gone:

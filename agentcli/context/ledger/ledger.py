@@ -216,7 +216,7 @@ def _note_files(
     if traits.runs_commands:
         if not result.failed and not result.metadata.get("exit_code"):
             for effect in effects(str(call.input.get(traits.subject) or "")):
-                _touch(files, _at(cwd, effect.path), seq, _DEEDS[effect.deed])
+                _touch(files, _at(cwd, effect.path), seq, _EFFECTS[effect.kind])
         return
     for file in changed_files(result.metadata):
         _touch(
@@ -303,7 +303,7 @@ def _edited_lines(call: ToolCall, result: ToolResult) -> tuple[int, int]:
     return plus, sum(_lines(str(edit.get("old_string") or edit.get("oldText") or "")) for edit in pairs)
 
 
-_DEEDS: dict[str, Callable[[FileFact], FileFact]] = {
+_EFFECTS: dict[str, Callable[[FileFact], FileFact]] = {
     "read": lambda fact: replace(fact, reads=fact.reads + 1),
     "modified": lambda fact: replace(fact, edits=fact.edits + 1, deleted=False, lines=0),
     "created": lambda fact: replace(

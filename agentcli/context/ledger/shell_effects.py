@@ -10,14 +10,14 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 
-Deed = Literal["read", "created", "modified", "deleted"]
+EffectKind = Literal["read", "created", "modified", "deleted"]
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
     """One thing that a command did to one file; the path is as written, behind any `cd` before it."""
 
-    deed: Deed
+    kind: EffectKind
     path: str
 
 
@@ -30,11 +30,11 @@ def effects(command: str) -> tuple[Effect, ...]:
     folder = ""
     for words in _simple_commands(command):
         plain, written = _redirections(words)
-        found += [Effect(deed, _join(folder, path)) for deed, path in written if _certain(path)]
+        found += [Effect(kind, _join(folder, path)) for kind, path in written if _certain(path)]
         if plain[:1] == ["cd"] and len(plain) > 1:
             folder = _join(folder, plain[1])
             continue
-        found += [Effect(deed, _join(folder, path)) for deed, path in _deeds(plain) if _certain(path)]
+        found += [Effect(kind, _join(folder, path)) for kind, path in _effects(plain) if _certain(path)]
     return tuple(found)
 
 
@@ -62,9 +62,9 @@ def _simple_commands(command: str) -> Iterator[list[str]]:
     yield words
 
 
-def _redirections(words: Sequence[str]) -> tuple[list[str], list[tuple[Deed, str]]]:
+def _redirections(words: Sequence[str]) -> tuple[list[str], list[tuple[EffectKind, str]]]:
     plain: list[str] = []
-    written: list[tuple[Deed, str]] = []
+    written: list[tuple[EffectKind, str]] = []
     rest = iter(words)
     for word in rest:
         if word in (">", ">>", ">|", "&>"):
@@ -75,10 +75,10 @@ def _redirections(words: Sequence[str]) -> tuple[list[str], list[tuple[Deed, str
             next(rest, None)
         else:
             plain.append(word)
-    return plain, [(deed, path) for deed, path in written if not path.startswith(("/dev/", "&"))]
+    return plain, [(kind, path) for kind, path in written if not path.startswith(("/dev/", "&"))]
 
 
-def _deeds(words: Sequence[str]) -> Iterator[tuple[Deed, str]]:
+def _effects(words: Sequence[str]) -> Iterator[tuple[EffectKind, str]]:
     if words[:1] == ["sudo"]:
         words = words[1:]
     if words[:2] in (["git", "rm"], ["git", "mv"]):

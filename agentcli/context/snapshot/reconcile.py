@@ -142,7 +142,7 @@ def _file_line(fact: FileFact, why: str) -> str:
 def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:
     """The remark on each file in a `<file_system_state>`, without the state, which comes from the ledger.
 
-    A remark on a deed that the ledger contradicts explains what never happened, and is left out.
+    A remark on an action that the ledger contradicts explains what never happened, and is left out.
     """
     found = {}
     for line in lines:

@@ -19,7 +19,7 @@ def with_files_seen(ctx: ToolContext, command: str, result: ToolOutput) -> ToolO
 
     texts = (command, result.output, re.sub(r"(?m)^ *\d+\t", "", result.output))
     seen: dict[str, str] = {}
-    for path in dict.fromkeys(effect.path for effect in effects(command) if effect.deed != "deleted"):
+    for path in dict.fromkeys(effect.path for effect in effects(command) if effect.kind != "deleted"):
         seen |= _seen(ctx, path, texts)
     return replace(result, metadata={**result.metadata, "seen": seen}) if seen else result
 

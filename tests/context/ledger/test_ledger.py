@@ -148,7 +148,7 @@ def test_a_multi_edit_without_metadata_is_counted_by_its_input() -> None:
     ],
 )
 def test_a_shell_command_changes_what_its_words_say(command: str, expected: list[tuple[str, str]]) -> None:
-    assert [(effect.deed, effect.path) for effect in effects(command)] == expected
+    assert [(effect.kind, effect.path) for effect in effects(command)] == expected
 
 
 def test_effects_are_values() -> None:
