@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from agentcli.batch import trees
-from agentcli.batch.results import Batch
+from agentcli.batch.results import Batch, Through
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.integrations.git import GitError, git, run_git
@@ -31,10 +31,18 @@ class Merged:
     conflicts: Mapping[str, Sequence[str]]
 
 
-def merge(batch: Batch, branch: str, cache: Path, ids: Collection[str] = (), version: tuple[int, ...] = ()) -> Merged:
+def merge(
+    batch: Batch,
+    branch: str,
+    cache: Path,
+    ids: Collection[str] = (),
+    version: tuple[int, ...] = (),
+    through: Through = iter,
+) -> Merged:
     """Merge the commits of passed tasks, one after the other, into a branch that nobody has checked out; it begins at their base.
 
     Nothing is checked out; an older git (`version`, by default that of the one installed) works in a tree in the cache folder. Raises InputError where there is nothing to merge, tasks of several repositories, or a branch in use.
+    The tasks pass `through` a callback that may show progress.
     """
     wanted = [id for id in batch.tasks if not ids or id in ids]
     passed = {
@@ -55,7 +63,7 @@ def merge(batch: Batch, branch: str, cache: Path, ids: Collection[str] = (), ver
     tip = _tip(repo, ref) or batch.tasks[next(iter(commits))]["base"]
     merged, conflicts = [], {}
     with _merging(repo, tip, cache, version or git_version(repo)) as merge_one:
-        for id, commit in commits.items():
+        for id, commit in through(commits.items()):
             if run_git(repo, "merge-base", "--is-ancestor", commit, tip).exit_code:
                 files, clash = merge_one(repo, tip, commit)
                 if clash:

@@ -6,7 +6,7 @@ import contextlib
 import gzip
 import html
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,9 @@ from agentcli.paths import replace_file
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
     from agentcli.sessions.exporting import Source
+
+Through = Callable[[Iterable[Any]], Iterable[Any]]
+"""A function that things pass through unchanged; it may show how many have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,15 @@ def _writable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def write_pages(batch: Batch, context: ProjectContext) -> None:
-    """Export each task's session as a page, secrets redacted; sessions that are not there any more are passed over."""
+def write_pages(batch: Batch, context: ProjectContext, through: Through = iter) -> None:
+    """Export each task's session as a page, secrets redacted; sessions that are not there any more are passed over.
+
+    The tasks pass `through` a callback that may show progress.
+    """
     from agentcli.sessions.exporting import export
 
     secrets = known_secrets(context.env)
-    for id, state in batch.states.items():
+    for id, state in through(batch.states.items()):
         page = _page(batch, id)
         if page is None or not page.parent.is_dir():
             continue
@@ -154,11 +160,11 @@ def _page(batch: Batch, id: str) -> Path | None:
     return folder_of(batch.out, id, row.attempt, row.token) / "session.html" if row else None
 
 
-def clean(batch: Batch, cache: Path) -> int:
-    """Remove the trees and refs of a batch; the number of trees. Its folder and its sessions stay."""
+def clean(batch: Batch, cache: Path, through: Through = iter) -> int:
+    """Remove the trees and refs of a batch; the number of trees. Its folder and its sessions stay. Its rows pass `through`."""
     kinds = {"worktree", "clone", "copy"}
     removed = 0
-    for row in rows(batch.out):
+    for row in through(rows(batch.out)):
         repo = batch.tasks.get(row.id, {}).get("repo", "")
         if row.worktree and repo and Path(row.worktree).is_dir() and batch.options.get("isolation") in kinds:
             trees.remove_tree(cache, repo, Path(row.worktree), batch.options["isolation"])

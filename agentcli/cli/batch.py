@@ -12,6 +12,7 @@ import typer
 
 from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Model, Set, Trust, taking
 from agentcli.cli.output import counted, say, say_json
+from agentcli.cli.progress import Progress
 from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
@@ -264,7 +265,8 @@ def report(
     if form == "swebench":
         sys.stdout.writelines(f"{json.dumps(line)}\n" for line in predictions(batch))
         return
-    write_pages(batch, ProjectContext(Options()))
+    with Progress("Exporting sessions") as progress:
+        write_pages(batch, ProjectContext(Options()), progress.of(len(batch.states)))
     page = write_report(batch)
     if form == "jsonl":
         sys.stdout.write((out / "results.jsonl").read_text())
@@ -323,7 +325,9 @@ def merge(
 
     batch = _with_tasks(load(out), ids or ())
     branch = into or f"agentcli/{batch.name}"
-    result = merged_into(batch, branch, app_dirs().cache, ids or ())
+    wanted = ids or [id for id, state in batch.states.items() if state.state == "passed"]
+    with Progress("Merging tasks") as progress:
+        result = merged_into(batch, branch, app_dirs().cache, ids or (), through=progress.of(len(wanted)))
     say(f"{counted(len(result.merged), 'task')} merged into {branch}.")
     for id, files in result.conflicts.items():
         say(f"{id} conflicts in {', '.join(files)}: git show {batch.states[id].newest.commit[:12]}")
@@ -339,7 +343,9 @@ def clean(out: Out) -> None:
     from agentcli.batch.results import clean as cleaned
     from agentcli.batch.results import load
 
-    say(f"Removed {cleaned(load(out), app_dirs().cache)} trees.")
+    with Progress("Removing trees") as progress:
+        removed = cleaned(load(out), app_dirs().cache, progress.through)
+    say(f"Removed {counted(removed, 'tree')}.")
 
 
 def _with_tasks(batch: Batch, ids: Sequence[str]) -> Batch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -102,7 +102,15 @@ def test_a_start_comes_back_by_value_and_is_not_run_again(tmp_path: Path, monkey
     assert (work.folder / "patch.diff").read_bytes() == first["files"]["patch.diff"]
     assert "Done." in gzip.decompress((work.folder / SESSION).read_bytes()).decode()
     entries = {"t": {"repo": str(copy), "base": base, "digest": ""}}
-    write_pages(Batch(work.out, "b", {}, entries, fold([row])), ProjectContext(Options(cwd=str(copy))))
+    passed: list[str] = []
+
+    def through(things: Iterable[Any]) -> Iterator[Any]:
+        for id, state in things:
+            passed.append(id)
+            yield id, state
+
+    write_pages(Batch(work.out, "b", {}, entries, fold([row])), ProjectContext(Options(cwd=str(copy))), through)
+    assert passed == ["t"]
     assert "Done." in (work.folder / "session.html").read_text()
 
 

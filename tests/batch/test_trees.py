@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +93,15 @@ def test_results_are_merged_without_a_checkout_and_conflicts_named(
     entries = {row.id: {"repo": str(repo), "base": base, "digest": ""} for row in found}
     batch = Batch(tmp_path, "b", {"isolation": "worktree"}, entries, fold(found))
     cache = tmp_path / "cache"
-    result = merge(batch, "agentcli/b", cache, version=version)
+    passed: list[Any] = []
+
+    def through(things: Iterable[Any]) -> Iterator[Any]:
+        for thing in things:
+            passed.append(thing)
+            yield thing
+
+    result = merge(batch, "agentcli/b", cache, version=version, through=through)
+    assert [id for id, _ in passed] == ["one", "other", "clash"]
     assert (result.merged, dict(result.conflicts)) == (("one", "other"), {"clash": ["a.txt"]})
     assert git(repo, "show", "agentcli/b:a.txt") == "two"
     assert git(repo, "show", "agentcli/b:b.txt") == "b"
