@@ -75,10 +75,10 @@ class State:
         return replace(self, finished=(*pieces, *self.finished))
 
     def add(self, *pieces: Piece) -> State:
-        """Add pieces to print; a note is set apart from the model's text. Results that wait are printed before."""
+        """Add pieces to print; a note is set apart from the model's text and from output. Results that wait are printed before."""
         if not pieces:
             return self
-        if isinstance(pieces[0], Note) and self.printed is Reply:
+        if isinstance(pieces[0], Note) and (self.printed is Reply or self.bodied):
             pieces = (replace(pieces[0], gap=True), *pieces[1:])
         finished = (*self.settle().finished, *pieces)
         return replace(self, finished=finished, printed=type(pieces[-1]), reads=(), bodied=False)

@@ -178,6 +178,11 @@ def test_a_note_stands_apart_from_the_words_that_it_breaks_off() -> None:
     assert render(state.finished, 80, Look(MUTE), markdown)[:3] == ["", "Half a sen", ""]
 
 
+def test_a_note_stands_apart_from_the_output_of_a_call() -> None:
+    told = printed(ran("b", "bash", "$ x", output="tick", metadata={"exit_code": 0}), TurnEnded("interrupted"))
+    assert told == ["", "● $ x · exit 0, 1 line", "  tick", "", "! Interrupted. Tell it what to do instead."]
+
+
 def test_an_approved_plan_is_drawn_like_an_answer() -> None:
     result = ToolResult("p", "exit_plan", "success", "ok", metadata={"plan": "# Move\n\n- `db.py`, **cart**\n"})
     piece, look = Called("Plan ready: Move", result), Look(MUTE, for_people=frozenset({"exit_plan"}))
