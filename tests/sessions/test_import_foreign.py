@@ -458,3 +458,36 @@ def test_pi_edits_of_several_places_are_multi_edits():
     }
     told = next(result for result in of(session, ToolResult) if result.name == "multi_edit")
     assert (told.metadata["additions"], told.metadata["deletions"]) == (2, 2)
+
+
+def test_claude_code_commands_that_are_prompts_are_the_users_words_and_the_title(tmp_path: Path):
+    said = {"sessionId": "s", "isSidechain": False, "timestamp": "2026-11-22T06:57:00.000Z", "cwd": "/x"}
+    tags = "<command-message>fix</command-message>\n<command-name>/fix</command-name>\n<command-args>the <b>cart</b></command-args>"
+    carried_out = (
+        "<command-name>/model</command-name>\n<command-message>model</command-message>\n<command-args></command-args>"
+    )
+    body = [{"type": "text", "text": "Fix the cart, then test."}]
+    answer = {
+        "id": "m",
+        "role": "assistant",
+        "model": "claude-opus-4-8",
+        "content": [{"type": "text", "text": "Done."}],
+    }
+    lines = [
+        {"type": "user", "uuid": "a", "parentUuid": None, "message": {"role": "user", "content": tags}, **said},
+        {
+            "type": "user",
+            "uuid": "b",
+            "parentUuid": "a",
+            "isMeta": True,
+            "message": {"role": "user", "content": body},
+            **said,
+        },
+        {"type": "assistant", "uuid": "c", "parentUuid": "b", "message": answer, **said},
+        {"type": "user", "uuid": "d", "parentUuid": "c", "message": {"role": "user", "content": carried_out}, **said},
+    ]
+    file = tmp_path / "session.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    session = read(file)
+    assert prompts(session) == ["/fix the <b>cart</b>"]
+    assert any("Fix the cart, then test." in str(message.parts) for message in of(session, Message))

@@ -39,6 +39,12 @@ _STOPS: dict[str, Stop] = {
 }
 _WRAPPED = re.compile(r"\s*(?:<([a-z][\w-]*)(?:\s[^>]*)?>.*?</\1>\s*)+", re.DOTALL)
 _SHELL = re.compile(r"\s*<(?:bash-input|bash-stdout|local-command-stdout|command-name|command-message)>")
+_COMMAND = re.compile(
+    r"\s*<command-message>[^<]*</command-message>\s*<command-name>/?([^<\s]+)</command-name>\s*"
+    r"(?:<command-args>(.*)</command-args>\s*)?",
+    re.DOTALL,
+)
+"""A slash command that is a prompt; those that the program carries out itself begin with their name."""
 _EXIT = re.compile(r"^(?:Error: )?Exit code (\d+)")
 _DENIED = "The user doesn't want to"
 _INTERRUPTED = "[Request interrupted by user"
@@ -235,9 +241,11 @@ def _attached(raw: Json) -> File | Image | None:
 
 
 def _injected(part: Part, meta: bool) -> Part:
-    """A text that the program put beside the user's own words."""
+    """A text as the user typed it, or marked as one that the program put beside the user's own words."""
     if not isinstance(part, Text):
         return part
+    if not meta and (command := _COMMAND.fullmatch(part.text)):
+        return replace(part, text=f"/{command[1]} {command[2] or ''}".strip())
     if not (meta or part.text.startswith(_INTERRUPTED) or _WRAPPED.fullmatch(part.text)):
         return part
     source: Source = "shell" if _SHELL.match(part.text) else "reminder"
