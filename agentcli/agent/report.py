@@ -125,12 +125,24 @@ def lost(journal: Journal) -> Sequence[str]:
 
 
 def assumed(model: ModelSpec) -> str:
-    """The assumptions about a model that is in no table."""
+    """The assumptions about a model that is in no table; empty for any other."""
+    if model.known:
+        return ""
     window = f"a window of {model.window:,} tokens"
     stated = f"its server states {window}" if model.window_stated else f"{window} is assumed"
     return (
         f"{model.name} is not in the model table: {stated}, and replies of up to {model.max_output:,} tokens are assumed, at an "
         f'unknown price. Set them in config: [models."{model.name}"] window, max_output, prices.'
+    )
+
+
+def unlimited(model: ModelSpec) -> str:
+    """A warning that limits of cost do not hold; empty where the model's price is known."""
+    if model.prices is not None:
+        return ""
+    return (
+        f"The price of {model.name} is not known, so limits in USD do not hold: set --max-tokens or --max-turns, or its price in "
+        f'config: [models."{model.name}"] prices.'
     )
 
 

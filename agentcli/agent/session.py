@@ -19,7 +19,7 @@ from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.pages import PageReader
 from agentcli.agent.ports import Prompt
-from agentcli.agent.report import SessionReport, assumed, lifetime, lost
+from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning, changed_instructions
 from agentcli.agent.spending import BudgetGuard
@@ -95,7 +95,7 @@ class AgentSession:
             self.conversation.background = self._subagents.wait_for_background
         self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, self._opened_at)
         self._titles = TitleWriter(setup.summariser, setup.agent.titles)
-        self._unknown_reported: set[str] = set()
+        self._model_warnings: set[str] = set()
         self._interruptions_reported = False
 
     @property
@@ -274,9 +274,13 @@ class AgentSession:
         if not self._interruptions_reported:
             self._interruptions_reported = True
             yield from map(Noticed, interruption_notices(self._interrupted))
-        if not self.model.known and self.model.name not in self._unknown_reported:
-            self._unknown_reported.add(self.model.name)
-            yield Warned(assumed(self.model))
+        limited = self.conversation.run_limits.cost is not None or any(
+            budget.cost for budget, _ in self.report.budgets()
+        )
+        for warning in (assumed(self.model), unlimited(self.model) if limited else ""):
+            if warning and warning not in self._model_warnings:
+                self._model_warnings.add(warning)
+                yield Warned(warning)
 
     def _remind(self, changed_extensions: str) -> None:
         """Add the reminders that are due to the next prompt."""

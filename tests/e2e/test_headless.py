@@ -102,6 +102,18 @@ def test_a_run_that_may_go_on_later_names_its_session_if_that_is_stored(program:
     assert "agentcli -c" not in stored.err + fleeting.err
 
 
+def test_a_limit_of_cost_that_cannot_hold_is_told(program: Program) -> None:
+    told = "The price of local/some is not known, so limits in USD do not hold"
+    with Loopback(lambda _: say("fine")) as server:
+        program.config(f'[providers.local]\nkind = "anthropic"\nbase_url = "{server.url}"')
+        program.more = server.env
+        for limit in (("--max-cost", "1"), ("--set", "budget.session.cost=1")):
+            assert program.run("-p", "hi", "-m", "local/some", *limit).err.count(told) == 1
+        assert told not in program.run("-p", "hi", "-m", "local/some").err
+        priced = ("--set", 'models."local/some".prices={input = 1, output = 1}')
+        assert told not in program.run("-p", "hi", "-m", "local/some", "--max-cost", "1", *priced).err
+
+
 def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: Program) -> None:
     script = program.base / "script.json"
     calls = [{"name": "bash", "input": {"command": "rm -rf build"}}]
