@@ -28,6 +28,7 @@ from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
 from agentcli.core.text.secrets import redact
+from agentcli.tools.lib.text import plural
 
 
 class CompactionRun:
@@ -283,13 +284,12 @@ def _log(result: SummaryResult, form: SnapshotSettings) -> str:
 
 def _report(task: SummaryTask, result: SummaryResult, record: Compaction, trouble: str) -> str:
     """The result of the compaction, in a line for people."""
-    count = len(task.gone)
-    lines = [f"Summarised {count} messages." if count else f"Cut {len(task.plan.clipped)} large outputs to their ends."]
+    count, cut = len(task.gone), len(task.plan.clipped)
+    lines = [f"Summarised {plural(count, 'message')}." if count else f"Cut {plural(cut, 'large output')} to their ends."]
     if trouble:
         lines.append(f"The model's summary was unusable ({trouble}), so one was built from the session log.")
     elif record.note:
         lines.append(f"Note: {record.note}.")
     if result.struck:
-        struck = "1 sentence" if len(result.struck) == 1 else f"{len(result.struck)} sentences"
-        lines.append(f"Removed {struck} that nothing in the conversation supports.")
+        lines.append(f"Removed {plural(len(result.struck), 'sentence')} that nothing in the conversation supports.")
     return " ".join(lines)

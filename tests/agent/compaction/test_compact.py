@@ -71,6 +71,14 @@ def test_the_events_come_in_order_and_tell_what_it_cost() -> None:
     assert usage.usage.input == 100
 
 
+def test_one_message_that_was_summarised_is_told_as_one() -> None:
+    story = Story()
+    story.says("word " * 6000)
+    story.user("next")
+    story.says("Yes.")
+    assert ended(compress(session(story), Answers(GOOD))).why.startswith("Summarised 1 message. ")
+
+
 def test_the_summariser_reads_the_history_as_data_and_the_order_last() -> None:
     story = long_story()
     story.records[2] = replace(
