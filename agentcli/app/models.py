@@ -163,7 +163,7 @@ def no_key() -> str:
     wide = max(len(variable) for variable, _ in advice)
     return "\n".join(
         (
-            f"No API key is set. Store one with `agentcli auth set PROVIDER` ({', '.join(SERVERS)}), or set one and start again:",
+            "No API key is set. Store one with `agentcli auth set PROVIDER`, or set one:",
             *(f"  export {f'{variable}=…':{wide + 5}}{gives}" for variable, gives in advice),
             "For a model on this machine: agentcli models --local",
             "To see it work without a key: agentcli demo",

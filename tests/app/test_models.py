@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentcli.app.models import Models
+from agentcli.app.models import Models, no_key
 from agentcli.config import Config
 from agentcli.config.general import General
 
@@ -34,3 +34,7 @@ def test_a_script_begins_anew_each_time_that_it_is_connected(tmp_path: Path) -> 
     (tmp_path / "script.json").write_text('{"replies": [{"text": "hello"}]}')
     run = models({}, Config(general=General(model=f"script:{tmp_path}/script.json")))
     assert run.connect(run.default) is not run.connect(run.default)
+
+
+def test_the_advice_for_a_start_without_a_key_fits_in_80_columns() -> None:
+    assert all(len(line) < 80 for line in no_key().splitlines())

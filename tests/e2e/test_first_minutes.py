@@ -31,7 +31,10 @@ def test_a_folder_is_trusted_once_and_its_settings_count_from_then_on(program: P
         program.more = server.env
         with terminal(program, "-m", CLAUDE) as t:
             t.until("Trust this folder?")
-            assert ".agentcli/config.toml(settings:" in "".join(t.screen()).replace(" ", "")
+            rows = t.screen()
+            assert ".agentcli/config.toml(settings:" in "".join(rows).replace(" ", "")
+            [first, last] = [n for n, row in enumerate(rows) if "Trust this folder?" in row or "1. Yes" in row]
+            assert all(row.startswith("  ") for row in rows[first + 1 : last] if row)
             t.send("y")
             t.until("budget 0%")
             t.send("hello\r")

@@ -285,7 +285,9 @@ def _log(result: SummaryResult, form: SnapshotSettings) -> str:
 def _report(task: SummaryTask, result: SummaryResult, record: Compaction, trouble: str) -> str:
     """The result of the compaction, in a line for people."""
     count, cut = len(task.gone), len(task.plan.clipped)
-    lines = [f"Summarised {plural(count, 'message')}." if count else f"Cut {plural(cut, 'large output')} to their ends."]
+    lines = [
+        f"Summarised {plural(count, 'message')}." if count else f"Cut {plural(cut, 'large output')} to their ends."
+    ]
     if trouble:
         lines.append(f"The model's summary was unusable ({trouble}), so one was built from the session log.")
     elif record.note:

@@ -205,8 +205,8 @@ class Terminal:
         console = self.console
 
         async def confirm(title: str, lines: Sequence[str]) -> bool:
-            rows = [row for line in lines for row in wrap("  " + safe(line), console.columns - 2)]
-            return await console.confirm(title, [console.look.theme.paint("warn", row) for row in rows])
+            rows = [row for line in lines for row in wrap(safe(line), console.columns - 4)]
+            return await console.confirm(title, [console.look.theme.paint("warn", f"  {row}") for row in rows])
 
         await settle(console.host, console.session, confirm, console.say, console.move_to)
         console.session.begin(console.show_events)
