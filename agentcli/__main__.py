@@ -36,12 +36,18 @@ def main(arguments: list[str] | None = None) -> int:
         _write_nowhere()
         return 0
     except OSError as error:
-        if error.errno != errno.ENOSPC or error.filename is not None:
+        if error.errno not in _REFUSALS:
             raise
         _write_nowhere()
-        print(f"agentcli: can't write the output: {error.strerror}.", file=sys.stderr)
+        what = "can't write the output" if error.filename is None else f"can't use {os.fsdecode(error.filename)}"
+        cure = "" if error.filename is None else " Free some space there, make it writable, or choose another place."
+        print(f"agentcli: {what}: {error.strerror}.{cure}", file=sys.stderr)
         return 1
     return code
+
+
+_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
+"""Errors by which a system refuses a file or folder: there is nothing to be found in a traceback."""
 
 
 def _end_undisturbed() -> None:

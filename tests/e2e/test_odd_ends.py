@@ -192,6 +192,10 @@ def test_where_nothing_at_all_can_be_written_one_is_told_and_answered(program: P
     demo = run("demo")
     assert demo.returncode == 42
     assert "TMPDIR" in demo.stderr
+    added = run("mcp", "add", "x", "http://127.0.0.1:1")
+    assert added.returncode == 1
+    folder = program.base / "config"
+    assert added.stderr.startswith(f"agentcli: can't use {folder}: Read-only file system. "), added.stderr
 
 
 COMMANDS = [
