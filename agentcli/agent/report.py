@@ -21,6 +21,7 @@ from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
 from agentcli.core.subagent_result import purpose, spent
+from agentcli.core.text.plural import plural
 from agentcli.sessions.checkpoints.undo import batches, undone_calls
 from agentcli.sessions.ids import local_minute
 from agentcli.tools.jobs import Job, Jobs
@@ -271,7 +272,7 @@ def _spent(records: Iterable[Record]) -> Iterator[tuple[Record, str, Usage, floa
 def _lines(model: str, spent: CostSum) -> Iterator[str]:
     usage = spent.usage
     cached = 100 * usage.cache_read / usage.prompt if usage.prompt else 0.0
-    yield f"  {model}: {spent.count} request{'s' * (spent.count != 1)}, {money(spent.cost)}"
+    yield f"  {model}: {plural(spent.count, 'request')}, {money(spent.cost)}"
     yield (
         f"    in {usage.prompt:,} ({usage.input:,} fresh, {usage.cache_write:,} written to the cache, "
         f"{usage.cache_read:,} read from it: {cached:.1f}%), out {usage.output:,} ({usage.reasoning:,} thinking)"

@@ -9,6 +9,7 @@ from typing import Any
 from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.dataclass import dataclass
+from agentcli.core.text.plural import plural
 from agentcli.sessions.info import SessionInfo
 
 
@@ -50,7 +51,7 @@ def lines(stats: Stats) -> Sequence[str]:
     total = stats.total
     if not total.count:
         return ["No sessions yet."]
-    head = f"{total.count} session{'s' * (total.count != 1)}, {total.usage.total:,} tokens, {money(total.cost)}"
+    head = f"{plural(total.count, 'session')}, {total.usage.total:,} tokens, {money(total.cost)}"
     return [head, "", "per model", *cost_chart(by_use(stats.models)), "", "per day", *cost_chart(stats.days)]
 
 

@@ -235,12 +235,12 @@ def _draw_stats(found: Stats) -> None:
     from rich.text import Text
 
     from agentcli.app.stats import by_use
-    from agentcli.cli.output import counted
     from agentcli.core.costs import money
+    from agentcli.core.text.plural import plural
 
     screen = console()
     total = found.total
-    head = f"{counted(total.count, 'session')}, {total.usage.total:,} tokens, {money(total.cost)}"
+    head = f"{plural(total.count, 'session')}, {total.usage.total:,} tokens, {money(total.cost)}"
     screen.print(Text(head, style="bold"))
     for title, sums in (("per model", by_use(found.models)), ("per day", found.days)):
         most = max((one.usage.total for one in sums.values()), default=0)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Model, Set, Trust, taking
-from agentcli.cli.output import counted, say, say_json
+from agentcli.cli.output import say, say_json
 from agentcli.cli.progress import Progress
 from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.plural import plural
 from agentcli.paths import app_dirs, replace_file
 
 if TYPE_CHECKING:
@@ -328,7 +329,7 @@ def merge(
     wanted = ids or [id for id, state in batch.states.items() if state.state == "passed"]
     with Progress("Merging tasks") as progress:
         result = merged_into(batch, branch, app_dirs().cache, ids or (), through=progress.of(len(wanted)))
-    say(f"{counted(len(result.merged), 'task')} merged into {branch}.")
+    say(f"{plural(len(result.merged), 'task')} merged into {branch}.")
     for id, files in result.conflicts.items():
         say(f"{id} conflicts in {', '.join(files)}: git show {batch.states[id].newest.commit[:12]}")
     return 1 if result.conflicts else 0
@@ -345,7 +346,7 @@ def clean(out: Out) -> None:
 
     with Progress("Removing trees") as progress:
         removed = cleaned(load(out), app_dirs().cache, progress.through)
-    say(f"Removed {counted(removed, 'tree')}.")
+    say(f"Removed {plural(removed, 'tree')}.")
 
 
 def _with_tasks(batch: Batch, ids: Sequence[str]) -> Batch:

@@ -10,8 +10,9 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.cli.flags import InProject, Json
-from agentcli.cli.output import counted, say, say_json
+from agentcli.cli.output import say, say_json
 from agentcli.cli.progress import Progress
+from agentcli.core.text.plural import plural
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -49,7 +50,7 @@ def check(
                 say(f"{report.session}: {problem.message}")
             for done in report.repaired:
                 say(f"{report.session}: {done}")
-        say(f"{sum(report.ok for report in reports)} of {counted(len(reports), 'session')} OK.")
+        say(f"{sum(report.ok for report in reports)} of {plural(len(reports), 'session')} OK.")
     if not all(report.ok for report in reports):
         raise typer.Exit(1)
 

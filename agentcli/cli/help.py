@@ -12,9 +12,10 @@ import typer
 from typer.core import TyperGroup
 
 from agentcli import manual
-from agentcli.cli.output import counted, page, say
+from agentcli.cli.output import page, say
 from agentcli.cli.printing import Column, on_terminal, print_styled, print_table
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.text.plural import plural
 
 WIDEST = 100
 """Cells of a line of text at most: longer ones are hard to read."""
@@ -89,4 +90,4 @@ def _print_found(text: str) -> None:
         for line in section.lines[:_MATCHES]:
             print_styled([(f"  {line.strip()}", "")])
     say()
-    say(f"Found in {counted(len(found), 'section')}. `agentcli help TOPIC` opens one.")
+    say(f"Found in {plural(len(found), 'section')}. `agentcli help TOPIC` opens one.")

@@ -13,10 +13,11 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.cli.flags import InProject, Json
-from agentcli.cli.output import aside, counted, say, say_json
+from agentcli.cli.output import aside, say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.text.plural import plural
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -175,7 +176,7 @@ def _print_found(found: Sequence[Candidate], takeover: Takeover, json: bool) -> 
     if rows:
         numbers = (Column("sessions", numeric=True), Column("new", numeric=True))
         print_table((Column("program"), *numbers, Column("folder", wraps=True)), rows)
-    say(f"{counted(len(found), 'session')} found, {sum(new.values())} new. Run without --dry-run to import them.")
+    say(f"{plural(len(found), 'session')} found, {sum(new.values())} new. Run without --dry-run to import them.")
 
 
 def _print_outcomes(outcomes: Sequence[Outcome], alone: bool, json: bool) -> None:
@@ -195,5 +196,5 @@ def _print_outcomes(outcomes: Sequence[Outcome], alone: bool, json: bool) -> Non
     if not alone:
         counts = Counter(outcome.status for outcome in outcomes)
         say(
-            f"{counted(counts['imported'], 'session')} imported, {counts['skipped']} skipped, {counts['failed']} failed."
+            f"{plural(counts['imported'], 'session')} imported, {counts['skipped']} skipped, {counts['failed']} failed."
         )

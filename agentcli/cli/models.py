@@ -10,8 +10,9 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.cli.flags import Json
-from agentcli.cli.output import counted, say, say_json
+from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
+from agentcli.core.text.plural import plural
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program
@@ -72,7 +73,7 @@ def _list(program: Program, json: bool) -> None:
     figures = program.models.figures
     if figures.models:
         say(
-            f"Windows and prices of {counted(len(figures.models), 'model')} are from {figures.source}, read on {figures.day}."
+            f"Windows and prices of {plural(len(figures.models), 'model')} are from {figures.source}, read on {figures.day}."
         )
     say("\nAliases: " + ", ".join(f"{short} = {name}" for short, name in catalog.ALIASES.items()))
 
@@ -111,7 +112,7 @@ def _refresh(program: Program, source: str) -> None:
     found = figures.parsed(figures.read(source), source, date.today().isoformat(), known)
     figures.keep(path, found)
     say(
-        f"Read windows and prices of {counted(len(found.models), 'model')}. `agentcli models --refresh off` returns to the built-in table."
+        f"Read windows and prices of {plural(len(found.models), 'model')}. `agentcli models --refresh off` returns to the built-in table."
     )
 
 

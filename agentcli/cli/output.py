@@ -12,11 +12,6 @@ from typing import Any
 from agentcli.core.sanitise import safe
 
 
-def counted(number: int, noun: str) -> str:
-    """The number with its noun, in the plural where there is not one of them."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def say(text: str = "") -> None:
     """Print text that may come from outside."""
     print(safe(text))

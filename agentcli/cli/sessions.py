@@ -16,13 +16,14 @@ from agentcli.cli.checking import check
 from agentcli.cli.exporting import export
 from agentcli.cli.flags import AllProjects, InProject, Json
 from agentcli.cli.importing import import_sessions
-from agentcli.cli.output import aside, counted, page, say, say_json
+from agentcli.cli.output import aside, page, say, say_json
 from agentcli.cli.progress import Progress
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
 from agentcli.cli.viewing import view
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.garbage import WHOLE_SESSION, collect_after
 from agentcli.core.sanitise import safe
+from agentcli.core.text.plural import plural
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -207,7 +208,7 @@ def sweep(
     for info in swept.trashed:
         say(f"{info.id}  {when(info)}  {info.name or info.title}")
     verb = "Would move" if dry_run else "Moved"
-    say(f"{verb} {counted(len(swept.trashed), 'session')} to the trash.")
+    say(f"{verb} {plural(len(swept.trashed), 'session')} to the trash.")
     for path in swept.leftovers:
         say(f"Removed an unfinished copy: {path.parent.name}/{path.name}.")
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.model import ToolSchema
+from agentcli.core.text.plural import plural
 
 PREFIX = "mcp__"
 """The beginning of the name of every tool of a server: `mcp__server__tool`."""
@@ -60,7 +61,7 @@ class ServerState:
     def __str__(self) -> str:
         match self.status:
             case "connected":
-                return f"connected, {self.tools} tool{'s' if self.tools != 1 else ''}"
+                return f"connected, {plural(self.tools, 'tool')}"
             case "not approved" if self.detail:
                 return self.detail.removeprefix(_IT)
             case _:

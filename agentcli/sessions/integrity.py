@@ -15,6 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.record import Failure, Record, Unknown
+from agentcli.core.text.plural import plural
 from agentcli.sessions.copying import abandoned, remove_abandoned
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.recovery import (
@@ -292,7 +293,7 @@ def _close_open_ends(folder: Path, findings: _Findings, disk: Disk) -> Sequence[
         done = list(session.notes)
         ended = session.info.records - findings.newest
         if ended > 0:
-            done.append(f"what was left open was ended in {ended} new record{'s' * (ended > 1)}")
+            done.append(f"what was left open was ended in {plural(ended, 'new record')}")
         lost = [loss.why for loss in findings.losses if loss.cause != "unreadable"]
         if lost:
             record = session.append(Failure("; ".join(lost), "sessions check"))

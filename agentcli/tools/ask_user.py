@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.errors import ToolError
+from agentcli.core.text.plural import plural
 from agentcli.core.tool import Choice, Question, ToolContext, ToolOutput
-from agentcli.tools.lib.text import plural
 
 
 async def ask_user(ctx: ToolContext, call_id: str, questions: list[Question]) -> ToolOutput:

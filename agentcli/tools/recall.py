@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
 from agentcli.core.text.passage import OutOfTime, Passage, folded
+from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.bounded_regex import BATCH, BoundedRegex
 from agentcli.tools.lib.literals import literals
-from agentcli.tools.lib.text import clip, plural
+from agentcli.tools.lib.text import clip
 from agentcli.tools.lib.truncate import fitting
 
 _NAME = "recall"

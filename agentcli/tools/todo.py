@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import TodoItem
+from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
-from agentcli.tools.lib.text import plural
 
 _SIGNS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 

@@ -27,8 +27,8 @@ from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Notic
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
+from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import redact
-from agentcli.tools.lib.text import plural
 
 
 class CompactionRun:

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from agentcli.app.options import Options
-from agentcli.cli.output import counted, say, say_json
+from agentcli.cli.output import say, say_json
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.plural import plural
 from agentcli.integrations.foreign import PROGRAMS
 
 
@@ -50,7 +51,7 @@ def import_config(
         return
     carry_out(plan, program.dirs.config)
     if not json:
-        say(f"Wrote {counted(len(plan.new), 'item')} to {program.dirs.config}.")
+        say(f"Wrote {plural(len(plan.new), 'item')} to {program.dirs.config}.")
 
 
 def _agreed() -> bool:

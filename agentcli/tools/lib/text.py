@@ -92,12 +92,6 @@ def clip(line: str, characters: int) -> str:
     return f"{line[:characters]} [… {len(line) - characters} more characters]"
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 line`, `2,000 lines`, `3 processes`."""
-    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
-    return f"{count:,} {noun}{ending}"
-
-
 def _encoding(data: bytes) -> Encoding | None:
     for bom, name in _BOMS:
         if data.startswith(bom):

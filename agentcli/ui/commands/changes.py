@@ -11,6 +11,7 @@ from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text
 from agentcli.core.sanitise import safe
+from agentcli.core.text.plural import plural
 from agentcli.integrations.git_changes import Changes, changes, choices
 from agentcli.resources import prompt
 from agentcli.ui.commands.base import CommandContext
@@ -146,7 +147,7 @@ async def _to_review(context: CommandContext, what: str) -> tuple[Changes | None
     tree = await asyncio.to_thread(changes, context.session.cwd)
     offered = await asyncio.to_thread(choices, context.session.cwd)
     files = tree.diff.count("\n+++ ") + tree.diff.count("\nBinary files ")
-    listed = [Choice("What is not committed", f"{files} file{'s' * (files != 1)}" if files else "nothing")]
+    listed = [Choice("What is not committed", plural(files, "file") if files else "nothing")]
     listed += [Choice(f"This branch since {name}" if what == "branch" else name, what) for name, what in offered]
     chosen = await context.pick("Review which changes?", listed)
     if chosen is None:

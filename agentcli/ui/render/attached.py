@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from agentcli.context.large_input import is_reference
 from agentcli.context.tokens.image_tokens import dimensions, image_tokens
 from agentcli.core.message import GOES_ON, File, Image, Message
+from agentcli.core.text.plural import plural
 from agentcli.ui.render.pieces import Attached
 
 
@@ -17,7 +18,7 @@ def attached(message: Message) -> Iterator[Attached]:
             case Image(path=path):
                 yield Attached(path or "picture", _picture(part))
             case File("inode/directory", path, text):
-                yield Attached(path, _counted(len(text.splitlines()), "entry", "entries"))
+                yield Attached(path, plural(len(text.splitlines()), "entry"))
             case File("application/octet-stream", path):
                 yield Attached(path, "binary: its content is not sent")
             case File(path=path, text=text) if is_reference(text):
@@ -25,7 +26,7 @@ def attached(message: Message) -> Iterator[Attached]:
             case File(path=path, text=text) if text.endswith(GOES_ON):
                 yield Attached(path, f"the first {len(text) - len(GOES_ON):,} characters")
             case File(path=path, text=text):
-                yield Attached(path, _counted(len(text.splitlines()), "line", "lines"))
+                yield Attached(path, plural(len(text.splitlines()), "line"))
             case _:
                 pass
 
@@ -33,8 +34,4 @@ def attached(message: Message) -> Iterator[Attached]:
 def _picture(image: Image) -> str:
     size = dimensions(image)
     pixels = f"{size[0]:,}×{size[1]:,}, " if size else ""
-    return pixels + _counted(image_tokens(image), "token", "tokens")
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
+    return pixels + plural(image_tokens(image), "token")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agentcli.core.message import ToolResult
 from agentcli.core.sanitise import safe
+from agentcli.core.text.plural import plural
 from agentcli.core.tool import NO_OUTPUT
 from agentcli.ui.render import diff
 from agentcli.ui.render.cells import clip, expand, wrap
@@ -62,7 +63,7 @@ def together(calls: Sequence[Called], width: int, look: Look) -> list[str]:
     named = " · ".join(f"{verb} {', '.join(names)}" for verb, names in groups.items())
     if _width(named) > width - 2:
         named = " · ".join(
-            f"{verb} {names[0] if len(names) == 1 else _many(len(names), *_THINGS.get(verb, _TIMES))}"
+            f"{verb} {names[0] if len(names) == 1 else plural(len(names), _THINGS.get(verb, 'time'))}"
             for verb, names in groups.items()
         )
     head = clip(f"{look.theme.paint('good', _MARKS['success'])} {named}", width)
@@ -70,12 +71,11 @@ def together(calls: Sequence[Called], width: int, look: Look) -> list[str]:
 
 
 _THINGS = {
-    "Read": ("file", "files"),
-    "List": ("folder", "folders"),
-    "Search": ("pattern", "patterns"),
-    "Find": ("pattern", "patterns"),
+    "Read": "file",
+    "List": "folder",
+    "Search": "pattern",
+    "Find": "pattern",
 }
-_TIMES = ("time", "times")
 
 
 def _indented(rows: Sequence[str]) -> list[str]:
@@ -108,16 +108,16 @@ def brief(result: ToolResult, look: Look) -> str:
     elif isinstance(data.get("plan"), str):
         facts += ["approved"] if data.get("approved", True) else []
     elif isinstance(data.get("matches"), int):
-        facts.append(_many(data["matches"], "match", "matches"))
+        facts.append(plural(data["matches"], "match"))
     elif isinstance(data.get("lines"), int):
-        facts.append(_many(data["lines"], "line", "lines"))
+        facts.append(plural(data["lines"], "line"))
     elif (
         result.output not in ("", NO_OUTPUT)
         and result.name not in look.for_people
         and not result.failed
         and not data.get("diff")
     ):
-        facts.append(_many(len(result.output.splitlines()), "line", "lines"))
+        facts.append(plural(len(result.output.splitlines()), "line"))
     if result.seconds >= 2:
         facts.append(duration(result.seconds))
     return ", ".join(facts)
@@ -139,7 +139,3 @@ def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whol
     rows = wrap(text, width - 2) if text else []
     plain = result.name in look.for_people and not result.failed
     return rows if plain or (command and result.failed) else [look.theme.paint(role, row) for row in rows]
-
-
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}"

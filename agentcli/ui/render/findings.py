@@ -9,6 +9,7 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.plural import plural
 from agentcli.ui.findings import Finding, Severity
 from agentcli.ui.render import links
 from agentcli.ui.render.cells import clip, width
@@ -24,7 +25,7 @@ def summary(found: Sequence[Finding]) -> str:
     """`3 findings: 1 high, 2 low`."""
     counts = Counter(one.severity for one in found if one.severity)
     parts = ", ".join(f"{counts[grade]} {grade}" for grade in ("high", "medium", "low") if counts[grade])
-    return f"{len(found)} finding{'s' * (len(found) != 1)}{': ' * bool(parts)}{parts}"
+    return f"{plural(len(found), 'finding')}{': ' * bool(parts)}{parts}"
 
 
 def place(one: Finding) -> str:
