@@ -15,6 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Noticed, Pruned, TurnEnded
 from agentcli.core.message import Text
+from agentcli.core.text.slash import name_and_argument
 from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.input.missing_files import with_warnings
 
@@ -86,8 +87,8 @@ def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
         return None
     from agentcli.ui import commands
 
-    word, *rest = text.split(None, 1)
-    name, argument = commands.known_as(word[1:]), rest[0].strip() if rest else ""
+    typed, argument = name_and_argument(text)
+    name = commands.known_as(typed)
     if name in ("compress", "review"):
         return PrintCommand(name, argument)
     if "\n" in text.strip():
@@ -99,16 +100,16 @@ def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
     if name in commands.COMMANDS:
         known = ", ".join(f"/{each}" for each in _NAMES)
         raise InputError(
-            f"{word} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
+            f"/{typed} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
             "with the same effect. Put a space before it to send it as text."
         )
     from agentcli.integrations.extensions.lookup import named
 
-    if named(project.extensions, name) is None and not rest and not Path(word).exists():
+    if named(project.extensions, name) is None and not argument and not Path(f"/{typed}").exists():
         untrusted = (
             "" if project.trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
         )
-        raise InputError(f"There is no command {word}.{untrusted} Put a space before it to send it as text.")
+        raise InputError(f"There is no command /{typed}.{untrusted} Put a space before it to send it as text.")
     return None
 
 

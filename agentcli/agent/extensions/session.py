@@ -19,6 +19,7 @@ from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.slash import name_and_argument
 from agentcli.core.tool import UNKNOWN, Delegation, Spawn, ToolOutput
 from agentcli.integrations.extensions import commands, skills
 from agentcli.integrations.extensions.commands import Template
@@ -85,7 +86,7 @@ class SessionExtensions:
 
     def is_entry(self, text: str) -> bool:
         """True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
-        known = text.startswith("/") and self.entry(_parted(text)[0]) is not None
+        known = text.startswith("/") and self.entry(name_and_argument(text)[0]) is not None
         return known or prompt_of(self._setup.servers, text) is not None
 
     async def expanded(self, prompt: Prompt) -> Prompt:
@@ -99,7 +100,7 @@ class SessionExtensions:
             return self._for_agent(prompt)
         if not prompt.text.startswith("/"):
             return prompt
-        name, rest = _parted(prompt.text)
+        name, rest = name_and_argument(prompt.text)
         entry = self.entry(name)
         before = tuple(part for part in prompt.parts if part != Text(prompt.text))
         if entry is None:
@@ -231,11 +232,6 @@ class SessionExtensions:
             "AGENTCLI_SESSION_ID": session,
             "CLAUDE_PROJECT_DIR": str(self._runner.ctx.cwd),
         }
-
-
-def _parted(line: str) -> tuple[str, str]:
-    name, *rest = line.strip().removeprefix("/").split(None, 1) or [""]
-    return name, rest[0].strip() if rest else ""
 
 
 def _own(rules: Sequence[str]) -> tuple[str, ...]:

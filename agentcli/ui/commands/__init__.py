@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import NEAREST, did_you_mean, near_names
+from agentcli.core.text.slash import name_and_argument
 from agentcli.ui.commands import (
     changes,
     context,
@@ -129,7 +130,7 @@ _ALIASES = {alias: one.name for one in _IN_ORDER for alias in one.aliases}
 
 async def run(ctx: CommandContext, line: str) -> None:
     """Run a command line `/name [argument]`. Raises UsageError for an unknown command or an unexpected argument."""
-    name, rest = _parted(line)
+    name, rest = name_and_argument(line)
     found = find(name)
     if rest and not found.takes_argument:
         raise UsageError(f"/{name} takes no argument. See /help {found.name}.")
@@ -140,7 +141,7 @@ def is_command(text: str, session: AgentSession) -> bool:
     """True for a slash and a word; `/usr/bin is empty` is no command, and what a file defines is a prompt."""
     if not text.lstrip().startswith("/") or "/" in text.split()[0][1:]:
         return False
-    return known_as(_parted(text)[0]) in COMMANDS or not session.extensions.is_entry(text.lstrip())
+    return known_as(name_and_argument(text)[0]) in COMMANDS or not session.extensions.is_entry(text.lstrip())
 
 
 def from_files(session: AgentSession) -> Sequence[CommandCompletion]:
@@ -160,7 +161,7 @@ def agents_of(session: AgentSession) -> Sequence[Item]:
 
 def acts_at_once(text: str) -> bool:
     """True if the command runs without waiting for the end of the turn; unknown commands are reported at once, too."""
-    found = COMMANDS.get(known_as(_parted(text)[0]))
+    found = COMMANDS.get(known_as(name_and_argument(text)[0]))
     return found is None or found.at_once
 
 
@@ -176,8 +177,3 @@ def find(name: str) -> Command:
 def known_as(name: str) -> str:
     """The command's own name."""
     return _ALIASES.get(name, name)
-
-
-def _parted(line: str) -> tuple[str, str]:
-    name, *rest = line.strip().removeprefix("/").split(None, 1) or [""]
-    return name, rest[0].strip() if rest else ""
