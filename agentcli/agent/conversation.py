@@ -21,7 +21,7 @@ from agentcli.context.budget import Spent
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, Part, Text, Usage
+from agentcli.core.message import Message, Part, Text, Usage, reminder
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Failure, Mode, Prune, Retry, Settings
 
@@ -41,8 +41,8 @@ MODE_WORDS: Mapping[Mode, str] = {
 """Reminders for the model when the mode changes."""
 
 
-_BEGINNING = 9
-"""Characters by which reminders of one kind are known: `Today is `."""
+_KIND = len("Today is ")
+"""Reminders that begin with the same so many characters are of one kind: the newest of a kind counts."""
 
 
 class Conversation:
@@ -130,7 +130,7 @@ class Conversation:
 
     def remind(self, text: str) -> Event:
         """Tell the model something on agentcli's behalf."""
-        return self.record(Message("user", (_reminder(text),), self.journal.history.turn))
+        return self.record(Message("user", (reminder(text),), self.journal.history.turn))
 
     def allow_step(self) -> None:
         """Count one more request of this turn. Raises LimitReached before a request that a limit forbids."""
@@ -177,9 +177,9 @@ class Conversation:
     async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Ask the budgets for the next request, and wait where one runs low. Raises LimitReached when it may not be made."""
         session, task = self.totals_spent()
-        reminder = self.guard.reminder(session, task)
-        if reminder:
-            yield self.remind(reminder)
+        running_low = self.guard.reminder(session, task)
+        if running_low:
+            yield self.remind(running_low)
         window, spec = self.builder.window(), self.model.spec
         size, edited = window.tokens, window.view.foreseen is not None
         price = spec.cost(self.builder.cache.expected(size, spec.cache_lifetime, edited=edited)) or 0.0
@@ -275,28 +275,24 @@ class Reminders:
         due: list[Part] = []
         for fact in (f"Today is {today.isoformat()}.", *facts):
             if fact and self._newest(fact) != fact:
-                due.append(_reminder(fact))
+                due.append(reminder(fact))
         newest = self._newest(servers) if servers else ""
         if servers and (not newest or (newest != servers and not self._servers)):
-            due.append(_reminder(servers))
+            due.append(reminder(servers))
         self._servers = True
         if mode != self._announced:
-            due.append(_reminder(MODE_WORDS[mode]))
+            due.append(reminder(MODE_WORDS[mode]))
             self._announced = mode
         if unattended and unattended != self._unattended:
-            due.append(_reminder(unattended))
+            due.append(reminder(unattended))
             self._unattended = unattended
         return due
 
     def _newest(self, fact: str) -> str:
         """The newest reminder in the view that begins like this one; empty where there is none."""
-        beginning = fact[:_BEGINNING]
+        beginning = fact[:_KIND]
         for entry in reversed(self._journal.history.entries):
             for part in entry.body.parts if isinstance(entry.body, Message) and entry.body.role == "user" else ():
                 if isinstance(part, Text) and part.synthetic and part.text.startswith(beginning):
                     return part.text
         return ""
-
-
-def _reminder(text: str) -> Text:
-    return Text(text, synthetic=True, source="reminder")

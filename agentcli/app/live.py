@@ -10,7 +10,7 @@ from dataclasses import replace
 from agentcli.app.program import Program
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
-from agentcli.core.message import Image, Text, ToolCall, ToolResult, Usage
+from agentcli.core.message import Image, Text, ToolCall, ToolResult, Usage, reminder
 from agentcli.core.model import Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.providers.capabilities import SCHEMA, reduced
 from agentcli.providers.connect import connect
@@ -135,12 +135,12 @@ def _names(program: Program, settings: ProviderSettings) -> Iterator[str]:
 
 def _request(spec: ModelSpec) -> Request:
     """A small tool loop with an image in a result, a reminder, marks, thinking and an effort."""
-    reminder = Text("This is a test of the connection.", synthetic=True, source="reminder")
+    note = reminder("This is a test of the connection.")
     picture = ToolResult(
         "call_1", "look", "success", "A picture.", images=(Image("image/png", _PIXEL),) if spec.images else ()
     )
     messages = (
-        RequestMessage("user", (reminder, Text("Look at the picture, then answer with one word: OK."))),
+        RequestMessage("user", (note, Text("Look at the picture, then answer with one word: OK."))),
         RequestMessage("assistant", (ToolCall("call_1", "look", {"at": "all"}),)),
         RequestMessage("user", (picture,)),
     )

@@ -48,6 +48,11 @@ class Text:
     meta: Meta | None = None
 
 
+def reminder(text: str) -> Text:
+    """Text for the model beside the user's words, on agentcli's behalf."""
+    return Text(text, synthetic=True, source="reminder")
+
+
 @dataclass(frozen=True, slots=True)
 class Thinking:
     """The model's reasoning. Without its signature (or meta) it is never sent back."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.context.clearing import INSTEAD, NATIVE, boundary, fallen_back, reported, tool_uses
 from agentcli.core.event import Event, Noticed, Pruned, Recorded
-from agentcli.core.message import Message, Text
+from agentcli.core.message import Message, reminder
 from agentcli.core.model import EditsApplied
 from agentcli.core.record import Body, Prune
 
@@ -38,7 +38,7 @@ class ProviderClearing:
             self._told = ""
             foreseen = window.view.foreseen
             if foreseen is not None and foreseen.cleared and not history.held:
-                parts = (Text(WARNING, synthetic=True, source="reminder"),)
+                parts = (reminder(WARNING),)
                 yield self._record(Message("user", parts, history.turn))
             return
         if builder.settings.policy == NATIVE and self._told != builder.model.spec.name:

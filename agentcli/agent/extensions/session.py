@@ -17,7 +17,7 @@ from agentcli.context.compaction.carryover import skill_body
 from agentcli.context.inject import wrap
 from agentcli.core.aliases import own_rule
 from agentcli.core.errors import AgentError, InputError, ToolError
-from agentcli.core.message import TYPED, Part, Text, ToolCall
+from agentcli.core.message import TYPED, Part, Text, ToolCall, reminder
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
 from agentcli.core.tool import UNKNOWN, Delegation, Spawn, ToolOutput
@@ -168,7 +168,7 @@ class SessionExtensions:
         if skill.forks:
             given = f" and arguments={rest!r}" if rest else ""
             order = f"The user asks for the skill {skill.name}, which runs in a subagent. Call skill with name={skill.name!r}{given}, then tell what came of it."
-            return replace(prompt, parts=(*before, _reminder(order), Text(prompt.text)), grants=grants)
+            return replace(prompt, parts=(*before, reminder(order), Text(prompt.text)), grants=grants)
         text = await self._body(skill, rest, call_id)
         return replace(prompt, parts=(*before, Text(text, True, "skill"), Text(prompt.text)), grants=grants)
 
@@ -190,7 +190,7 @@ class SessionExtensions:
         marked = tuple(replace(part, meta={TYPED: {"line": prompt.text}}) if part is own else part for part in filled)
         if command.forks or command.agent:
             kind = command.agent or "general"
-            order = _reminder(
+            order = reminder(
                 f"The user wants this done by a subagent: call task with agent={kind!r} and the text below as its prompt, then tell what came of it."
             )
             marked = (order, *marked)
@@ -204,7 +204,7 @@ class SessionExtensions:
             return prompt
         order = f"The user wants the agent {name} to do this: call task with agent={name!r}, and put all that it needs to know into its prompt."
         before = tuple(part for part in prompt.parts if part != Text(prompt.text))
-        return replace(prompt, parts=(*before, _reminder(order), Text(prompt.text)))
+        return replace(prompt, parts=(*before, reminder(order), Text(prompt.text)))
 
     async def _body(self, skill: Skill, given: str, call_id: str) -> str:
         """The body of a skill in its tags, with its folder and the names of its files."""
@@ -254,7 +254,3 @@ def _rule(text: str, allow: bool) -> Rules:
         return parse_rules([text] if allow else [], (), [] if allow else [text], "skill")
     except AgentError:
         return Rules()
-
-
-def _reminder(text: str) -> Text:
-    return Text(text, synthetic=True, source="reminder")

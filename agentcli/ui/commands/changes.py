@@ -9,7 +9,7 @@ from pathlib import Path
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, Text
+from agentcli.core.message import Message, Text, reminder
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
 from agentcli.integrations.git_changes import Changes, changes, choices
@@ -124,7 +124,7 @@ async def review_prompt(folder: Path, what: str) -> tuple[str, Text]:
 
 def _asked(found: Changes, wishes: str) -> tuple[str, Text]:
     text = safe(found.diff) if len(found.diff) <= SENT else _shortened(found.diff)
-    along = Text(f"{prompt('review.md')}\n\n{CHANGES}\n{text}\n</changes>", synthetic=True, source="reminder")
+    along = reminder(f"{prompt('review.md')}\n\n{CHANGES}\n{text}\n</changes>")
     return f"Review {found.title}. {wishes}".strip(), along
 
 

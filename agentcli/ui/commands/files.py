@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.core.errors import InputError
-from agentcli.core.message import Text
+from agentcli.core.message import reminder
 from agentcli.resources import prompt
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
@@ -83,5 +83,5 @@ async def view(context: CommandContext, _: str) -> None:
 @command()
 async def init(context: CommandContext, wishes: str) -> None:
     """Generate AGENTS.md: /init [WISHES]"""
-    how = Text(prompt("init.md"), synthetic=True, source="reminder")
+    how = reminder(prompt("init.md"))
     context.send(f"{INIT}\n\n{wishes}".strip(), how)
