@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
@@ -21,9 +21,9 @@ from agentcli.core.text.plural import plural
 from agentcli.paths import app_dirs, replace_file
 
 if TYPE_CHECKING:
-    from agentcli.batch.plan import Keep, Plan
+    from agentcli.batch.plan import Plan
     from agentcli.batch.results import Batch
-    from agentcli.batch.tasks import Isolation, Task
+    from agentcli.batch.tasks import Task
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Out = Annotated[Path, typer.Argument(metavar="OUT", help="the folder of the batch")]
@@ -159,24 +159,22 @@ def _executed(asked: BatchFlags, plan: Plan, tasks: tuple[Task, ...], folder: Pa
         engine.close()
 
 
-_CHOICES = {"isolate": ("worktree", "clone", "copy", "none"), "keep": ("failed", "all", "none")}
-
-
 def _plan(asked: BatchFlags, folder: Path) -> Plan:
     """The plan that the options make. Raises UsageError for a value that does not exist."""
-    from agentcli.batch.plan import WORKERS, Plan, name_of
+    from agentcli.batch.plan import WORKERS, Keep, Plan, name_of
+    from agentcli.batch.tasks import Isolation
 
-    for name, known in _CHOICES.items():
-        if getattr(asked, name) not in known:
-            raise UsageError(f"--{name} takes {', '.join(known)}, not {getattr(asked, name)!r}.")
+    for name, value, known in (("isolate", asked.isolate, Isolation), ("keep", asked.keep, Keep)):
+        if value not in get_args(known):
+            raise UsageError(f"--{name} takes {', '.join(get_args(known))}, not {value!r}.")
     flags = [word for setting in asked.settings or () for word in ("--set", setting)] + ["--trust"] * asked.trust
     return Plan(
         name=name_of(folder),
         workers=asked.workers or WORKERS,
         cap=asked.cap,
-        isolation=cast("Isolation", asked.isolate),
+        isolation=cast(Isolation, asked.isolate),
         boxed=not asked.unboxed,
-        keep=cast("Keep", asked.keep),
+        keep=cast(Keep, asked.keep),
         retry=tuple(asked.retry or ()),
         flags=tuple(flags),
         shard=_shard(asked.shard),
