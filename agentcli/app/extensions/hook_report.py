@@ -17,6 +17,8 @@ from agentcli.core.sanitise import safe_line
 from agentcli.integrations.hookfiles import Hook
 from agentcli.integrations.instructions import folders
 
+NO_HOOKS = "There are no hooks. `agentcli help hooks` tells how to write one."
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -40,7 +42,7 @@ def lines(program: Program, session: AgentSession) -> list[str]:
     shown = [_line(one, session.hooks.last.get(one.hook)) for one in hooks]
     if any(one.state != "active" for one in hooks):
         shown.append("/hooks approve asks about those that are not approved.")
-    return [*(shown or ["There are no hooks. `agentcli help hooks` tells how to write one."]), *notes]
+    return [*(shown or [NO_HOOKS]), *notes]
 
 
 def result(ran: Ran) -> str:

@@ -28,7 +28,7 @@ Trust = Annotated[bool, typer.Option("--trust", help="trust this folder and appr
 @app.command("list")
 def list_hooks(cwd: InFolder = "", trust: Trust = False, json: Json = False) -> None:
     """List the hooks with their files."""
-    from agentcli.app.extensions.hook_report import listed
+    from agentcli.app.extensions.hook_report import NO_HOOKS, listed
     from agentcli.app.program import Program
 
     hooks, notes = listed(Program(Options(cwd=cwd, trust=trust)))
@@ -46,7 +46,7 @@ def list_hooks(cwd: InFolder = "", trust: Trust = False, json: Json = False) -> 
             Column("state"),
         )
         print_table(columns, rows)
-    for note in (*notes, *([] if rows else ["There are no hooks. `agentcli help hooks` tells how to write one."])):
+    for note in (*notes, *([] if rows else [NO_HOOKS])):
         say(note)
 
 

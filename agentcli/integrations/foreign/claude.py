@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentcli.integrations.foreign.found import Found, Item, hook_groups, read_json, table, texts
+from agentcli.integrations.foreign.found import NEVER_ASKS, Found, Item, hook_groups, read_json, table, texts
 from agentcli.integrations.hookfiles import EVENTS
 
 _MODES = {"default": "ask", "acceptEdits": "auto-edit", "plan": "plan", "auto": "auto"}
@@ -56,9 +56,7 @@ def _settings(raw: Mapping[str, Any], source: str, home: Path, found: Found) -> 
     if isinstance(mode, str) and mode in _MODES:
         found.items.append(Item("config.toml", "mode", _MODES[mode], source))
     elif mode:
-        found.skip(
-            source, f"defaultMode {mode}", "a mode that asks nothing is never taken over; choose one with --mode"
-        )
+        found.skip(source, f"defaultMode {mode}", NEVER_ASKS)
     if isinstance(model := raw.get("model"), str):
         found.items.append(Item("config.toml", "model", model, source))
     for name in table(raw, "env"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentcli.integrations.foreign.found import Found, Item, hook_groups, read_json, read_toml, table, texts
+from agentcli.integrations.foreign.found import NEVER_ASKS, Found, Item, hook_groups, read_json, read_toml, table, texts
 from agentcli.integrations.hookfiles import EVENTS
 
 SOURCE = "~/.codex/config.toml"
@@ -86,7 +86,7 @@ def _approval(raw: Mapping[str, Any], found: Found) -> None:
     approval, sandbox = raw.get("approval_policy"), raw.get("sandbox_mode")
     if approval == "never" or sandbox == "danger-full-access":
         about = f"approval_policy {approval}, sandbox_mode {sandbox}"
-        found.skip(SOURCE, about, "a mode that asks nothing is never taken over; choose one with --mode")
+        found.skip(SOURCE, about, NEVER_ASKS)
         return
     if approval in ("on-request", "on-failure") and sandbox == "workspace-write":
         found.items.append(Item("config.toml", "mode", "auto", SOURCE))

@@ -19,6 +19,7 @@ from agentcli.integrations.json_comments import without_comments
 from agentcli.integrations.regular_file import Missing, Unusable, read_regular
 
 Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
+NEVER_ASKS = "a mode that never asks is not imported; choose one with --mode"
 MAX_BYTES = 10_000_000
 """Size in bytes of another program's settings at most: some keep their history in them."""
 _VARIABLE = re.compile(r"\$\{?\w+")
