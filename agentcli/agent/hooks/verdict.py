@@ -90,7 +90,7 @@ def _read(event: str, text: str) -> Verdict:
         context=_field(own, "additionalContext", str),
         message=message,
         input=next((each for each in inputs if each is not None), None),
-        output=own.get("updatedToolOutput"),
+        output=own.get("updatedToolOutput", own.get("updatedMCPToolOutput")),
         ends=ends,
         stop_reason=_field(raw, "stopReason", str),
     )

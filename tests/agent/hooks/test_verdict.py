@@ -196,3 +196,9 @@ def test_a_traceback_is_told_by_its_last_line() -> None:
     text = "Traceback (most recent call last):\n  File 'x.py'\nRuntimeError: boom\n"
     assert verdict("PreToolUse", 1, "", text).failed == "exit 1: RuntimeError: boom"
     assert verdict("PreToolUse", 1, "", "first\nsecond").failed == "exit 1: first"
+
+
+def test_an_output_may_be_replaced_under_its_older_name() -> None:
+    assert said("PostToolUse", **specific("PostToolUse", updatedMCPToolOutput="short")).output == "short"
+    both = specific("PostToolUse", updatedToolOutput="new", updatedMCPToolOutput="old")
+    assert said("PostToolUse", **both).output == "new"
