@@ -166,6 +166,10 @@ class Editor:
             (self.chosen + step) % len(self.menu.items) if self.chosen >= 0 or step > 0 else len(self.menu.items) - 1
         )
 
+    def page(self, step: int) -> None:
+        """Choose a menu item some rows further, at most the last one."""
+        self.chosen = min(max(self.chosen + step, 0), len(self.menu.items) - 1)
+
     def accept(self) -> None:
         """Insert the chosen menu item, or the first."""
         item = self.menu.items[max(self.chosen, 0)]

@@ -111,6 +111,10 @@ class EditorOps(Protocol):
         """Choose another menu item."""
         ...
 
+    def page(self, step: int) -> None:
+        """Choose a menu item some rows further, at most the last one."""
+        ...
+
     def accept(self) -> None:
         """Insert the chosen menu item, or the first."""
         ...

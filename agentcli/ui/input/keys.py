@@ -13,6 +13,7 @@ from prompt_toolkit.keys import Keys
 from agentcli.core.errors import ConfigError
 from agentcli.ui.input.attachments import mention_of_picture
 from agentcli.ui.render.cells import wrap
+from agentcli.ui.render.input_box import MENU_ROWS
 from agentcli.ui.style import Theme
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ KEYS: Mapping[KeyAction, str] = MappingProxyType(
 )
 """Actions whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
 
+LINES = 10
+"""Lines of a draft that Page Up and Page Down go."""
 LINE = 10_000
 """Characters of a paste that the line of a dialog takes."""
 
@@ -215,6 +218,24 @@ def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter
     @keys.add("down", filter=menu)
     def menu_down(event: KeyPressEvent) -> None:
         editor.move(1)
+
+    @keys.add("pageup", filter=menu)
+    def menu_page_up(event: KeyPressEvent) -> None:
+        editor.page(-MENU_ROWS)
+
+    @keys.add("pagedown", filter=menu)
+    def menu_page_down(event: KeyPressEvent) -> None:
+        editor.page(MENU_ROWS)
+
+    several_lines = Condition(lambda: "\n" in editor.draft.text)
+
+    @keys.add("pageup", filter=drafting & ~menu & several_lines)
+    def page_up(event: KeyPressEvent) -> None:
+        editor.draft.cursor_up(LINES)
+
+    @keys.add("pagedown", filter=drafting & ~menu & several_lines)
+    def page_down(event: KeyPressEvent) -> None:
+        editor.draft.cursor_down(LINES)
 
     @keys.add("tab", filter=menu)
     def complete(event: KeyPressEvent) -> None:

@@ -213,6 +213,29 @@ def test_ctrl_d_leaves_and_says_how_to_come_back(tmp_path: Path) -> None:
         assert "agentcli resume 20260101-0001" in "\n".join(t.history())
 
 
+def test_page_keys_go_through_a_menu_and_a_long_draft_and_leave_earlier_prompts_alone(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("hello\r")
+        t.until("You said: hello")
+        t.settle()
+        t.send("/")
+        t.until("/help")
+        t.send("\x1b[6~")
+        t.until("❯ /")
+        t.gone("  /help ")
+        t.send("\x1b[5~" * 9)
+        t.until("❯ /help")
+        t.send("\x03")
+        t.gone("/help")
+        t.send("\n".join(f"line {n}" for n in range(15)))
+        t.until("  line 14")
+        t.send("\x1b[5~" * 3)
+        t.until("> line 0")
+        t.send("\x1b[6~" * 3 + "!")
+        t.until("  line 14!")
+
+
 def test_ctrl_c_twice_leaves(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
