@@ -33,17 +33,17 @@ class Asking:
         self._deaf_until = 0.0
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Ask the model's questions; no answers if the user declines."""
+        """Ask the model's questions. Esc skips one, whose answer is empty; no answers if all are skipped, or by Ctrl-C."""
         answers: list[str] = []
         async with self.turn:
             self._bell("agentcli asks a question")
             for number, question in enumerate(questions, 1):
                 suffix = f" ({number} of {len(questions)})" if len(questions) > 1 else ""
                 answer = await self._question(question, suffix)
-                if answer is None:
+                if self.interrupted:
                     return ()
-                answers.append(answer)
-        return answers
+                answers.append(answer or "")
+        return answers if any(answers) else ()
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Searchable picker that starts on the item `start`: index of the chosen item; None if cancelled."""
@@ -80,9 +80,9 @@ class Asking:
             return self._editor.line.text if isinstance(over, Picked) else None
 
     def close(self) -> None:
-        """Cancel the open dialog."""
+        """Cancel the open dialog, as Ctrl-C does."""
         if self._over is not None and not self._over.done():
-            self._over.set_result(Cancelled())
+            self._over.set_result(Cancelled(hard=True))
 
     def press(self, key: str) -> None:
         """Pass a key to the open dialog."""
@@ -167,18 +167,19 @@ class Asking:
                     return ", ".join(labels)
                 own = await self._free(title)
                 return None if own is None else ", ".join(filter(None, [*labels, own]))
-            case Cancelled(hard=True):
-                self._stop()
-                return None
-            case _:
+            case over:
+                self._skipped(over)
                 return None
 
     async def _free(self, title: str) -> str | None:
         match await self.show(Dialog(title, entry="> ", hint="Enter to send · Esc to skip")):
             case Picked():
                 return self._editor.line.text
-            case Cancelled(hard=True):
-                self._stop()
+            case over:
+                self._skipped(over)
                 return None
-            case _:
-                return None
+
+    def _skipped(self, over: Outcome) -> None:
+        """Interrupt the work if it was Ctrl-C that left a question."""
+        if over == Cancelled(hard=True):
+            self._stop()

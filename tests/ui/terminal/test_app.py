@@ -382,6 +382,25 @@ def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path)
         t.until("answers ['green', 'it is calm']")
 
 
+def test_a_skipped_question_leaves_the_other_answers_as_they_are(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("ask\r")
+        t.until("Which colour?")
+        t.send("2")
+        t.until("Why?")
+        t.send("\x1b")
+        t.until("answers ['green', '']")
+        t.settle()
+        t.send("ask\r")
+        t.until("1. red")
+        t.send("\x1b")
+        t.gone("1. red")
+        t.until("Why?")
+        t.send("\x1b")
+        t.until("answers ()")
+
+
 def test_a_shell_command_shows_its_output_and_its_failure(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
