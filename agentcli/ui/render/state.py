@@ -117,7 +117,11 @@ def update(state: State, event: Event, now: float) -> State:
             return _count(replace(_end_thought(state, now), writing=safe(name)), len(text))
         case happened.ReplyRestarted():
             cut = replace(state, reply=Blocks(), spoke=False, thought="", writing="")
-            return cut.act("The reply was cut off; it starts again below.") if state.spoke else cut
+            if not state.spoke:
+                return cut
+            told = cut.act("The reply was cut off; it starts again below.")
+            # What was only in the tail leaves nothing on the screen that needs the note.
+            return told if state.printed is Reply else replace(cut, acts=told.acts)
         case happened.ToolStarted(call, title):
             running = Running(call.call_id, safe_line(title) or call_title(call), now)
             return replace(

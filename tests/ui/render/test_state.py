@@ -105,6 +105,14 @@ def test_a_restarted_reply_begins_anew() -> None:
     assert "starts again" in state.acts[-1]
 
 
+def test_a_restart_is_printed_only_where_a_part_of_the_reply_is() -> None:
+    unseen, seen = (after(TextDelta(text), ReplyRestarted()) for text in ("half a sen", "One.\n\nhalf a sen"))
+    assert [piece for piece in unseen.finished if isinstance(piece, Note)] == []
+    assert [piece.text for piece in seen.finished if isinstance(piece, Note)] == [
+        "The reply was cut off; it starts again below."
+    ]
+
+
 def test_a_retry_is_listed_but_prints_nothing() -> None:
     state = after(Retrying(1, 3.0, "Overloaded"), Retrying(2, 6.0, "Overloaded"))
     assert state.finished == ()
