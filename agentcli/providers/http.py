@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from agentcli.core.errors import ModelError
+from agentcli.core.errors import Cause, ModelError
 from agentcli.providers.registry import PRESETS
 from agentcli.providers.settings import ProviderSettings, base_url_places
 
@@ -179,6 +179,11 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
             return ModelError(
                 f"{host} cannot be reached. {_cure(settings)}", "network", brief=f"{host} cannot be reached"
             )
+        case httpx2.ProxyError():
+            answer = scrubbed(str(error), None)
+            said = f"{_PROXIES} does not connect to {host}"
+            cause: Cause = "bad_request" if answer.startswith("4") else "network"  # such as 407, which no retry passes
+            return ModelError(f"{said}: {answer}. Check its address, user and password.", cause, brief=said)
         case httpx2.UnsupportedProtocol():
             return ModelError(
                 f"The base URL of {settings.name} begins with neither http:// nor https://. Correct {base_url_places(settings)}.",

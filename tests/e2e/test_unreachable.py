@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
@@ -13,6 +14,7 @@ from tests.e2e.faults import MODELS
 from tests.e2e.program import Program
 from tests.loopback.server import KEY, black_hole
 
+VENDORS = {"anthropic": "api.anthropic.com", "google": "generativelanguage.googleapis.com"}
 QUICK = ("--set", "retry.first=0.001", "--set", "retry.longest=0.002", "--set", "retry.attempts=5")
 
 
@@ -22,6 +24,24 @@ def refused() -> Iterator[str]:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{held.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def refusing_proxy(status: str) -> Iterator[str]:
+    """A proxy that answers every request with this status."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    client, _ = listening.accept()
+                    with client:
+                        client.recv(65_536)
+                        client.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n".encode())
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        listening.shutdown(socket.SHUT_RDWR)
 
 
 @contextlib.contextmanager
@@ -90,6 +110,17 @@ def test_an_environment_with_which_nothing_can_be_sent_is_named(
     assert ran.code == 1
     assert said in ran.result["error"]
     assert "secret" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "google"])
+@pytest.mark.parametrize(("status", "code"), [("407 Authentication Required", 1), ("502 Bad Gateway", 75)])
+def test_a_proxy_that_refuses_is_named(program: Program, wire: str, status: str, code: int) -> None:
+    with refusing_proxy(status) as proxy:
+        program.more = {"HTTPS_PROXY": proxy, "ANTHROPIC_API_KEY": KEY, "GEMINI_API_KEY": KEY}
+        ran = program.ask("-p", "hi", "-m", MODELS[wire], *QUICK)
+    assert ran.code == code
+    assert f"does not connect to {VENDORS[wire]}: {status}. Check its address" in ran.result["error"]
+    assert len(ran.of("retry")) == (4 if code == 75 else 0)
 
 
 def test_a_base_url_that_is_no_address_is_bad_configuration(program: Program) -> None:
