@@ -83,8 +83,9 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
     if name in BUILT_IN and not place.plugin:
         notes.append(f"{display_path(path)}: {name} is an agent of agentcli itself: left out.")
         return None
+    planning = head.text("permissionMode") == "plan"
     for field in _WITHOUT_EFFECT:
-        if field in head.fields:
+        if field in head.fields and not (planning and field == "permissionMode"):
             notes.append(f"Agent {name}: the field {field} has no effect here.")
     tools, denied = _tools(head)
     return AgentKind(
@@ -101,6 +102,7 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
         worktree=head.text("isolation") == "worktree",
         file=path,
         place=place,
+        only_looks=planning,
     )
 
 

@@ -108,6 +108,13 @@ def test_the_last_entry_of_opencode_about_a_tool_counts(
     assert tools is not None or {name for name in kind.denied if name in OWN or name.startswith("mcp__")} == denied
 
 
+def test_an_agent_in_plan_mode_only_looks(tmp_path: Path) -> None:
+    written(tmp_path, one="---\nname: one\ndescription: d\npermissionMode: plan\n---\nYou.")
+    notes: list[str] = []
+    assert find_agents([place(tmp_path)], notes)[0]["one"].only_looks
+    assert notes == []
+
+
 def test_an_agent_of_opencode_that_is_disabled_is_left_out(tmp_path: Path) -> None:
     written(tmp_path, one="---\ndescription: d\ndisable: true\n---\nYou.")
     assert not find_agents([place(tmp_path, ".opencode")], [])[0]
