@@ -113,12 +113,8 @@ def mended(request: Request, violations: Sequence[Violation]) -> Request:
         return request
     messages = request.messages
     if any(violation.invariant == "thinking" for violation in violations):
-        messages = tuple(_thoughtless(message) for message in messages)
+        messages = tuple(message.without_thinking for message in messages)
     return replace(request, messages=repair(messages, request.model), breakpoints=())
-
-
-def _thoughtless(message: RequestMessage) -> RequestMessage:
-    return replace(message, parts=tuple(part for part in message.parts if not isinstance(part, Thinking)))
 
 
 def _pairing(messages: Sequence[RequestMessage], start: int, seen: set[str]) -> Iterator[Violation]:

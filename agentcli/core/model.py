@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import CallDelta, Noticed, ReplyRestarted, Retrying, TextDelta, ThinkingDelta
-from agentcli.core.message import Image, Part, Role, Stop, ToolResult, Usage
+from agentcli.core.message import Image, Part, Role, Stop, Thinking, ToolResult, Usage
 
 ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
 LineNumbers = Literal["ranges", "always", "never"]
@@ -147,6 +147,11 @@ class RequestMessage:
     parts: tuple[Part | ToolResult, ...]
     provider: str = ""
     model: str = ""
+
+    @property
+    def without_thinking(self) -> RequestMessage:
+        """The message without the model's reasoning."""
+        return replace(self, parts=tuple(part for part in self.parts if not isinstance(part, Thinking)))
 
 
 MOST_BREAKPOINTS = 4

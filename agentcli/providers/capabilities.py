@@ -12,7 +12,7 @@ from typing import Any
 
 from agentcli.core.errors import ModelError
 from agentcli.core.event import Noticed
-from agentcli.core.message import Image, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.message import Image, Part, Text, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, ToolSchema, UsageSeen
 from agentcli.providers.memory import EndpointMemory, Learnt
 from agentcli.providers.windows import loaded_window, stated_window, window_in
@@ -223,7 +223,7 @@ def _without(request: Request, capability: str) -> Request:
         case "summaries" if options.get("summaries", True):
             return replace(request, options={**options, "summaries": False})
         case "thoughts":
-            return replace(request, messages=tuple(map(_thoughtless, request.messages)))
+            return replace(request, messages=tuple(message.without_thinking for message in request.messages))
         case "call_ids":
             return replace(request, messages=tuple(map(_with_short_ids, request.messages)))
         case "system_messages":
@@ -243,10 +243,6 @@ def _without(request: Request, capability: str) -> Request:
             return replace(request, tools=stripped(request.tools), deferred=stripped(request.deferred))
         case _:
             return request
-
-
-def _thoughtless(message: RequestMessage) -> RequestMessage:
-    return replace(message, parts=tuple(part for part in message.parts if not isinstance(part, Thinking)))
 
 
 def _with_short_ids(message: RequestMessage) -> RequestMessage:
