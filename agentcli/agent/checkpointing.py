@@ -22,27 +22,27 @@ from agentcli.sessions.checkpoints.checkpoints import Restored
 from agentcli.sessions.checkpoints.undo import rewind_to_redo
 
 Result = TypeVar("Result")
-Makes = Callable[[Callable[[Body], object]], Changes]
-"""Makes the changes of one session, given where their checkpoint records go."""
+MakeChanges = Callable[[Callable[[Body], object]], Changes]
+"""Creates the changes of one session, given a function that takes their checkpoint records."""
 
 
 _BACKGROUND = "File changes by background commands are not covered: /undo and /rewind will not restore them."
 
 
 class Checkpointer:
-    """Around the tools of one session. Records are appended here, never in the thread that looks at files."""
+    """File checkpoints around a session's tools. Records are appended by the event loop, never by the thread that looks at files."""
 
     def __init__(
         self,
-        makes: Makes,
+        make_changes: MakeChanges,
         record: Callable[[Body], Recorded],
         warn: Callable[[Warned], object] = lambda _: None,
         cwd: Path | None = None,
         changed: Callable[[Iterable[Path]], object] | None = None,
     ) -> None:
-        """`warn` hears of what was changed and cannot be taken back, of each file once. Paths in `cwd` are told as seen from there.
+        """`warn` is called for changes that cannot be undone, once a file; paths in `cwd` are shown relative to it.
 
-        `changed` gets the files of each change, undoings among them.
+        `changed` gets the files of each change, those of an undo among them.
         """
         self._changed = changed
         self._waiting: list[Body] = []
@@ -50,14 +50,14 @@ class Checkpointer:
         self._warned: set[str] = set()
         self._inside = f"{os.path.realpath(cwd)}/" if cwd else "/"
         self._alone = asyncio.Lock()  # subagents work side by side, and share this
-        self._changes = makes(self._waiting.append)
+        self._changes = make_changes(self._waiting.append)
         self._changes.recover()
         self._append()
 
     async def run(
         self, run: RunTool, tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any], *, harmless: bool
     ) -> ToolOutput:
-        """Run a tool; what it changes can be taken back afterwards. A `harmless` command changes nothing."""
+        """Run a tool; its changes can be undone afterwards. A `harmless` command changes nothing."""
         change = None if harmless else self._around(tool, ctx, call_id, given)
         if change is None:
             return await run(tool, ctx, call_id, given)
@@ -68,7 +68,7 @@ class Checkpointer:
                 self._warn_of_background()
 
     async def save(self, path: Path, save: Callable[[], Awaitable[bool]]) -> bool:
-        """Have an editor save a file; what that overwrites can be put back."""
+        """Have an editor save a file; the overwritten content can be restored."""
         return await self._noted(self._changes.saving(path), save)
 
     async def _noted(self, change: AbstractContextManager[None], work: Callable[[], Awaitable[Result]]) -> Result:
@@ -81,7 +81,7 @@ class Checkpointer:
                 self._warn_of(self._append())
 
     def undo(self) -> Sequence[Event]:
-        """Files as they were before the newest edits of one reply, or the newest command. Raises InputError when there is none."""
+        """Restore the files as they were before the newest edits of one reply, or the newest command. Raises InputError when there is none."""
         return self._tell(self._changes.undo(), "Put back")
 
     @property
@@ -90,11 +90,11 @@ class Checkpointer:
         return self._changes.redoes()
 
     def redo(self) -> Sequence[Event]:
-        """The newest undo or rewind taken back. Raises InputError when there is none."""
+        """Take back the newest undo or rewind. Raises InputError when there is none."""
         return self._tell(self._changes.redo(), "Changed again", "Deleted again")
 
     def rewind(self, seq: int) -> Sequence[Event]:
-        """Files as they were at record `seq`. Raises InputError when nothing was changed since."""
+        """Restore the files as they were at record `seq`. Raises InputError when nothing was changed since."""
         return self._tell(self._changes.rewind(seq), "Put back")
 
     def _around(

@@ -74,7 +74,7 @@ class Conversation:
         self.reminders = Reminders(self.journal)
         self.pending: list[Part] = []
         self.background: Callable[[], Awaitable[bool]] | None = None
-        """Waits for work in the background before a turn ends; None where it is told at a later one."""
+        """Waits for background work before a turn ends; None where a later turn reports it."""
         self._steering: list[Prompt] = []
         self._spent_before = (Usage(), 0.0)
         self._trouble = ""
@@ -86,11 +86,11 @@ class Conversation:
 
     @property
     def steered(self) -> bool:
-        """True if the user has added something that the model has not seen."""
+        """True if the user has added a prompt that the model has not seen."""
         return bool(self._steering)
 
     async def waited_for_background(self, interrupt: asyncio.Event) -> bool:
-        """Wait for work in the background, where nobody will ask for it later; true if the model has something to hear then."""
+        """Wait for background work that no later turn would report; true if there is news for the model then."""
         if self.background is None or interrupt.is_set():
             return False
         return bool(await until_interrupted(interrupt, self.background()))
@@ -113,11 +113,11 @@ class Conversation:
         yield from self.news()
 
     def steer(self, prompt: Prompt) -> None:
-        """Say something before the next request of the running turn."""
+        """Add a prompt before the next request of the running turn."""
         self._steering.append(prompt)
 
     async def take_steering(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """Record what the user added meanwhile and no hook blocks, and what the model should know of the outside."""
+        """Record the prompts added meanwhile that no hook blocks, and notices of outside events for the model."""
         prompts, self._steering = self._steering, []
         kept, events = await self.hooked.steering(prompts, interrupt)
         self._steering = [*kept, *self._steering]
@@ -129,7 +129,7 @@ class Conversation:
             yield self._record_prompt(self._steering.pop(0), self.journal.history.turn)
 
     def remind(self, text: str) -> Event:
-        """Tell the model something on agentcli's behalf."""
+        """Record a reminder for the model."""
         return self.record(Message("user", (reminder(text),), self.journal.history.turn))
 
     def allow_step(self) -> None:
@@ -213,7 +213,7 @@ class Conversation:
         return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
 
     def received(self, reply: ReplyBuilder, failure: AgentError | None) -> Iterator[Event]:
-        """Record a reply, or what arrived of it. One that says nothing is not stored, but what it cost is."""
+        """Record a reply, or what arrived of it. An empty one is not stored, but its cost is."""
         turn, spec = self.journal.history.turn, self.model.spec
         yield from self.compactor.provider.learn(reply)
         if not reply.empty:
@@ -231,11 +231,11 @@ class Conversation:
         yield from self.news()
 
     def failed(self, error: AgentError) -> Event:
-        """Keep in the session that a turn ended badly."""
+        """Record that a turn failed."""
         return self.record(Failure(str(error), self.model.spec.name))
 
     def answer_open_calls(self, why: str = NOT_RUN) -> Iterator[Event]:
-        """Every call has one result: those that will not run get theirs here."""
+        """Record a result for each call that will not run: every call has exactly one."""
         for call in self.journal.history.open_calls:
             yield self.record(refusal(call, why, "interrupted"))
 
@@ -266,7 +266,7 @@ class Reminders:
     def due(
         self, mode: Mode, today: date, unattended: str = "", facts: Sequence[str] = (), servers: str = ""
     ) -> Sequence[Part]:
-        """The reminders that the next prompt takes with it.
+        """The reminders to send with the next prompt.
 
         The date and these `facts` (instruction files that changed, skills that came, subagents that were interrupted) are said again where the view no longer says them. `unattended` is
         the reminder of a run where nobody can allow calls; it is given once. So is the list of `servers` where the view has it:

@@ -69,7 +69,7 @@ def refusal(call: ToolCall, why: str, status: Status, title: str = "") -> ToolRe
 
 
 def _groups(calls: Sequence[tuple[ToolCall, Tool]]) -> list[list[tuple[ToolCall, Tool]]]:
-    """Neighbours that only read go together; anything that changes the world goes alone, in its place."""
+    """Neighbouring calls that may run in parallel as groups; any other call is a group of its own, in its place."""
     groups: list[list[tuple[ToolCall, Tool]]] = []
     for call, tool in calls:
         if groups and tool.traits.parallel and groups[-1][-1][1].traits.parallel:
@@ -110,9 +110,8 @@ async def _together(
         for task in waiting:
             task.cancel()
         for result in await asyncio.gather(*waiting, return_exceptions=True):
-            if isinstance(
-                result, ToolResult
-            ):  # a task cancelled before its first step has none: answered by the caller
+            # A task cancelled before its first step has no result: the caller answers its call.
+            if isinstance(result, ToolResult):
                 yield runner.record(result)
     finally:
         for task in waiting:

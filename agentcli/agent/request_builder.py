@@ -95,7 +95,7 @@ class RequestBuilder:
         return self._window[2]
 
     def request(self) -> Request:
-        """The next request; it is sent now. The same records give the same bytes."""
+        """The next request, noted as sent. The same records give the same bytes."""
         request = self._checked(self._assembled())
         self.cache.note_request(request)
         return request
@@ -109,7 +109,7 @@ class RequestBuilder:
         return tokens is not None
 
     def fitting(self, prompt: Prompt) -> Prompt:
-        """The prompt; what is too large for the window is kept in a file, and a reference to it stands in its place."""
+        """The prompt; a part too large for the window goes to a file, and a reference takes its place."""
         window = self.window()
 
         def replaced(part: Part) -> Part:
@@ -123,7 +123,7 @@ class RequestBuilder:
         return replace(prompt, parts=tuple(map(replaced, prompt.parts or (Text(prompt.text),))))
 
     def recount(self) -> None:
-        """Count for the model in use, with what its replies have taught."""
+        """Set the counter to the model in use, and calibrate it by the session's replies."""
         self.counter.use_model(self.model.spec.id, self.system, self.tools)
         self.counter.learn(self.journal.history)
 
@@ -204,7 +204,7 @@ class CacheMonitor:
         return Usage(input=size - read, cache_read=read)
 
     def _edits_now(self) -> int:
-        """A number that changes when what was sent before is changed."""
+        """A number that changes whenever earlier messages change."""
         history = self._journal.history
         return len(history.prunes) + (history.compaction.seq if history.compaction else 0)
 

@@ -225,9 +225,9 @@ class AgentSession:
         return [self._runner.record(Title(name=name_of(name)))]
 
     async def improve_title(self) -> Sequence[Event]:
-        """Once a session has something to be named after, have the cheap model think of a title; for when nothing else goes on.
+        """Have the cheap model write a title once the session has content; call it while idle.
 
-        Nothing where that is switched off, done, or not to be paid for.
+        Nothing if titles are switched off, there is one already, or a budget is used up.
         """
         if any(budget.used(spent) >= 1 for budget, spent in self.report.budgets()):
             return []
@@ -247,11 +247,11 @@ class AgentSession:
         return self.conversation.hooked.source
 
     def begin(self, show: Callable[[Sequence[Event]], None]) -> None:
-        """Run the hooks of the session's beginning now, not only with the first prompt; `show` gets what they say."""
+        """Run the hooks of the session's start now, not with the first prompt; `show` gets their messages."""
         self.conversation.hooked.open(show)
 
     def go_on_from(self, former: AgentSession) -> None:
-        """Take over what the same session, as it was open before, has begun and not sent yet."""
+        """Take over what the same session has begun and not sent yet, from when it was open before."""
         self.conversation.pending += former.conversation.pending
         self.conversation.hooked.go_on_from(former.conversation.hooked)
         self.hooks.go_on_from(former.hooks)
@@ -263,7 +263,7 @@ class AgentSession:
         self.close()
 
     def close(self) -> None:
-        """Save what waits and let others open the session. Its background jobs end."""
+        """Save what is unsaved and let others open the session. Its background jobs end."""
         self.jobs.abandon()
         self.hooks.close()
         self.journal.close()

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentcli.agent.checkpointing import Checkpointer, Makes
+from agentcli.agent.checkpointing import Checkpointer, MakeChanges
 from agentcli.agent.delegation.unfinished import Children
 from agentcli.agent.hooks.outcome import Subagent
 from agentcli.agent.ports import Approve, AskUser
@@ -91,7 +91,7 @@ class SessionSetup:
     file_hooks: Sequence[Hook] = ()
     """The hooks of files, besides those of the configuration."""
     subagent: Subagent | None = None
-    """The identity that hooks get of it, where this is a subagent."""
+    """The identity that hooks get, for a subagent."""
     reread: Callable[[], StandingInstructions] = lambda: StandingInstructions()
     """Reads the instruction files as they are now."""
     trusted: bool = False
@@ -102,14 +102,14 @@ class SessionSetup:
     jobs: Callable[[], Jobs] = Jobs
     strict: bool = False
     policy: str = ""
-    """The policy that this run asks for, whatever the session had before."""
+    """The policy that this run asks for, whatever the session has recorded."""
     restated: bool = False
-    """True if this run asks for its own system prompt, whatever the session had before."""
-    changes: Callable[[Journal], Makes | None] = lambda _: None
+    """True if this run asks for its own system prompt, whatever the session has recorded."""
+    changes: Callable[[Journal], MakeChanges | None] = lambda _: None
     checkpointer: Checkpointer | None = None
-    """Takes the states of files for a subagent: its parent's, so that what it did is taken back there."""
+    """The parent's checkpointer, for a subagent: its changes are undone in the parent's session."""
     child: Callable[[Journal], Journal] = lambda _: MemorySession()
-    """A new session for a subagent of this one."""
+    """Creates the session of a subagent."""
     worktree: Callable[[str], Worktree] = no_worktree
     """Makes a worktree for a subagent, by the id of its call. Raises NoWorktree."""
     former_worktree: Callable[[Path], Worktree | None] = lambda _: None
@@ -117,9 +117,9 @@ class SessionSetup:
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
     """The session of a former subagent of a session, by its id, to go on with; None where there is none of that id."""
     children: Children = lambda _, since: ()
-    """The subagents that a session has sent since one of its records."""
+    """The subagents that a session has started since one of its records."""
     above: Callable[[], tuple[Spent, Spent]] | None = None
-    """Spending of the parent's session and task besides, where this is a subagent."""
+    """Spending of the parent's session and task, for a subagent."""
     sandbox: str = ""
     """The state of the sandbox, in a word for the status line."""
     run_limits: Callable[[], RunLimits] = RunLimits
@@ -134,15 +134,15 @@ class SessionSetup:
     """Notes for the person about the settings."""
     mcp: McpSettings = field(default_factory=McpSettings)
     defers: Callable[[ModelSpec], bool] = lambda _: False
-    """True for a model that shall load the tools of servers that a search finds."""
+    """True for a model that loads the tools of servers that a search finds as its own."""
     editor: EditorFiles | None = None
-    """The editor that the session is led from, where it lets its buffers be read."""
+    """The editor that runs the session, if it lets its buffers be read."""
     servers: Servers | None = None
     """The servers of the run, None where none is configured."""
     one_turn: bool = False
     """True if the first turn is the last: it waits for its subagents in the background, whose reports nobody could ask for later."""
     brought: Sequence[Tool] = ()
-    """Those of the tools that come from a program around this one: a session that is resumed gets them as they are now."""
+    """The tools of an embedding program: a resumed session gets them as they are now."""
 
     def unattended(self, text: Callable[..., str], mode: Mode) -> str:
         """The text about what this run denies because nobody is there to allow it; empty where somebody is."""
@@ -162,9 +162,9 @@ def changed_instructions(standing: str, recorded: Sequence[str]) -> str:
 
 
 def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = ()) -> Settings:
-    """Settings that a session is born with, just before its first request: from then on system prompt and tools stay as they are.
+    """The settings recorded just before a session's first request: from then on its system prompt and tools stay the same.
 
-    `more` are tools of servers that stand up front. A small window gets fewer tools and a shorter prompt, a run without a person no tool that
+    `more` are tools of servers that the model sees from the start. A small window gets fewer tools and a shorter prompt, a run without a person no tool that
     waits for one. A window that shrinks later, by another model or because the server tells only with its first reply how it has loaded the
     model, leaves both as they are.
     """

@@ -1,4 +1,4 @@
-"""A better title for a session than its first words, thought of by the cheap model."""
+"""Titles of sessions, written by the cheap model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class TitleWriter:
-    """Gives a session a better title, once, where titles are wanted and a cheap model is to be had."""
+    """Writes a session's title, once, if titles are wanted and there is a cheap model."""
 
     def __init__(self, summariser: Callable[[ModelSpec], Model], enabled: bool) -> None:
         self._summariser, self._enabled = summariser, enabled
@@ -33,7 +33,7 @@ class TitleWriter:
     async def write(
         self, history: History, main: ModelSpec, context: int
     ) -> tuple[Title, Sequence[UsageReported]] | None:
-        """The title with what it cost; None where none is wanted, or no cheap model is to be had. `context`: tokens in the window."""
+        """The title with its cost; None if none is wanted or there is no cheap model. `context`: tokens in the window."""
         if not self._enabled or not wanted(history):
             return None
         self._enabled = False

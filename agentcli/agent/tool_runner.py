@@ -1,4 +1,4 @@
-"""Running a session's tool calls: approval, checkpoint, execution, recording."""
+"""Tool calls of a session."""
 
 from __future__ import annotations
 
@@ -116,10 +116,10 @@ class ToolRunner:
     def _checkpointer(self) -> Checkpointer | None:
         """The checkpointer of the session, or its parent's."""
         setup = self._setup
-        makes, changed = setup.changes(self._journal), setup.editor.changed if setup.editor else None
-        if makes is None:
+        make_changes, changed = setup.changes(self._journal), setup.editor.changed if setup.editor else None
+        if make_changes is None:
             return setup.checkpointer
-        return Checkpointer(makes, self.record, self.ctx.printed.add, self.ctx.cwd, changed)
+        return Checkpointer(make_changes, self.record, self.ctx.printed.add, self.ctx.cwd, changed)
 
     def _gate(self, mode: Mode) -> ApprovalGate:
         setup = self._setup
@@ -161,7 +161,7 @@ class ToolRunner:
         return no_tool(call.name, self.tools)
 
     async def permit(self, call: ToolCall, tool: Tool) -> Permit:
-        """Decide about one call, the hooks first; a permission holds for this call alone."""
+        """Decide about one call, after the hooks; a permission holds for this call only."""
         judged = await self.hooks.pre_tool(call)
         self._report(judged)
         if judged.verdict.context:
@@ -173,7 +173,7 @@ class ToolRunner:
         return permit
 
     async def run(self, tool: Tool, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
-        """Run a tool at the path that it was allowed for, the states of the files that it may change taken before."""
+        """Run a tool on the path that was allowed, after a checkpoint of the files that it may change."""
         permit = self._permits[call_id]
         harmless = permit.event is not None and permit.event.rule == "read-only"
         sandbox = self._sandbox(permit, harmless) if tool.traits.effect == "run" else NO_SANDBOX
@@ -207,7 +207,7 @@ class ToolRunner:
         return replace(result, output=output) if added else result
 
     async def finished(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """The result of a call once its hooks have run; an interrupt ends them and leaves the result as it is."""
+        """The result of a call after its hooks; an interrupt ends them and leaves the result unchanged."""
         result = self.with_context(result)
         if self._nested is not None and (permit := self._permits.get(call.call_id)) is not None:
             result = self._nested.added(result, permit.path, self._traits_of(call))
@@ -222,14 +222,14 @@ class ToolRunner:
         return with_hook_output(result, outcome)
 
     def _report(self, outcome: Outcome) -> None:
-        """Tell the person what hooks say, and note where one ends the turn."""
+        """Show the messages of hooks to the person, and note if one ends the turn."""
         for event in outcome.events:
             self.printed.add(event)
         if outcome.verdict.ends:
             self.ended_by_hook = outcome.verdict.stop_reason or outcome.verdict.reason or "A hook ended the turn."
 
     async def _request(self, ask: ApprovalRequest) -> tuple[Opinion, Mapping[str, Any] | None]:
-        """The answer of hooks in place of a person; where they leave it to the person, it is notified."""
+        """The answer of hooks in place of the person; if they give none, the person is notified."""
         outcome = await self.hooks.permission(ask.call, ask.session, ask.always)
         self._report(outcome)
         if outcome.verdict.answer not in ("allow", "deny") and self._setup.attended:
@@ -285,7 +285,7 @@ class ToolRunner:
         return self.server_tools.traits.get(call.name, UNKNOWN)
 
     def record(self, body: Body) -> Recorded:
-        """Append to the session; calls in a reply under the names of the tools that they mean, and prepared to be run."""
+        """Append to the session. The calls of a reply get the names of our tools and are prepared to run."""
         match body:
             case Message() if body.calls:
                 body = replace(body, parts=tuple(map(self._named, body.parts)))

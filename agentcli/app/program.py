@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from agentcli.agent.buffers import EditorFiles
-from agentcli.agent.checkpointing import Makes
+from agentcli.agent.checkpointing import MakeChanges
 from agentcli.agent.delegation.kinds import kind_named, servers_for, settings_for, tools_for
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
 from agentcli.agent.settings import AgentSettings
@@ -271,7 +271,7 @@ class Program(ProjectContext):
         context = self.config.context
         return estimator(context.estimator_of(policy), [self.vocabularies], context.tiktoken)
 
-    def _changes(self, journal: Journal) -> Makes | None:
+    def _changes(self, journal: Journal) -> MakeChanges | None:
         """The factory of a session's checkpoints; None for a session that is not stored."""
         if not isinstance(journal, Session) or not self.config.checkpoints.seconds:
             return None

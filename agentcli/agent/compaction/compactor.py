@@ -60,7 +60,7 @@ class Compactor:
         self._calls_left = builder.settings.max_summary_calls
 
     def new_turn(self) -> None:
-        """The user has said something, or asks for a summary: as many calls as for a turn may be made again."""
+        """Start counting summariser calls anew: the user has sent a prompt or asked for a summary."""
         self._calls_left = self._builder.settings.max_summary_calls
 
     async def make_room(self, interrupt: asyncio.Event, *, boundary: bool) -> AsyncIterator[Event]:
@@ -156,7 +156,7 @@ class Compactor:
 
     @property
     def passing_rules(self) -> Sequence[str]:
-        """The user's rules that hold in this session alone: no instruction file states them."""
+        """The user's rules that only this session knows: no instruction file states them."""
         made, known = self.handover, "\n".join(self._history.system)
         rules = made.beginning.ledger.get("rules", ()) if made else ()
         return [str(rule["text"]) for rule in rules if str(rule["text"]) not in known]

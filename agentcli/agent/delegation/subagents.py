@@ -67,7 +67,7 @@ AGENTS = 50
 
 
 class Subagents:
-    """The subagents of one open session. They run together, `at_once` of them; each asks before it acts, as their parent does."""
+    """The subagents of one open session. `agent.subagents_at_once` of them run together; each asks before it acts, as its parent does."""
 
     def __init__(
         self,
@@ -90,15 +90,15 @@ class Subagents:
 
     @cached_property
     def unfinished(self) -> Sequence[Unfinished]:
-        """The subagents that were at work when the program ended. To be asked for before the session sends others."""
+        """The subagents that were at work when the program ended. Read it before the session starts others."""
         delegating = {name for name, traits in self._setup.traits.items() if traits.delegates}
         return unfinished(self._parent().journal, delegating, self._setup.children)
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
-        """Have a subagent do this and report. Raises ToolError for a kind, or a former subagent, that does not exist.
+        """Run a subagent; its report is the output. Raises ToolError for a kind or a former subagent that does not exist.
 
-        When it is cancelled the subagent is interrupted, and what it has said so far is the report. In the background it is a
-        job, as it is when the user sends it there.
+        Cancelling this interrupts the subagent, whose last words are then the report. In the background, from the start or
+        sent there by the user, it is a job.
         """
         former = self._former(work.resume) if work.resume else None
         kind = kind_named(work.agent or (former.kind if former else ""), self._parent_extensions().found.agents)
@@ -156,7 +156,7 @@ class Subagents:
             return None
 
     def _as_job(self, run: SubagentRun, working: asyncio.Task[ToolOutput]) -> ToolOutput:
-        """The answer about a subagent that goes on in the background, as a job whose output is its report."""
+        """The output of a call whose subagent continues as a background job; the job's output is its report."""
         jobs, limits = self._runner.jobs, self._setup.limits
         capture = OutputBuffer(limits, lambda text: self._runner.ctx.keep_output(run.call_id, text))
         name = f"agent {run.kind.name}: {run.work.description}"
@@ -215,7 +215,7 @@ class Subagents:
         return self._open_child(journal, in_worktree(own, worktree) if worktree else own, model, mode)
 
     def _tell(self, kind: AgentKind, trouble: str) -> None:
-        """Tell the person what of a definition does not hold here; of the tools that it lists, once."""
+        """Tell the person which parts of a definition have no effect here; unknown tools are reported once."""
         if trouble:
             self._runner.ctx.printed.add(Warned(trouble))
         missing = unknown_tools(kind, self._setup.tools)
@@ -225,7 +225,7 @@ class Subagents:
             self._runner.ctx.printed.add(Noticed(notice))
 
     def _system(self, kind: AgentKind, tools: Sequence[Tool], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
-        """The system prompt of a subagent: that of its definition in place of the program's, and the lists that it has tools for."""
+        """The system prompt of a subagent: its definition's in place of the program's, with the lists that its tools need."""
         setup = self._setup
         whole = setup.system_of(kind.prompt, model, mode) if kind.prompt else setup.system(model, mode)
         delegates = any(tool.traits.delegates for tool in tools)
