@@ -61,7 +61,7 @@ class HookPlace:
 
 
 class SessionHooks(NoHooks):
-    """Fires the events of one open session. Without a hook for an event nothing happens, and nothing is written."""
+    """Fires the events of one open session, as `NoHooks` describes them. Without a hook for an event nothing happens, and nothing is written."""
 
     def __init__(self, hooks: Sequence[Hook], place: HookPlace) -> None:
         self.hooks = hooks
@@ -75,22 +75,18 @@ class SessionHooks(NoHooks):
         self.variables = place.subagent.variables if place.subagent is not None else {}
 
     def has(self, *names: str) -> bool:
-        """True if a hook is defined for any of these events."""
         return not self._events.isdisjoint(names)
 
     @property
     def is_subagent(self) -> bool:
-        """True if the session is a subagent's."""
         return self._place.subagent is not None
 
     def identity(self, kind: str, child: Journal) -> Subagent | None:
-        """The identity of a subagent of this session; None where no hook would learn it."""
         if not self.hooks:
             return None
         return Subagent(child.id, kind, self._place.journal.id, self._transcript.update(), self.variables)
 
     async def session_start(self, source: Source, interrupt: asyncio.Event) -> Outcome:
-        """SessionStart, or SubagentStart for a subagent."""
         if (of := self._place.subagent) is not None:
             return await self._fire("SubagentStart", of.kind, interrupt)
         if not self.has("SessionStart"):
@@ -104,11 +100,9 @@ class SessionHooks(NoHooks):
         return replace(outcome, events=(*outcome.events, Warned(trouble))) if trouble else outcome
 
     def go_on_from(self, former: NoHooks) -> None:
-        """Take over what hooks have set in the same session, as it was open before."""
         self.variables = former.variables
 
     async def session_end(self, reason: str) -> Outcome:
-        """SessionEnd; all its hooks together get a few seconds."""
         if not self.has("SessionEnd") or self.is_subagent:
             return NOTHING
         enough = asyncio.Event()
@@ -119,21 +113,17 @@ class SessionHooks(NoHooks):
             timer.cancel()
 
     async def prompt(self, text: str, interrupt: asyncio.Event) -> Outcome:
-        """UserPromptSubmit: a block keeps the prompt from being sent."""
         if self.is_subagent:
             return NOTHING
         return await self._fire("UserPromptSubmit", "", interrupt, prompt=text)
 
     async def pre_tool(self, call: ToolCall) -> Outcome:
-        """PreToolUse: deny, ask, allow, or another input, in our names."""
         return await self._about("PreToolUse", call)
 
     async def permission(self, call: ToolCall, session: str, always: str) -> Outcome:
-        """PermissionRequest: an answer in place of the person's; `session` and `always` are the rules that would be saved."""
         return await self._about("PermissionRequest", call, permission_suggestions=suggestions(session, always))
 
     async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:
-        """PostToolUse, or PostToolUseFailure for a call that failed."""
         spent = round(result.seconds * 1000)
         if result.failed:
             about = {"error": error_text(result), "is_interrupt": interrupted, "duration_ms": spent}
@@ -144,7 +134,6 @@ class SessionHooks(NoHooks):
         return await self._about("PostToolUse", call, tool_response=response, duration_ms=spent)
 
     async def stop(self, text: str, again: bool, jobs: Sequence[str], interrupt: asyncio.Event) -> Outcome:
-        """Stop, or SubagentStop for a subagent: a block has the turn go on with the reason."""
         if not self.has("Stop", "SubagentStop"):
             return NOTHING
         own = {"stop_hook_active": again, "last_assistant_message": text, "background_tasks": [*jobs]}
@@ -155,14 +144,12 @@ class SessionHooks(NoHooks):
         return await self._fire("Stop", "", interrupt, **fields)
 
     async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
-        """StopFailure: what hooks print is not looked at."""
         kind = _error_kind(error)
         about = {"error": kind, "error_details": str(error), "last_assistant_message": text or str(error)}
         found = await self._fire("StopFailure", kind, interrupt, **about)
         return replace(found, verdict=Verdict())
 
     async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
-        """PreCompact: a block calls the compaction off where nothing forces it."""
         interrupt = interrupt or asyncio.Event()
         kind = "manual" if trigger == "manual" else "auto"
         journal = self._place.journal
@@ -173,12 +160,10 @@ class SessionHooks(NoHooks):
         return replace(found, events=(*warnings, *found.events))
 
     async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:
-        """PostCompact."""
         kind = "manual" if trigger == "manual" else "auto"
         return await self._fire("PostCompact", kind, interrupt, trigger=kind, compact_summary=summary)
 
     def notify(self, message: str, kind: str) -> None:
-        """Notification; its hooks run in the background."""
         if not self.has("Notification"):
             return
         about = {"message": message, "title": "agentcli", "notification_type": kind}
@@ -194,7 +179,6 @@ class SessionHooks(NoHooks):
         return await self._ran(event(self._facts(), name, subject, **fields), asyncio.Event())
 
     def close(self) -> None:
-        """End the hooks that run in the background."""
         for task in self._background:
             task.cancel()
         self._transcript.close()
