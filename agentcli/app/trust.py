@@ -108,7 +108,7 @@ def not_read(folder: Path, servers: Sequence[str] = ()) -> str:
     if not files:
         return ""
     named = f" (servers: {', '.join(map(safe_line, servers))})" if servers else ""
-    return f"Hooks and servers were not read, since this folder is not trusted: {', '.join(files)}{named}. Trust it in a session, or run with --trust."
+    return f"Hooks, servers and rules were not read, since this folder is not trusted: {', '.join(files)}{named}. Trust it in a session, or run with --trust."
 
 
 def repository(folder: Path) -> Path:

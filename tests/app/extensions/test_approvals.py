@@ -132,6 +132,6 @@ def test_a_run_in_an_untrusted_folder_names_what_it_did_not_read(project: Path) 
     assert not_read(project) == ""
     (project / ".mcp.json").write_text("not even read")
     assert not_read(project / "src") == (
-        "Hooks and servers were not read, since this folder is not trusted: .mcp.json. "
+        "Hooks, servers and rules were not read, since this folder is not trusted: .mcp.json. "
         "Trust it in a session, or run with --trust."
     )
