@@ -18,11 +18,11 @@ from agentcli.sessions.checkpoints.file_states import (
     INSTALLED,
     LIMITS,
     CheckpointLimits,
+    FileStates,
     Listing,
     State,
+    StateReader,
     States,
-    Survey,
-    Surveyor,
     plain_listing,
     states_from_json,
     states_to_json,
@@ -41,7 +41,7 @@ class Pending:
     id: str
     cause: Cause
     calls: tuple[str, ...]
-    before: Survey
+    before: FileStates
     started: int
 
 
@@ -91,23 +91,23 @@ class Checkpoints:
         self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
         self._folder, self._listing, self._disk = folder, listing, disk
         self._objects = Objects(folder / "objects", disk, pool)
-        self._surveyor = Surveyor(self._objects, limits)
+        self._reader = StateReader(self._objects, limits)
 
     def before_edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Pending:
         """Take the states of files that are about to be edited or made, with the folders that are made for them."""
         plain = {_plain(path): None for path in paths}
         folders = {folder: None for path in plain for folder in self._missing(path)}
-        found = self._surveyor.look({**folders, **plain}, durable=True)
+        found = self._reader.read({**folders, **plain}, durable=True)
         return self._pending("edits", calls, found)
 
     def before_command(self, calls: Sequence[str] = ()) -> Pending:
         """Take the state of the workspace before a command that may write anywhere in it."""
-        return self._pending("command", calls, self._surveyor.look_around(self._roots, self._listing))
+        return self._pending("command", calls, self._reader.read_all(self._roots, self._listing))
 
     def after(self, pending: Pending) -> Checkpoint | None:
         """The change's record, to be appended to the session; None if it changed nothing."""
         edits = pending.cause == "edits"
-        now = self._surveyor.look(pending.before.states) if edits else self._looked_again(pending)
+        now = self._reader.read(pending.before.states) if edits else self._states_after(pending)
         before, after = _differences(pending.before, now)
         uncovered = _changed_unseen(pending.before, now)
         if not before and not uncovered:
@@ -137,7 +137,7 @@ class Checkpoints:
 
         A file is removed only when the agent made it. Nothing is written outside of the roots.
         """
-        now = self._surveyor.look([target.path for target in targets], durable=True)
+        now = self._reader.read([target.path for target in targets], durable=True)
         links = _links(now.states)
         # What is seen through a link that took a folder's place is another file.
         states = {path: state if links.isdisjoint(path.parents) else None for path, state in now.states.items()}
@@ -164,7 +164,7 @@ class Checkpoints:
         }
         return Restored(tuple(changed), skipped, Checkpoint(data))
 
-    def _pending(self, cause: Cause, calls: Sequence[str], found: Survey) -> Pending:
+    def _pending(self, cause: Cause, calls: Sequence[str], found: FileStates) -> Pending:
         pending = Pending(new_id(), cause, tuple(calls), found, time.time_ns())
         # Without it a crash in the middle cannot be undone, which is no reason to stop the work.
         with contextlib.suppress(OSError):
@@ -172,12 +172,12 @@ class Checkpoints:
             write_file(self._disk, self._folder / "pending.json", _encode(pending), durable=cause == "edits")
         return pending
 
-    def _looked_again(self, pending: Pending) -> Survey:
-        """The workspace after a command, without what merely came into sight or went out of it."""
-        now = self._surveyor.look_around(self._roots, self._listing)
+    def _states_after(self, pending: Pending) -> FileStates:
+        """The states after a command, without files that merely began or ceased to be listed."""
+        now = self._reader.read_all(self._roots, self._listing)
         links = _links(now.states)
         gone = [path for path in pending.before.states if path not in now.states]
-        unlisted = self._surveyor.look(path for path in gone if links.isdisjoint(path.parents))
+        unlisted = self._reader.read(path for path in gone if links.isdisjoint(path.parents))
         states = {**now.states, **dict.fromkeys(gone), **unlisted.states}
         uncovered = {**now.uncovered, **unlisted.uncovered}
         marks = {**now.marks, **unlisted.marks}
@@ -194,9 +194,9 @@ class Checkpoints:
                 del states[path]
                 uncovered[path] = "may have been there before"
                 marks[path] = ()
-        return Survey(states, uncovered, marks, now.skipped)
+        return FileStates(states, uncovered, marks, now.skipped)
 
-    def _objection(self, target: Target, now: Survey) -> str:
+    def _objection(self, target: Target, now: FileStates) -> str:
         """The reason why a file is left alone, or an empty text."""
         if target.path in now.uncovered:
             return now.uncovered[target.path]
@@ -262,7 +262,7 @@ def _turn(target: Target) -> tuple[bool, int]:
     return (False, -depth) if target.wanted is None else (True, depth)
 
 
-def _changed_unseen(before: Survey, after: Survey) -> dict[Path, str]:
+def _changed_unseen(before: FileStates, after: FileStates) -> dict[Path, str]:
     """Files that may have changed without their states being kept → the reason."""
     unseen = {**before.uncovered, **after.uncovered}
     return {path: why for path, why in unseen.items() if before.marks.get(path) != after.marks.get(path)}
@@ -284,8 +284,8 @@ def _read_pending(path: Path) -> Pending | None:
     try:
         raw = json.loads(path.read_bytes())
         uncovered = {Path(name): str(why) for name, why in raw["uncovered"].items()}
-        survey = Survey(states_from_json(raw["before"]), uncovered, {})
-        return Pending(str(raw["id"]), raw["cause"], tuple(raw["calls"]), survey, int(raw["started"]))
+        states = FileStates(states_from_json(raw["before"]), uncovered, {})
+        return Pending(str(raw["id"]), raw["cause"], tuple(raw["calls"]), states, int(raw["started"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -297,7 +297,7 @@ def _created_since(path: Path, started: int) -> bool:
     return False
 
 
-def _differences(before: Survey, after: Survey) -> tuple[States, States]:
+def _differences(before: FileStates, after: FileStates) -> tuple[States, States]:
     """The states of what changed, then and now. What could not be seen at either time is no change."""
     unseen = before.uncovered.keys() | after.uncovered.keys()
     changed = {

@@ -66,8 +66,8 @@ States = Mapping[Path, State | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """A workspace at one moment; `uncovered`: path → the reason why it could not be kept; `marks` show whether it changed.
+class FileStates:
+    """The states of files at one moment; `uncovered`: path → the reason why it could not be kept; `marks` show whether it changed.
 
     `skipped` are the folders in it that were left out without a look.
     """
@@ -79,22 +79,22 @@ class Survey:
 
 
 @dataclasses.dataclass
-class Surveyor:
-    """Takes the states of files and keeps their contents; looks into a file again only when it changed."""
+class StateReader:
+    """Reads the states of files and keeps their contents; opens a file again only when it has changed."""
 
     objects: Objects
     limits: CheckpointLimits = LIMITS
     _known: dict[str, tuple[Mark, Path, State]] = field(default_factory=dict)
 
-    def look(self, paths: Iterable[Path], durable: bool = False) -> Survey:
+    def read(self, paths: Iterable[Path], durable: bool = False) -> FileStates:
         """The states of these paths."""
         states: dict[Path, State | None] = {}
         uncovered: dict[Path, str] = {}
         for path in paths:
             self._look_at(str(path), states, uncovered, durable)
-        return Survey(states, uncovered, {path: _mark_at(path) for path in uncovered})
+        return FileStates(states, uncovered, {path: _mark_at(path) for path in uncovered})
 
-    def look_around(self, roots: Iterable[Path], listing: Listing) -> Survey:
+    def read_all(self, roots: Iterable[Path], listing: Listing) -> FileStates:
         """The states of all files that the listing names, as far as the limits go."""
         states: dict[Path, State | None] = {}
         uncovered: dict[Path, str] = {}
@@ -115,7 +115,7 @@ class Surveyor:
                         self._look_at(os.path.join(root, name), states, uncovered, False, most)
         there = {path: state for path, state in states.items() if state is not None}
         marks = {path: () if path in roots else _mark_at(path) for path in uncovered}
-        return Survey(there, uncovered, marks, tuple(skipped))
+        return FileStates(there, uncovered, marks, tuple(skipped))
 
     def _look_at(
         self,

@@ -12,7 +12,7 @@ import pytest
 
 from agentcli.core.record import Checkpoint, Record
 from agentcli.sessions.checkpoints.checkpoints import Checkpoints, Restored
-from agentcli.sessions.checkpoints.file_states import CheckpointLimits, Kind, Surveyor, plain_listing
+from agentcli.sessions.checkpoints.file_states import CheckpointLimits, Kind, StateReader, plain_listing
 from agentcli.sessions.checkpoints.objects import Objects
 from agentcli.sessions.checkpoints.undo import Taking, batches, to_redo, to_rewind, to_undo
 from tests.sessions.disks import Hasty
@@ -292,11 +292,11 @@ def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
         (root / f"{n}").write_text(str(n))
         os.utime(root / f"{n}", (1, 1))
     objects = Counting(tmp_path / "c", Hasty())
-    surveyor = Surveyor(objects)
-    surveyor.look_around([root], plain_listing)
+    reader = StateReader(objects)
+    reader.read_all([root], plain_listing)
     assert objects.count == 50
     (root / "7").write_text("changed")
-    surveyor.look_around([root], plain_listing)
+    reader.read_all([root], plain_listing)
     assert objects.count == 51
 
 
