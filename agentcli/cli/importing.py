@@ -22,7 +22,7 @@ from agentcli.core.text.plural import plural
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
     from agentcli.sessions.importing.discover import Candidate
-    from agentcli.sessions.importing.takeover import Outcome, Takeover
+    from agentcli.sessions.importing.import_run import ImportRun, Outcome
 
 STDIN = "-"
 
@@ -48,7 +48,7 @@ def import_sessions(
     It reads sessions of agentcli, Claude Code, Codex, Gemini CLI, opencode and pi, each once. PATH is a session file, a folder of them, or - for stdin; --from finds those that a program keeps.
     """
     from agentcli.app.project import ProjectContext
-    from agentcli.sessions.importing.takeover import Takeover
+    from agentcli.sessions.importing.import_run import ImportRun
     from agentcli.sessions.info import name_of
 
     context = ProjectContext(Options(cwd=cwd))
@@ -60,14 +60,14 @@ def import_sessions(
         found, unread = _sources(context, paths or (), program, session, until_done, progress)
         if here:
             found = [each for each in found if _is_here(context, each)]
-        takeover = Takeover(context.store, context.cwd, gather=alone, again=again, name=name)
+        importing = ImportRun(context.store, context.cwd, gather=alone, again=again, name=name)
         if alone:  # else the sessions are counted
-            takeover.through = progress.through
+            importing.through = progress.through
         if dry_run:
             progress.end()
-            _print_found(found, takeover, json)
+            _print_found(found, importing, json)
         else:
-            outcomes = [*unread, *progress.through(takeover.run(found), len(found))]
+            outcomes = [*unread, *progress.through(importing.run(found), len(found))]
             progress.end()
             _print_outcomes(outcomes, alone, json)
             unread = [outcome for outcome in outcomes if outcome.status == "failed"]
@@ -97,8 +97,8 @@ def _sources(
 
     Raises UsageError where nothing is named, InputError where the one file that is named holds no session.
     """
-    from agentcli.sessions.importing.discover import PROGRAMS, Candidate, candidates, in_folder, kept_by
-    from agentcli.sessions.importing.takeover import Outcome
+    from agentcli.sessions.importing.discover import PROGRAMS, Candidate, candidates, in_folder, sessions_of
+    from agentcli.sessions.importing.import_run import Outcome
 
     if program and program not in PROGRAMS:
         raise UsageError(f"Can't import from {program!r}. Use one of: {', '.join(PROGRAMS)}.")
@@ -127,7 +127,7 @@ def _sources(
             str(context.cwd),
             *(place.directory for place in context.project.others),
         ]
-        found += progress.through(kept_by(program, context.env, places))
+        found += progress.through(sessions_of(program, context.env, places))
     return list({(each.path, each.session): each for each in found}.values()), unread
 
 
@@ -160,8 +160,8 @@ def _must_be_free(context: ProjectContext, name: str) -> None:
             )
 
 
-def _print_found(found: Sequence[Candidate], takeover: Takeover, json: bool) -> None:
-    known = [takeover.is_known(each) for each in found]
+def _print_found(found: Sequence[Candidate], importing: ImportRun, json: bool) -> None:
+    known = [importing.is_known(each) for each in found]
     if json:
         say_json(
             [

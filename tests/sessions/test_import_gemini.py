@@ -21,8 +21,8 @@ from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import say
 from agentcli.sessions.importing import Imported, read
 from agentcli.sessions.importing.discover import candidates
+from agentcli.sessions.importing.import_run import ImportRun
 from agentcli.sessions.importing.normalise import UNANSWERED
-from agentcli.sessions.importing.takeover import Takeover
 from agentcli.sessions.store import Store
 from tests.loopback import Loopback
 from tests.providers.hearing import BOTH, READ, connected, hear
@@ -312,7 +312,7 @@ def test_a_file_in_which_nothing_was_said_is_told_as_such(tmp_path: Path):
     file.write_text(
         json.dumps({"sessionId": "a", "projectHash": "b", "startTime": "2026-01-01T00:00:00Z", "messages": []})
     )
-    (outcome,) = Takeover(Store(tmp_path / "store"), tmp_path).run(candidates(file, named=True))
+    (outcome,) = ImportRun(Store(tmp_path / "store"), tmp_path).run(candidates(file, named=True))
     assert (outcome.status, outcome.why) == ("failed", f"{file}: it holds no prompt and no reply")
 
 

@@ -17,8 +17,8 @@ from agentcli.core.codec.encode import decode
 from agentcli.sessions.exporting import collect, export
 from agentcli.sessions.importing import read, recognise
 from agentcli.sessions.importing.discover import candidates
+from agentcli.sessions.importing.import_run import ImportRun
 from agentcli.sessions.importing.recognise import lines
-from agentcli.sessions.importing.takeover import Takeover
 from agentcli.sessions.store import Store
 from tests.counted import counted
 
@@ -56,7 +56,7 @@ def written(path: Path, records: int) -> Path:
 def calls_to_import(folder: Path, records: int) -> int:
     """The number of Python functions that are called to import a session of so many records."""
     file = written(folder / f"{records}.jsonl", records)
-    takeover, found = Takeover(Store(folder / "store"), folder), candidates(file)
+    importing, found = ImportRun(Store(folder / "store"), folder), candidates(file)
     calls = 0
 
     def count(_: FrameType, event: str, __: object) -> None:
@@ -65,7 +65,7 @@ def calls_to_import(folder: Path, records: int) -> int:
 
     sys.setprofile(count)
     try:
-        [outcome] = takeover.run(found)
+        [outcome] = importing.run(found)
     finally:
         sys.setprofile(None)
     assert outcome.status == "imported"
@@ -113,7 +113,7 @@ def test_the_progress_of_one_session_can_be_shown(tmp_path: Path) -> None:
         yield from held
 
     file = written(tmp_path / "session.jsonl", 50)
-    [outcome] = Takeover(Store(tmp_path / "store"), tmp_path, through=through).run(candidates(file))
+    [outcome] = ImportRun(Store(tmp_path / "store"), tmp_path, through=through).run(candidates(file))
     assert outcome.info is not None
     assert passed == [(50, 0), (outcome.info.records, outcome.info.records)]
 
@@ -124,10 +124,10 @@ def test_python_does_not_look_for_garbage_among_what_is_imported(file: Path, tmp
     def collected(phase: str, _: object) -> None:
         collections.append(phase)
 
-    takeover = Takeover(Store(tmp_path / "store"), tmp_path)
+    importing = ImportRun(Store(tmp_path / "store"), tmp_path)
     gc.callbacks.append(collected)
     try:
-        [outcome] = takeover.run(candidates(file))
+        [outcome] = importing.run(candidates(file))
     finally:
         gc.callbacks.remove(collected)
     assert outcome.status == "imported"
@@ -147,7 +147,7 @@ def test_a_record_costs_few_steps_however_many_there_are(tmp_path: Path) -> None
 
 def test_the_records_of_an_own_export_are_parsed_once_with_the_whole(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
-    [outcome] = Takeover(store, tmp_path).run(candidates(written(tmp_path / "session.jsonl", 100)))
+    [outcome] = ImportRun(store, tmp_path).run(candidates(written(tmp_path / "session.jsonl", 100)))
     assert outcome.info is not None
     session = store.open(outcome.info.project_id, outcome.info.id, read_only=True)
     exported = tmp_path / "export.json"

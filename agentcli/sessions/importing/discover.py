@@ -83,7 +83,7 @@ def in_folder(folder: Path) -> Iterator[Candidate]:
                 yield from recognised(path)
 
 
-def kept_by(program: str, env: Mapping[str, str], places: Iterable[str] = ()) -> Iterator[Candidate]:
+def sessions_of(program: str, env: Mapping[str, str], places: Iterable[str] = ()) -> Iterator[Candidate]:
     """The sessions that a program keeps for the user, those of its subagents aside.
 
     `places` are possible working folders: Gemini CLI may keep only the hash of a folder's path.
@@ -95,7 +95,7 @@ def kept_by(program: str, env: Mapping[str, str], places: Iterable[str] = ()) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
+class SessionSource:
     """A program whose sessions can be found: its name, and the files in which it keeps them."""
 
     title: str
@@ -144,13 +144,13 @@ def _pi(home: _Home) -> Iterable[Path]:
     yield from (home.folder("PI_CODING_AGENT_DIR", ".pi/agent") / "sessions").rglob("*.jsonl")
 
 
-PROGRAMS: Mapping[str, Keeper] = MappingProxyType(
+PROGRAMS: Mapping[str, SessionSource] = MappingProxyType(
     {
-        "claude": Keeper("Claude Code", _claude),
-        "codex": Keeper("Codex", _codex),
-        "gemini": Keeper("Gemini CLI", _gemini),
-        "pi": Keeper("pi", _pi),
-        "opencode": Keeper("opencode", _opencode),
+        "claude": SessionSource("Claude Code", _claude),
+        "codex": SessionSource("Codex", _codex),
+        "gemini": SessionSource("Gemini CLI", _gemini),
+        "pi": SessionSource("pi", _pi),
+        "opencode": SessionSource("opencode", _opencode),
     }
 )
 """The programs whose sessions can be found, by the name that the command line gives them."""

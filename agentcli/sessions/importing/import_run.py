@@ -1,4 +1,4 @@
-"""Sessions of other programs taken into the store, each once: what was imported before is known by its program, id and content."""
+"""Import of sessions into the store, each once: what was imported before is known by its program, id and content."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _Waiting = tuple[Candidate, Imported, Draft]
 
 
 @dataclasses.dataclass
-class Takeover:
+class ImportRun:
     """One run of importing. A session belongs to the folder it was led in; where that is gone, to `here` if `gather`, else it
     waits there for `sessions move`. With `again` what was imported before is imported once more. `name` is given to all of them.
     What is read of a session, and then its records, pass `through`.
