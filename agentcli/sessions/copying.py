@@ -148,18 +148,6 @@ def fork(
     return info
 
 
-def plant(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> SessionInfo:
-    """Store an imported session under `root`: it appears there whole or not at all. Return its summary.
-
-    It belongs to the folder that it was started in, or to `here` if that does not exist.
-
-    Raises StoreError when the disk refuses; nothing is left behind then.
-    """
-    home = Path(imported.cwd) if imported.cwd and Path(imported.cwd).is_dir() else here
-    [info] = settle_drafts([draft(root, imported, home, disk=disk)], disk=disk)
-    return info
-
-
 def draft(
     root: Path,
     imported: Imported,

@@ -17,12 +17,12 @@ from agentcli.context.settings import POLICIES
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body
 from agentcli.core.text.passage import passages
-from agentcli.sessions.copying import plant
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.tools.lib.literals import literals
 from tests.bench.planted import SUMMARISERS, led
+from tests.sessions.imported import store_imported
 
 PATTERNS = (
     "timeout_77_0",
@@ -50,7 +50,7 @@ def big_session(root: Path, records: int) -> Session:
     """A session of so many records of the usual size."""
     bodies = tuple(("2026-01-01T00:00:00Z", body(n)) for n in range(records))
     imported = Imported("agentcli", "Long", str(root), "demo/demo", "2026-01-01T00:00:00Z", bodies)
-    info = plant(root / "sessions", imported, root)
+    info = store_imported(root / "sessions", imported, root)
     return Store(root / "sessions").open(info.project_id, info.id)
 
 

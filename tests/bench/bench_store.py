@@ -16,12 +16,12 @@ from pathlib import Path
 
 from agentcli.core.history import History
 from agentcli.core.record import Body, Compaction
-from agentcli.sessions.copying import plant
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import SessionInfo, Times, encode_info
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import reply, result, user
+from tests.sessions.imported import store_imported
 
 VIEW = 300
 """Records that stand after the newest compaction."""
@@ -106,7 +106,7 @@ def listed(home: Path) -> None:
 def session_of(store: Store, home: Path, records: int) -> SessionInfo:
     began = time.perf_counter()
     said = tuple((stamp(), body) for body in life(records))
-    made = plant(store.root, Imported("agentcli", "", str(home), "", stamp(), said), home)
+    made = store_imported(store.root, Imported("agentcli", "", str(home), "", stamp(), said), home)
     print(f"made a session of {records:,} records in {time.perf_counter() - began:.1f} s")
     return made
 

@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentcli.sessions.importing import plant, read
+from agentcli.sessions.importing import read
 from agentcli.sessions.info import SessionInfo, decode_info
 from agentcli.sessions.store import Store
+from tests.sessions.imported import store_imported
 
 HERE = Path(__file__).parent
 REAL = HERE.resolve().parents[2] / "shared" / "data" / "real-session.jsonl"
@@ -26,7 +27,7 @@ def sessions(root: Path) -> Iterator[tuple[str, Store, SessionInfo]]:
     store = Store(root / "imported")
     foreign = sorted((HERE / "samples_foreign").iterdir())
     for file in (*foreign, REAL) if REAL.exists() else foreign:
-        yield file.name, store, plant(store.root, read(file), root)
+        yield file.name, store, store_imported(store.root, read(file), root)
 
 
 def raw_records(store: Store, info: SessionInfo) -> Iterator[dict[str, object]]:

@@ -50,13 +50,14 @@ from agentcli.sessions.exporting.highlight import (
 )
 from agentcli.sessions.exporting.html import _plain
 from agentcli.sessions.exporting.markdown import fence
-from agentcli.sessions.importing import Imported, plant, read
+from agentcli.sessions.importing import Imported, read
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.settings import SessionSettings
 from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.store import Store
+from tests.sessions.imported import store_imported
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -114,7 +115,7 @@ def test_json_brings_back_the_very_same_records(store: Store, tmp_path: Path):
     session.close()
     file = tmp_path / "session.json"
     file.write_text(export(collect(session), "json", redacted=False))
-    info = plant(store.root, read(file), tmp_path)
+    info = store_imported(store.root, read(file), tmp_path)
     assert info.id != session.id
     old, new = (store.folder(each) for each in (session.info, info))
     assert [(path.name, path.read_bytes()) for path in sorted((new / "records").iterdir())] == [
@@ -137,7 +138,7 @@ def test_fields_and_kinds_that_are_not_known_survive_the_round_trip(store: Store
     record.write_text(json.dumps({**raw, "from_the_future": [1]}, separators=(",", ":")) + "\n")
     file = tmp_path / "session.json"
     file.write_text(export(collect(session), "json", redacted=False))
-    info = plant(store.root, read(file), tmp_path)
+    info = store_imported(store.root, read(file), tmp_path)
     (copy,) = (store.folder(info) / "records").iterdir()
     assert copy.read_bytes() == record.read_bytes()
 
@@ -149,7 +150,7 @@ def test_a_redacted_export_opens_too_and_says_what_it_is(store: Store, tmp_path:
     assert json.loads(file.read_text())["redacted"] is True
     imported = read(file)
     assert imported.notes == ("the export was changed, for one by redaction: its records are chained anew",)
-    info = plant(store.root, imported, tmp_path)
+    info = store_imported(store.root, imported, tmp_path)
     again = store.open(info.project_id, info.id)
     assert (again.notes, [record.kind for record in again.records()]) == ((), ["message", "message"])
     again.close()
@@ -179,7 +180,7 @@ def moved(store: Store, tmp_path: Path, session: Session, contents: int, **how: 
     file = tmp_path / "export.json"
     file.write_text(export(collect(session, contents), "json", say=notes.append, **how))
     imported = read(file)
-    return plant(store.root, imported, tmp_path), [*notes, *imported.notes]
+    return store_imported(store.root, imported, tmp_path), [*notes, *imported.notes]
 
 
 def test_json_brings_back_all_that_undo_and_rewind_need(store: Store, tmp_path: Path) -> None:
@@ -472,7 +473,7 @@ def test_a_status_that_no_tool_ends_with_is_read_as_an_error(store: Store, tmp_p
     exported = json.loads(export(collect(session), "json", redacted=False))
     exported["records"][-1]["status"] = f"success{HOSTILE}<script>"
     file.write_text(json.dumps(exported))
-    info = plant(store.root, read(file), tmp_path)
+    info = store_imported(store.root, read(file), tmp_path)
     page = export(collect(store.open(info.project_id, info.id, read_only=True)), "html")
     assert "refresh" not in page
     assert "zq" not in page
@@ -497,19 +498,19 @@ def test_an_import_stands_whole_or_not_at_all(tmp_path: Path, room: int):
     bodies = tuple(("2026-01-01T00:00:00.000Z", body) for body in (user("one"), agent("two")))
     imported = Imported("pi", "one", "", "", "2026-01-01T00:00:00.000Z", bodies)
     with pytest.raises(StoreError, match="No space left"):
-        plant(tmp_path / "sessions", imported, tmp_path, disk=Full(room))
+        store_imported(tmp_path / "sessions", imported, tmp_path, disk=Full(room))
     assert [path for path in (tmp_path / "sessions").rglob("*") if path.is_file()] == []
-    info = plant(tmp_path / "sessions", imported, tmp_path)
+    info = store_imported(tmp_path / "sessions", imported, tmp_path)
     assert [found.id for found in Store(tmp_path / "sessions").list()] == [info.id]
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the recorded session is not here")
 def test_the_real_session_goes_out_and_comes_back(store: Store, tmp_path: Path):
-    info = plant(store.root, read(REAL), tmp_path)
+    info = store_imported(store.root, read(REAL), tmp_path)
     session = store.open(info.project_id, info.id, read_only=True)
     file = tmp_path / "out.json"
     file.write_text(export(collect(session), "json", redacted=False))
-    again = plant(store.root, read(file), tmp_path)
+    again = store_imported(store.root, read(file), tmp_path)
     assert (again.records, again.head, again.usage) == (info.records, info.head, info.usage)
     assert session.notes == ()
 

@@ -13,7 +13,7 @@ from agentcli.core.codec.encode import decode
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Body, Title
-from agentcli.sessions.copying import INCOMING, build, plant, settle_drafts
+from agentcli.sessions.copying import INCOMING, build, settle_drafts
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import Parent, SessionInfo
 from agentcli.sessions.integrity import check, unfinished
@@ -24,6 +24,7 @@ from agentcli.sessions.store import Store
 from agentcli.sessions.tree import branches
 from tests.counted import counted
 from tests.sessions.bodies import compaction, files, read, reply, result, user
+from tests.sessions.imported import store_imported
 
 
 @pytest.fixture
@@ -174,7 +175,7 @@ def from_outside(tmp_path: Path, *bodies: tuple[str, Body], **more: Any) -> Impo
 def test_a_session_from_outside_is_stored_with_its_own_times(store: Store, tmp_path: Path) -> None:
     bodies = [("2020-01-01T00:00:00.000Z", user("old")), ("2020-01-01T00:00:01.000Z", reply("older", "a"))]
     answer = ("2020-01-01T00:00:02.000Z", result("a"))
-    info = plant(store.root, from_outside(tmp_path, *bodies, answer, outputs={"a.txt": "whole"}), tmp_path)
+    info = store_imported(store.root, from_outside(tmp_path, *bodies, answer, outputs={"a.txt": "whole"}), tmp_path)
     assert (info.time.created, info.title, info.records) == ("2020-01-01T00:00:00.000Z", "old", 3)
     session = store.open(info.project_id, info.id)
     assert [record.time[:4] for record in session.records()] == ["2020"] * 3
@@ -185,7 +186,9 @@ def test_a_session_from_outside_is_stored_with_its_own_times(store: Store, tmp_p
 
 def test_records_exported_as_they_were_come_back_byte_for_byte(store: Store, session: Session, tmp_path: Path) -> None:
     raw = [(session.folder / "records" / name).read_bytes() for name in files(session.folder)]
-    info = plant(store.root, from_outside(tmp_path, kept=tuple((decode(data), data) for data in raw)), tmp_path)
+    info = store_imported(
+        store.root, from_outside(tmp_path, kept=tuple((decode(data), data) for data in raw)), tmp_path
+    )
     assert [(store.folder(info) / "records" / name).read_bytes() for name in files(store.folder(info))] == raw
     assert info.usage == session.info.usage
 
@@ -193,7 +196,9 @@ def test_records_exported_as_they_were_come_back_byte_for_byte(store: Store, ses
 def test_a_session_from_outside_that_cannot_be_written_leaves_nothing(store: Store, tmp_path: Path) -> None:
     unwritable = Message("user", (Text("x", meta={"x": object()}),))
     with pytest.raises(TypeError):
-        plant(store.root, from_outside(tmp_path, ("2026-01-01", user("Hi")), ("2026-01-02", unwritable)), tmp_path)
+        store_imported(
+            store.root, from_outside(tmp_path, ("2026-01-01", user("Hi")), ("2026-01-02", unwritable)), tmp_path
+        )
     assert store.list() == []
     assert [path for path in store.root.rglob("*") if path.name.startswith(INCOMING)] == []
 

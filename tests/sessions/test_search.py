@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Title, Todo, TodoItem
-from agentcli.sessions.importing import Imported, plant
+from agentcli.sessions.importing import Imported
 from agentcli.sessions.search import Hit, search
+from tests.sessions.imported import store_imported
 
 
 def prompt(text: str) -> Message:
@@ -22,7 +23,7 @@ def prompt(text: str) -> Message:
 
 def keep(root: Path, *bodies: Body, day: int = 1) -> str:
     timed = tuple((f"2026-01-{day:02}T00:00:00.000Z", body) for body in bodies)
-    return plant(root, Imported("pi", "", "", "", timed[0][0], timed), root.parent).id
+    return store_imported(root, Imported("pi", "", "", "", timed[0][0], timed), root.parent).id
 
 
 @pytest.fixture

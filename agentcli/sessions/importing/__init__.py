@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.core.errors import InputError
-from agentcli.sessions.copying import plant
 from agentcli.sessions.importing import claude_code, codex, gemini_cli, opencode, opencode_database, own, pi
 from agentcli.sessions.importing.imported import Format, Imported, Shown, Timed, unshown
 from agentcli.sessions.importing.jsonl import reading
 from agentcli.sessions.importing.recognise import holds_database, lines, recognise
 
-__all__ = ["Format", "Imported", "Timed", "plant", "read", "read_all", "recognise"]
+__all__ = ["Format", "Imported", "Timed", "read", "read_all", "recognise"]
 
 _READERS: Mapping[Format, Callable[[Iterable[str]], Imported]] = {
     "agentcli": own.read,

@@ -16,7 +16,6 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record, Retry
 from agentcli.core.text.passage import Entry, OutOfTime, passages
-from agentcli.sessions.copying import plant
 from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
@@ -24,6 +23,7 @@ from agentcli.sessions.storage.recall_index import LARGEST, SEGMENT, RecallIndex
 from agentcli.sessions.store import Store
 from agentcli.tools.lib.literals import literals
 from tests.sessions.disks import Failing, Hasty
+from tests.sessions.imported import store_imported
 
 COUNT = 2 * SEGMENT + 3
 WORDS = ["needle", "port 8443", "Straße", "STRASSE", "İstanbul", "日本語のテスト", "x = 1", "\ud800half", "a" * 300]
@@ -56,7 +56,7 @@ def session(store: Store, tmp_path: Path) -> Iterator[Session]:
     """A session of two full segments and some records, the newest of them appended."""
     records = tuple(("2026-01-01T00:00:00Z", body(n)) for n in range(2 * SEGMENT - 2))
     imported = Imported("agentcli", "A session", str(tmp_path), "demo/demo", "2026-01-01T00:00:00Z", records)
-    info = plant(store.root, imported, tmp_path, disk=Hasty())
+    info = store_imported(store.root, imported, tmp_path, disk=Hasty())
     made = store.open(info.project_id, info.id)
     for n in range(2 * SEGMENT - 2, COUNT):
         made.append(body(n))
