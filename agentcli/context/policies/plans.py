@@ -137,7 +137,7 @@ def split_plan(
     *reasons: str,
     primers: int = 0,
 ) -> Plan:
-    """The plan to summarise `stretch(window.view)[primers:at]` in about `summary` tokens and keep the rest."""
+    """The plan to summarise `compactable(window.view)[primers:at]` in about `summary` tokens and keep the rest."""
     view, before = window.view, window.tokens
     messages = compactable(view)
     gone, kept = messages[primers:at], (*messages[:primers], *messages[at:])
