@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.session import AgentSession
+from agentcli.context.lab.window_report import WindowReport
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import say
@@ -17,7 +18,7 @@ from agentcli.ui.commands.model import models
 from agentcli.ui.render import past_messages
 from agentcli.ui.render.cells import width
 from agentcli.ui.render.scrollback import count
-from agentcli.ui.render.window_chart import LARGEST
+from agentcli.ui.render.window_chart import LARGEST, chart
 from agentcli.ui.style import MUTE, Look
 from tests.agent.open_session import open_session, say_to
 from tests.ui.contexts import ScriptedContext
@@ -182,6 +183,13 @@ def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_polic
     )
     (message,) = [line for line in lines if "hello 説明" in line and "#" in line]
     assert width(message) < columns
+
+
+def test_a_window_without_messages_has_no_heading_for_them_and_its_marks_are_wrapped() -> None:
+    marks = {"prunes from": 2_000, "compacts at": 70_000}
+    lines = chart(WindowReport({"system": 700, "free": 99_300}, 100_000, 200_000, 0, (), marks), "m", 30, MUTE, False)
+    assert "Messages" not in lines
+    assert lines[-2:] == ["╎ prunes from 2% · compacts at", "70%"]
 
 
 def test_the_largest_messages_are_listed_and_all_of_them_where_asked_for(tmp_path: Path) -> None:

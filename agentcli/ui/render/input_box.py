@@ -106,12 +106,14 @@ def _label_width(dialog: Dialog, columns: int) -> int:
     longest = max((width(choice.label) for choice in dialog.choices), default=0)
     if dialog.numbered:
         return min(longest + 5, columns * 3 // 4)
-    if longest + 2 <= columns * 3 // 4:
-        return longest + 2
+    if longest + 2 <= columns * 3 // 4 or columns < LABELS_ALONE:
+        return min(longest + 2, columns)
     details = max((width(choice.detail) for choice in dialog.choices), default=0)
     return min(longest + 2, columns - 4 - min(details, columns // 3))
 
 
+LABELS_ALONE = 36
+"""Minimal cells of a list without numbers for details beside long labels: without the ends of their names models are all alike."""
 ROOMY = 20
 """Minimal rows of the terminal for a blank row above a dialog, and one above its choices."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from agentcli.ui.render.cells import clip, fit, width
+from agentcli.ui.render.cells import clip, fit, width, wrap
 from agentcli.ui.render.scrollback import count
 from agentcli.ui.style import Theme
 
@@ -45,7 +45,7 @@ def overview(report: WindowReport, model: str, columns: int, theme: Theme) -> li
     )
     lines = [*top, f"▏{_bar(report, columns - 2, theme)}▕", *_legend(report, columns, theme)]
     if marks := _marks(report):
-        lines.append(theme.paint("dim", clip(f"╎ {marks}", columns)))
+        lines += [theme.paint("dim", row) for row in wrap(f"╎ {marks}", columns)]
     return lines
 
 
@@ -103,6 +103,8 @@ def _marks(report: WindowReport) -> str:
 
 def _messages(report: WindowReport, columns: int, theme: Theme, every: bool) -> list[str]:
     rows: Sequence[Row] = report.rows
+    if not rows:
+        return []
     hidden = 0 if every else max(0, len(rows) - LARGEST)
     if hidden:
         rows = sorted(sorted(rows, key=lambda row: row.tokens)[-LARGEST:], key=lambda row: -row.tokens)

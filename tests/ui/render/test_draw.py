@@ -206,6 +206,12 @@ def test_a_picker_leaves_room_for_the_details_and_shows_the_chosen_one_whole() -
     assert dialog_lines(titled, Edit(), Size(70, 24), MUTE)[0][-1].endswith("…  2026-11-23 03:10")
 
 
+def test_in_a_narrow_picker_the_labels_are_whole_and_the_chosen_ones_details_below() -> None:
+    models = tuple(Choice(f"anthropic/claude-sonnet-4-{n}", "1M window · in use") for n in range(5, 7))
+    rows, _ = dialog_lines(Dialog("Which?", choices=models, entry=":", numbered=False), Edit(), Size(30, 10), MUTE)
+    assert rows[-3:] == ["❯ anthropic/claude-sonnet-4-5", "  anthropic/claude-sonnet-4-6", "  1M window · in use"]
+
+
 def test_a_detail_that_is_wider_than_the_screen_is_wrapped() -> None:
     choices = (Choice("ask", "asks before it changes or runs anything · in use"), Choice("plan", ""))
     rows, _ = dialog_lines(Dialog("Which?", choices=choices, entry=":", numbered=False), Edit(), Size(45, 24), MUTE)
