@@ -79,7 +79,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
     }
-    why = "" if ask.why in _OBVIOUS else safe(ask.why)
+    why = safe(ask.why.removesuffix(_OBVIOUS).rstrip())
     note = " · ".join(filter(None, (_size(ask), why, f"1 of {len(ask.others) + 1}" if ask.others else "")))
     start = given.index("no") if is_risky(ask) else 0
     return Dialog(
@@ -110,8 +110,8 @@ def is_risky(ask: ApprovalRequest) -> bool:
     return ask.kind == "input"
 
 
-_OBVIOUS = frozenset({"it changes a file"})
-"""Reasons that the preview shows by itself."""
+_OBVIOUS = "it changes a file"
+"""The reason that the preview shows by itself."""
 _RISKY_REASONS = ("outside", "network", "delete", "destroy")
 _RISKY_PROGRAMS = frozenset(
     [

@@ -95,6 +95,7 @@ class EditorOps(Protocol):
 
     handler: InputHandler
     draft: Buffer
+    line: Buffer
     menu: Menu
     chosen: int
     pastes: Pastes

@@ -255,6 +255,12 @@ def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
     for name, meant in {"c-n": "down", "c-p": "up", "c-r": "down"}.items():
         keys.add(name, filter=asking)(_presses(editor, meant))
 
+    # An Alt-Enter that were an Esc would throw away what was typed.
+    @keys.add("escape", "enter", filter=asking & ~choosing)
+    @keys.add("c-j", filter=asking & ~choosing)
+    def new_line(event: KeyPressEvent) -> None:
+        editor.line.insert_text("\n")
+
     @keys.add("c-g", filter=asking)
     def edit(event: KeyPressEvent) -> None:
         editor.handler.press("c-g")

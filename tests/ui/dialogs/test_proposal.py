@@ -178,6 +178,14 @@ def test_the_title_stands_in_the_rule_with_the_size_of_the_change_and_the_reason
     assert "".join(narrow[1:3]).replace(" ", "") == "+1−1·changesafile·1of2"
 
 
+@pytest.mark.parametrize(
+    ("why", "note"),
+    [("it changes a file", "+0 −0"), ("A subagent asks (Tidy). it changes a file", "+0 −0 · A subagent asks (Tidy).")],
+)
+def test_what_the_preview_shows_by_itself_is_no_reason(why: str, note: str) -> None:
+    assert question(replace(EDIT, why=why), None, LOOK).note == note
+
+
 def test_the_details_of_choices_are_shown_whole() -> None:
     choices = (
         Choice("SQLite", "a single file, nothing to install, and fast enough for one writer"),

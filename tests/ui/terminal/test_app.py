@@ -382,6 +382,17 @@ def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path)
         t.until("answers ['green', 'it is calm']")
 
 
+def test_an_answer_in_words_may_have_several_lines(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("ask\r")
+        t.until("Which colour?")
+        t.send("2")
+        t.until("Why?")
+        t.send("it is calm\x1b\rand green\nand soft\r")
+        t.until("answers ['green', 'it is calm\\nand green\\nand soft']")
+
+
 def test_a_skipped_question_leaves_the_other_answers_as_they_are(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
