@@ -171,7 +171,7 @@ def _table(env: Mapping[str, str] = os.environ) -> Any:
         pass
     table = {"stamp": stamp, **_built()}
     with contextlib.suppress(OSError):  # it is made anew at every Tab then, which is only slow
-        replace_file(cached, json.dumps(table))
+        replace_file(cached, json.dumps(table), mode=0o600)
     return table
 
 

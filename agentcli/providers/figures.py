@@ -104,7 +104,7 @@ def _loaded(path: Path, _changed: int) -> Figures:
 def keep(path: Path, figures: Figures) -> None:
     """Write the figures in one step."""
     kept = {"source": figures.source, "day": figures.day, "models": dict(figures.models)}
-    replace_file(path, json.dumps(kept, separators=(",", ":")))
+    replace_file(path, json.dumps(kept, separators=(",", ":")), mode=0o600)
 
 
 def _fields(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -125,6 +125,7 @@ def test_tab_completes_in_a_real_shell(program: Program, shell: str) -> None:
 def test_bytecode_that_is_written_meanwhile_does_not_make_the_table_anew(program: Program) -> None:
     offered(program, "x")
     (table,) = (program.base / "cache" / "agentcli").glob("completion-*.json")
+    assert table.stat().st_mode & 0o777 == 0o600
     before = table.stat().st_mtime_ns
     for folder in (Path(completion.__file__).parent, Path(completion.__file__).parent / "extensions"):
         (folder / "__pycache__").mkdir(exist_ok=True)
