@@ -84,6 +84,7 @@ def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
     command's name and goes on (`/etc is full`, `/login answers 500`) is said, and so is what has several lines.
     """
     if not _COMMAND.match(text):
+        _refuse_unread(text, project)
         return None
     from agentcli.ui import commands
 
@@ -92,6 +93,7 @@ def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
     if name in ("compress", "review"):
         return PrintCommand(name, argument)
     if "\n" in text.strip():
+        _refuse_unread(text, project)
         return None
     if name in _NAMES:
         if (name, argument) not in _ACTS:
@@ -110,10 +112,27 @@ def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
             "" if project.trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
         )
         raise InputError(f"There is no command /{typed}.{untrusted} Put a space before it to send it as text.")
+    _refuse_unread(text, project)
     return None
 
 
+def _refuse_unread(text: str, project: ProjectContext) -> None:
+    """Raise InputError for a command or skill of a folder that is not trusted: its arguments alone would be sent as text."""
+    name, _ = name_and_argument(text)
+    if project.trusted or not _FILED.match(text):
+        return
+    from agentcli.integrations.extensions.lookup import named
+    from agentcli.integrations.extensions.places import defines
+
+    if defines(name, project.cwd) and named(project.extensions, name) is None:
+        raise InputError(
+            f"/{name} is a command of this folder, which is not trusted; --trust reads it. Put a space before it to send it as text."
+        )
+
+
 _COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")
+_FILED = re.compile(r"/[\w-]+(?::[\w-]+)*(?:\s|$)")
+"""A name that a file may give a command."""
 
 
 def _arguments(name: str) -> str:

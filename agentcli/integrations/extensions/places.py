@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
@@ -88,6 +88,19 @@ def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place
         own = home / ".config" / "opencode" if program == ".opencode" else home / program
         found.append(Place(own / kind, "user", program))
     return found
+
+
+def defines(name: str, cwd: Path) -> bool:
+    """True if a project has a file for a command or a skill of this name, which has no slashes. Nothing is read."""
+    inner = name.replace(":", os.sep)
+    endings: Mapping[Kind, Sequence[str]] = {"commands": (".md", ".toml"), "skills": (f"{os.sep}SKILL.md",)}
+    return any(
+        os.path.lexists(folder / program / kind / f"{inner}{ending}")
+        for folder in folders(cwd)
+        for kind in endings
+        for program in _PROGRAMS[kind]
+        for ending in endings[kind]
+    )
 
 
 def programs(kind: Kind) -> Sequence[str]:
