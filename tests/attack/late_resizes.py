@@ -186,7 +186,7 @@ async def _resize(pane: Pane | Pyte, count: int, chance: random.Random) -> list[
 
     def tick(most: int) -> None:
         for _ in range(min(most, len(parts))):
-            screen.hear(TextDelta(parts.pop()))
+            screen.apply(TextDelta(parts.pop()))
         screen.tick()
 
     async def settle() -> None:
