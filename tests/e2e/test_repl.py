@@ -210,6 +210,17 @@ def test_no_session_is_opened_where_none_is_chosen(program: Program, front: list
     assert len([*program.sessions.glob("*/*")]) == 1
 
 
+@pytest.mark.parametrize("typed", ["hello", "/resume nosuch"])
+def test_what_was_typed_ahead_is_not_run_where_no_session_is_chosen(program: Program, typed: str) -> None:
+    assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
+    with terminal(program, "resume", "-m", "script:echo") as t:
+        t.send(f"{typed}\r")
+        t.until("the mango session")
+        t.send("\x1b")
+        assert t.wait(20) == 0
+    assert len([*program.sessions.glob("*/*")]) == 1
+
+
 def test_a_copy_of_the_chosen_session_is_opened_where_one_is_asked_for(program: Program) -> None:
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
     with terminal(program, "resume", "--fork") as t:

@@ -40,7 +40,7 @@ async def resume(context: CommandContext, selector: str) -> None:
             await context.move_to(context.host.open(wanted))
             return
         except AgentError as error:
-            if not context.host.choosing:
+            if selector or not context.host.choosing:
                 raise
             context.warn(str(error))
 

@@ -216,7 +216,8 @@ class Console:
         return self.editor.vi
 
     def leave(self, code: int = 0) -> None:
-        """End the program."""
+        """End the program; what is queued is not run any more."""
+        self.screen.change(replace(self.state, queue=()))
         self.editor.leave(code)
 
 
