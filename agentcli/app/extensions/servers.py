@@ -153,7 +153,7 @@ class RunServers:
         return found + self._added
 
     async def _elicit(self, asked: Elicitation) -> Mapping[str, Any] | None:
-        """Put a server's form to the person; a URL is opened only after a yes."""
+        """Put a server's form to the person; None without an answer that it needs. A URL is opened only after a yes."""
         if asked.url:
             return await self._open(asked) if asked.url.startswith(("http://", "https://")) else None
         questions = [_question(asked, field) for field in asked.fields] or [
@@ -162,8 +162,10 @@ class RunServers:
         answers = await self._ask(questions)
         if not answers or (not asked.fields and answers[0] != "Yes"):
             return None
-        given = zip(asked.fields, answers, strict=False)
-        return {field.name: value for field, text in given if (value := _value(field, text)) is not None}
+        given = [(field, _value(field, text)) for field, text in zip(asked.fields, answers, strict=False)]
+        if any(field.required and value is None for field, value in given):
+            return None
+        return {field.name: value for field, value in given if value is not None}
 
     async def _open(self, asked: Elicitation) -> Mapping[str, Any] | None:
         from agentcli.integrations.browser import open_page

@@ -34,7 +34,7 @@ class Asking:
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
         """Ask the model's questions. Esc skips one, whose answer is empty; no answers if all are skipped, or by Ctrl-C."""
-        answers: list[str] = []
+        answers: list[str | None] = []
         async with self.turn:
             self._bell("agentcli asks a question")
             for number, question in enumerate(questions, 1):
@@ -42,8 +42,8 @@ class Asking:
                 answer = await self._question(question, suffix)
                 if self.interrupted:
                     return ()
-                answers.append(answer or "")
-        return answers if any(answers) else ()
+                answers.append(answer)
+        return () if all(answer is None for answer in answers) else [answer or "" for answer in answers]
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Searchable picker that starts on the item `start`: index of the chosen item; None if cancelled."""

@@ -73,8 +73,8 @@ def test_choices_stand_there_by_their_names_and_the_server_gets_their_values(pro
     assert pet.question.endswith("Cats where you skip it")
 
 
-def test_without_a_person_or_an_answer_a_form_is_declined(project: Path) -> None:
-    for person in (None, Person()):
+def test_without_a_person_or_an_answer_that_it_needs_a_form_is_declined(project: Path) -> None:
+    for person in (None, Person(), Person("", "36", "1.5", "yes", "blue", "", "")):
         assert answered(project, person, "form")["action"] == "decline"
 
 

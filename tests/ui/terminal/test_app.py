@@ -410,6 +410,14 @@ def test_a_skipped_question_leaves_the_other_answers_as_they_are(tmp_path: Path)
         t.until("Why?")
         t.send("\x1b")
         t.until("answers ()")
+        t.settle()
+        t.send("ask\r")
+        t.until("1. red")
+        t.send("\x1b")
+        t.gone("1. red")
+        t.until("Why?")
+        t.send("\r")
+        t.until("answers ['', '']")
 
 
 def test_a_shell_command_shows_its_output_and_its_failure(tmp_path: Path) -> None:
