@@ -34,8 +34,7 @@ async def settle(
             session = host.trust(session)
             await move_to(session)
         if undecided := host.undecided(session):
-            answers = [(one, await _approve(one, confirm)) for one in undecided]
-            settled = host.decide(session, answers)
+            settled = host.decide(session, await answers(undecided, confirm))
             if settled is not session:
                 await move_to(settled)
     except AgentError as error:
@@ -47,5 +46,10 @@ def end_reason(following: AgentSession) -> str:
     return following.source if following.source in ("clear", "resume") else "other"
 
 
-async def _approve(definition: Definition, confirm: Confirm) -> bool:
-    return await confirm(f"Let this project start {definition}?", [safe_line(definition.starts)])
+async def answers(found: Sequence[Definition], confirm: Confirm) -> list[tuple[Definition, bool]]:
+    """The person's answer about each of these, asked by its exact command line."""
+    given = []
+    for number, one in enumerate(found, 1):
+        place = f" ({number} of {len(found)})" if len(found) > 1 else ""
+        given.append((one, await confirm(f"Let this project start {one}?{place}", [safe_line(one.starts)])))
+    return given

@@ -56,8 +56,8 @@ def test_each_definition_is_asked_about_after_trust_with_its_exact_command_line(
     folder = Folder(["settings"], [EVIL, GIT])
     questions, moved = asked(folder, True, False, True)
     assert questions[1:] == [
-        "Let this project start hook PreToolUse of .claude/settings.json? sh -c 'x'\\x1b[2J",
-        "Let this project start server git of .mcp.json? uvx mcp-server-git",
+        "Let this project start hook PreToolUse of .claude/settings.json? (1 of 2) sh -c 'x'\\x1b[2J",
+        "Let this project start server git of .mcp.json? (2 of 2) uvx mcp-server-git",
     ]
     assert folder.decided == [(EVIL, False), (GIT, True)]
     assert moved == ["trusted", "trusted, 1 approved"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from agentcli.core.errors import UsageError
-from agentcli.core.sanitise import safe_line
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.starting import answers
 
 
 @command(at_once=True)
@@ -26,7 +26,9 @@ async def hooks(context: CommandContext, argument: str) -> None:
     if not found:
         context.say("Nothing in this project needs your approval.")
         return
-    answers = [(one, await context.confirm(f"Let this project start {one}?", [safe_line(one.starts)])) for one in found]
-    settled = context.host.decide(context.session, answers)
+    given = await answers(found, context.confirm)
+    settled = context.host.decide(context.session, given)
     if settled is not context.session:
         await context.move_to(settled)
+    approved = [str(one) for one, yes in given if yes]
+    context.say(f"Approved: {'; '.join(approved)}." if approved else "Nothing was approved.")
