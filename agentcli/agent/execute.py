@@ -41,6 +41,8 @@ async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyn
         if decided is None or runner.ended_by_hook:
             break
         tool, permit = decided
+        if permit.refused and interrupt.is_set():
+            break  # leaving a question with Ctrl-C, or with the terminal, says no to nothing
         if permit.event is not None:
             yield permit.event
         if permit.refused:

@@ -189,6 +189,25 @@ def test_an_interrupt_keeps_what_came_and_the_next_turn_works(tmp_path: Path) ->
     assert ended(say_to(session, "hello?")).text == "Yes?"
 
 
+def test_whoever_interrupts_at_a_question_has_not_said_no(tmp_path: Path) -> None:
+    interrupt = asyncio.Event()
+
+    async def leaves(_: object) -> ApprovalResponse:
+        interrupt.set()
+        return ApprovalResponse("no")
+
+    session = open_session(tmp_path, [say("", call("write", file_path="a.txt", content="x"))], person=leaves)  # type: ignore[arg-type]
+
+    async def turn() -> None:
+        async for _ in session.turn(Prompt("go"), interrupt):
+            pass
+
+    asyncio.run(turn())
+    assert [(result.status, result.output) for result in results(session)] == [
+        ("interrupted", "Not run: the user interrupted before it began.")
+    ]
+
+
 def test_an_interrupt_while_a_command_runs_kills_it_and_answers_its_call(tmp_path: Path) -> None:
     slow = say("I wait.", call("bash", command="echo begun; sleep 30"), call("bash", command="touch never"))
     session = open_session(tmp_path, [slow, say("Stopped.")], mode="yolo")
