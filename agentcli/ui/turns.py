@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.journal import Journal
+from agentcli.core.sanitise import safe_line
 
 if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
     from agentcli.ui.host import Host
 
 
@@ -22,11 +24,16 @@ async def given_back(turn: AsyncIterator[Event], give_back: Callable[[], None]) 
                 give_back()
 
 
-def farewell(host: Host, journal: Journal) -> Sequence[str]:
-    """The last lines of a session: what the disk refuses, and the command that resumes it, unless the disk refused all of it.
+def farewell(host: Host, session: AgentSession) -> Sequence[str]:
+    """The last lines of a session: the jobs that end with it, what the disk refuses, and the command that resumes it, unless the disk refused all of it.
 
     None where the session that was wanted is not chosen: the open one was never used.
     """
+    ended = [f"Ended {job.id}: {safe_line(job.command)}" for job in session.jobs.running()]
+    return [*ended, *_way_back(host, session.journal)]
+
+
+def _way_back(host: Host, journal: Journal) -> Sequence[str]:
     if journal.folder is None or host.choosing:
         return ()
     trouble = journal.trouble().partition(". ")[0].rstrip(".")

@@ -118,7 +118,7 @@ class ScriptedSession:
         self.model, self.cwd = MODELS[0], Path.cwd()
         self.for_people = frozenset(name for name, traits in TRAITS.items() if traits.for_people)
         self.tools: Sequence[Tool] = ()
-        self.jobs = SimpleNamespace(send_away=self._send_away)
+        self.jobs = SimpleNamespace(send_away=self._send_away, running=lambda: ())
         self.instructions = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")
         self.servers: Sequence[Any] = ()
         self.approve, self.ask_user = approve, ask_user

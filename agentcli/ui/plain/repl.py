@@ -127,7 +127,7 @@ class PlainTerminal:
             # We are leaving already, and soon: nothing is to break into the saving.
             loop.add_signal_handler(number, lambda: None)
         await self._idle.stop()
-        self.say(*farewell(self.host, self.session.journal))
+        self.say(*farewell(self.host, self.session))
         await self.session.end("prompt_input_exit")
         _take_back(loop)
         return self._code

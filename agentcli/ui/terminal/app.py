@@ -243,7 +243,7 @@ class Terminal:
         self._draft_actions.leave()
         # A terminal that is gone takes no farewell.
         with contextlib.suppress(OSError):
-            if lines := farewell(self.console.host, self.console.session.journal):
+            if lines := farewell(self.console.host, self.console.session):
                 self.console.show("", *lines)
             self.screen.close()
 
