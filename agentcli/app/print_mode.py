@@ -12,6 +12,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from threading import Thread
 
 from agentcli.agent.session import AgentSession
 from agentcli.app.options import Options
@@ -31,6 +32,8 @@ MOST_STDIN = 100_000_000
 """Bytes of stdin that are read; more of it is refused."""
 TWICE = 1.0
 """A second Ctrl-C within this many seconds ends the program at once."""
+STUCK = 1.0
+"""Seconds after which a write counts as read by nobody, once the run is to end."""
 LIFELINE = "AGENTCLI_LIFELINE"
 """The variable with the number of a pipe's end: when the other one is closed, whoever started this run is gone, and it ends as by SIGTERM."""
 
@@ -55,7 +58,7 @@ def print_mode(program: Program, options: Options) -> int:
 
 async def _print(program: Program, options: Options, text: str, front: Headless) -> int:
     interrupt = asyncio.Event()
-    with _signals(interrupt) as caught:
+    with _signals(interrupt, front) as caught:
         with program.preparing(), reports_on() as report, nothing_collected():
             session = program.sessions.begin(reading(report))
         await session.prepare(interrupt)
@@ -166,8 +169,11 @@ def _stdin(wait: float | None) -> str:
 
 
 @contextlib.contextmanager
-def _signals(interrupt: asyncio.Event) -> Iterator[list[int]]:
-    """SIGINT and SIGTERM end the turn in good order; the list holds the exit code they ask for. Twice ends at once."""
+def _signals(interrupt: asyncio.Event, front: Headless) -> Iterator[list[int]]:
+    """SIGINT and SIGTERM end the turn in good order; the list holds the exit code they ask for. Twice ends at once.
+
+    So does one where nobody reads what is being written.
+    """
     loop = asyncio.get_running_loop()
     caught: list[int] = []
     when: list[float] = []
@@ -178,13 +184,23 @@ def _signals(interrupt: asyncio.Event) -> Iterator[list[int]]:
             os._exit(code)
         when.append(now)
         caught.append(code)
+        end_if_stuck(code)
         interrupt.set()
+
+    def end_if_stuck(code: int) -> None:
+        Thread(target=_end_once_stuck, args=(front, code), daemon=True).start()
+
+    def heard(code: int) -> None:
+        # The loop hears of a signal by itself, but not while it waits for somebody to read.
+        if front.is_stuck(0):
+            end_if_stuck(code)
 
     wanted = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
     # What nohup, or a shell for its background jobs, has switched off stays off.
     codes = {number: code for number, code in wanted.items() if signal.getsignal(number) != signal.SIG_IGN}
     for number, code in codes.items():
         loop.add_signal_handler(number, stop, code)
+        signal.signal(number, lambda *_, code=code: heard(code))
     lifeline = _lifeline()
 
     def lost() -> None:
@@ -200,6 +216,13 @@ def _signals(interrupt: asyncio.Event) -> Iterator[list[int]]:
             loop.remove_signal_handler(number)
         if lifeline >= 0:
             loop.remove_reader(lifeline)
+
+
+def _end_once_stuck(front: Headless, code: int) -> None:
+    """End the process once a write has waited for `STUCK` seconds; all that was said is stored."""
+    while not front.is_stuck(STUCK):
+        time.sleep(STUCK / 10)
+    os._exit(code)
 
 
 def _lifeline() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 from dataclasses import field
 from typing import Any, Literal, TextIO
 
@@ -34,6 +35,12 @@ class Headless:
     out: TextIO = field(default_factory=lambda: sys.stdout)
     err: TextIO = field(default_factory=lambda: sys.stderr)
     _builder: ResultBuilder = field(default_factory=ResultBuilder)
+    _writing_since: float | None = None
+
+    def is_stuck(self, seconds: float) -> bool:
+        """True if something is being written for longer than this: whoever reads it has stopped reading."""
+        since = self._writing_since
+        return since is not None and time.monotonic() - since >= seconds
 
     def begin(self, init: InitEvent) -> None:
         """Report the start of the run."""
@@ -52,7 +59,7 @@ class Headless:
                 self._write(each)
         # Who reads the stream sees all in it; a warning is for whoever looks at the terminal, too.
         if (self.format != "stream-json" or isinstance(event, Warned | Noticed)) and (note := _progress(event)):
-            print(safe(note), file=self.err, flush=True)
+            self._print(safe(note), self.err)
 
     def warn(self, message: str) -> None:
         """Print a warning that is not an event of the run."""
@@ -71,16 +78,16 @@ class Headless:
             case "stream-json":
                 self._line(result)
         if error is not None:
-            print(f"agentcli: {safe(str(error))}", file=self.err, flush=True)
+            self._print(f"agentcli: {safe(str(error))}", self.err)
         if cure:
-            print(f"agentcli: {cure}", file=self.err, flush=True)
+            self._print(f"agentcli: {cure}", self.err)
         return result.exit_code
 
     def _finish_text(self, result: Result) -> None:
         if result.text:
-            print(safe(result.text) if self.out.isatty() else result.text, file=self.out, flush=True)
+            self._print(safe(result.text) if self.out.isatty() else result.text, self.out)
         for denial in result.denials:
-            print(f"agentcli: denied {denial.name}: {safe(denial.why)}", file=self.err, flush=True)
+            self._print(f"agentcli: denied {denial.name}: {safe(denial.why)}", self.err)
 
     def _line(self, event: RunEvent) -> None:
         if self.format == "stream-json":
@@ -88,8 +95,15 @@ class Headless:
 
     def _write(self, event: RunEvent) -> None:
         # ASCII only: a line separator or a lone surrogate in a model's text must not break a reader that splits on \n.
-        self.out.write(_json(to_json(event)) + "\n")
-        self.out.flush()
+        self._print(_json(to_json(event)), self.out)
+
+    def _print(self, text: str, stream: TextIO) -> None:
+        self._writing_since = time.monotonic()
+        try:
+            stream.write(text + "\n")
+            stream.flush()
+        finally:
+            self._writing_since = None
 
 
 def _progress(event: Event) -> str:

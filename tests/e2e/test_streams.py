@@ -61,6 +61,22 @@ def test_a_stdin_that_nothing_can_be_read_from_is_an_empty_one(program: Program)
         assert process.communicate(timeout=60) == ("hi\n", "")
 
 
+@pytest.mark.parametrize(
+    ("form", "number", "code"),
+    [("text", signal.SIGTERM, 143), ("stream-json", signal.SIGINT, 130), ("stream-json", signal.SIGHUP, 129)],
+)
+def test_a_signal_ends_a_run_that_nobody_reads(program: Program, form: str, number: int, code: int) -> None:
+    process = program.start("-p", "go", "-m", "script:long-reply:30000@0", "-o", form)
+    assert process.stdout is not None
+    deadline = time.monotonic() + 60
+    while unread(process.stdout.fileno()) < 60_000:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait(10) == code
+    process.communicate()
+
+
 @pytest.mark.parametrize("unread", ["2>/dev/full", "2> >(true)"])
 def test_a_run_goes_on_where_nobody_takes_its_warnings(program: Program, unread: str) -> None:
     command = f"sleep 0.5; {sys.executable} -m agentcli -p hi -m script:echo"
