@@ -29,8 +29,12 @@ def farewell(host: Host, session: AgentSession) -> Sequence[str]:
 
     None where the session that was wanted is not chosen: the open one was never used.
     """
-    ended = [f"Ended {job.id}: {safe_line(job.command)}" for job in session.jobs.running()]
-    return [*ended, *_way_back(host, session.journal)]
+    return [*ended_jobs(session), *_way_back(host, session.journal)]
+
+
+def ended_jobs(session: AgentSession) -> Sequence[str]:
+    """The jobs that end with a session, a line each."""
+    return [f"Ended {job.id}: {safe_line(job.command)}" for job in session.jobs.running()]
 
 
 def _way_back(host: Host, journal: Journal) -> Sequence[str]:

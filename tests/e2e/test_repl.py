@@ -270,3 +270,18 @@ def test_ctrl_c_in_an_answer_of_ones_own_interrupts_the_turn_and_esc_declines(
         t.until(told)
         leave(t)
         assert ("It goes on." in "\n".join(t.history())) == (key == "\x1b")
+
+
+def test_a_new_session_names_the_jobs_that_end_with_the_old_one(program: Program) -> None:
+    job = {"name": "bash", "input": {"command": "sleep 30", "run_in_background": True}}
+    script = program.base / "script.json"
+    script.write_text(json.dumps({"replies": [{"calls": [job]}, {"text": "It runs."}]}))
+    with terminal(program, "--mode", "yolo", "-m", f"script:{script}") as t:
+        t.until("▕")
+        t.send("go\r")
+        t.until("It runs.")
+        t.until("1 job")
+        t.send("/new\r")
+        t.until("Ended job-1: sleep 30")
+        t.until("── session ")
+        leave(t)

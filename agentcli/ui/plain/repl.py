@@ -30,7 +30,7 @@ from agentcli.ui.render.state import State, update
 from agentcli.ui.settings import UiSettings
 from agentcli.ui.starting import end_reason, settle
 from agentcli.ui.style import MUTE, Look
-from agentcli.ui.turns import farewell, given_back
+from agentcli.ui.turns import ended_jobs, farewell, given_back
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,6 +219,7 @@ class PlainTerminal:
         if session.journal is self.session.journal:
             self.session = session
             return
+        self.say(*ended_jobs(self.session))
         await self.session.end(end_reason(session))
         self.session = session
         self.say(f"This is session {session.journal.id}.", *session.notes)

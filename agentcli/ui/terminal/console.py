@@ -31,6 +31,7 @@ from agentcli.ui.render.status_line import StatusLine
 from agentcli.ui.starting import end_reason
 from agentcli.ui.style import Look
 from agentcli.ui.terminal.screen import Screen
+from agentcli.ui.turns import ended_jobs
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -171,6 +172,8 @@ class Console:
         if session.journal is self.session.journal:
             self.show_session(session, self._replay, self.status_line.facts, shown=self.session.notes)
             return
+        if jobs := ended_jobs(self.session):
+            self.show(*jobs)
         await self.session.end(end_reason(session))
         self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
         self.show_session(session, self._replay, self.status_line.facts)
