@@ -36,17 +36,22 @@ def main(arguments: list[str] | None = None) -> int:
         _write_nowhere()
         return 0
     except OSError as error:
-        if error.errno not in _REFUSALS:
+        if error.errno not in (_FULL if error.filename is None else _REFUSALS):
             raise
+        from agentcli.core.sanitise import safe_line
+
         _write_nowhere()
-        what = "can't write the output" if error.filename is None else f"can't use {os.fsdecode(error.filename)}"
-        cure = "" if error.filename is None else " Free some space there, make it writable, or choose another place."
+        what, cure = "can't write the output", ""
+        if error.filename is not None:
+            what = f"can't use {safe_line(os.fsdecode(error.filename))}"
+            cure = " Free some space there, make it writable, or choose another place."
         print(f"agentcli: {what}: {error.strerror}.{cure}", file=sys.stderr)
         return 1
     return code
 
 
-_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_REFUSALS = (*_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
 """Errors by which a system refuses a file or folder: there is nothing to be found in a traceback."""
 
 

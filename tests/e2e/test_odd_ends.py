@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agentcli.sandbox.choose import detect
-from tests.e2e.program import Program
+from tests.e2e.program import ROOT, Program
 from tests.terminal import Terminal
 
 SOON = 40.0
@@ -196,6 +196,24 @@ def test_where_nothing_at_all_can_be_written_one_is_told_and_answered(program: P
     assert added.returncode == 1
     folder = program.base / "config"
     assert added.stderr.startswith(f"agentcli: can't use {folder}: Read-only file system. "), added.stderr
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        ("PermissionError(1, 'Operation not permitted')", "Traceback"),
+        (r"PermissionError(13, 'Permission denied', '/a\x1b[31mb')", r"agentcli: can't use /a\x1b[31mb: Permission"),
+    ],
+)
+def test_only_a_refused_file_is_named_in_place_of_a_traceback(program: Program, raised: str, told: str) -> None:
+    (program.work / "engine.py").write_text(f"def make(options):\n    raise {raised}\n")
+    (program.work / "tasks.jsonl").write_text(json.dumps({"id": "one", "prompt": "hi"}))
+    program.more = {"PYTHONPATH": f"{ROOT}{os.pathsep}{program.work}"}
+    run = ("batch", "run", "tasks.jsonl", "out", "--isolate", "none", "--engine", "engine:make", *ECHO)
+    process = program.start(*run)
+    _, err = process.communicate(timeout=SOON)
+    assert process.returncode == 1
+    assert err.splitlines()[-1].startswith(told) or err.startswith(told), err
 
 
 COMMANDS = [
