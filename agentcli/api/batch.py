@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from agentcli.api.options import repeated, set_options
 from agentcli.api.turn import settled
+from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import INTERRUPTED, InputError, UsageError
 from agentcli.core.text.near import did_you_mean, near_names
@@ -132,7 +133,7 @@ def _lines(tasks: str | Path | Iterable[Mapping[str, Any]]) -> tuple[str, Path]:
     try:
         return Path(tasks).read_text(encoding="utf-8"), Path(tasks).resolve().parent
     except (OSError, ValueError) as error:
-        raise InputError(f"{tasks} cannot be read: {error}.") from error
+        raise InputError(f"{tasks} cannot be read: {in_words(error)}.") from error
 
 
 def _plan(options: BatchOptions, folder: Path) -> Plan:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.batch.mirrors import is_url
+from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.text.near import did_you_mean, near_names
@@ -139,7 +140,7 @@ def _prompt(given: dict[str, Any], folder: Path) -> str:
         try:
             text = (folder / file).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise InputError(f"{file} cannot be read: {error}.") from None
+            raise InputError(f"{file} cannot be read: {in_words(error)}.") from None
     if not text.strip():
         raise InputError("it has no prompt.")
     return str(text)

@@ -17,6 +17,7 @@ from agentcli.config.coerce import Layer, coerce, near
 from agentcli.config.general import General
 from agentcli.config.tables import TABLES, Tables, put, split
 from agentcli.context.settings import PRESETS, BudgetSettings, ContextSettings
+from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.tool import ToolLimits
@@ -226,7 +227,9 @@ def _file_layer(path: Path | None) -> Iterator[Layer]:
     except FileNotFoundError:
         return
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}. Make it a readable UTF-8 file or remove it.") from error
+        raise ConfigError(
+            f"{path} cannot be read: {in_words(error)}. Make it a readable UTF-8 file or remove it."
+        ) from error
     try:
         tables = tomllib.loads(text)
     except RecursionError:

@@ -36,7 +36,7 @@ def test_tasks_have_what_their_line_says_and_defaults_for_the_rest(tmp_path: Pat
         ('{"id": "a", "prompt": "x", "repo": "none"}', "is neither a folder nor a URL"),
         ('{"id": "a", "prompt": "x", "repo": "ext::sh -c id"}', "is neither a folder nor a URL"),
         ('{"id": "a", "prompt": "x", "attempts": 2}', "need a check"),
-        ('{"id": "a", "prompt_file": "none"}', "none cannot be read"),
+        ('{"id": "a", "prompt_file": "none"}', "none cannot be read: No such file or directory."),
         ('{"id": "first", "prompt": "x"}', "there is a task 'first' already"),
         ("[1]", "not a JSON object"),
         ("{", "not JSON"),

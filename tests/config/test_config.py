@@ -49,6 +49,13 @@ def test_a_wrong_value_names_file_and_cure(tmp_path: Path, text: str) -> None:
         load(path, env={})
 
 
+def test_a_file_that_cannot_be_read_is_named_once_with_the_cause(tmp_path: Path) -> None:
+    file = written(tmp_path / "file", "") / "config.toml"
+    with pytest.raises(ConfigError) as refused:
+        load(file)
+    assert str(refused.value).startswith(f"{file} cannot be read: Not a directory. ")
+
+
 def test_settings_that_lead_out_of_a_repository_are_left_out_and_named(tmp_path: Path) -> None:
     folder = tmp_path / "project" / ".agentcli"
     folder.mkdir(parents=True)

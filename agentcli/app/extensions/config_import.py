@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.app.extensions.hooks import USER_FILE
 from agentcli.config.edit import add_to_list, set_key
+from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.sanitise import safe_line
@@ -185,7 +186,7 @@ def _json(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}. Fix it first.") from error
+        raise ConfigError(f"{path} cannot be read: {in_words(error)}. Fix it first.") from error
 
 
 def _parsed(text: str, path: Path) -> Mapping[str, Any]:
@@ -204,7 +205,7 @@ def _toml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}. Fix it first.") from error
+        raise ConfigError(f"{path} cannot be read: {in_words(error)}. Fix it first.") from error
 
 
 def lines(plan: ImportPlan) -> Iterator[str]:

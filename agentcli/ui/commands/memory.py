@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentcli.core.causes import in_words
 from agentcli.core.errors import InputError, StoreError, UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.integrations.instructions import NAMES
@@ -120,7 +121,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8") if file.exists() else ""
     except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read: {error}. Add the line yourself.") from error
+        raise InputError(f"{file} cannot be read: {in_words(error)}. Add the line yourself.") from error
 
 
 def _exclude(cwd: Path, lock: Path) -> None:
