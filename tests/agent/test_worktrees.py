@@ -13,6 +13,7 @@ from agentcli.core.message import ToolResult
 from agentcli.core.model import Request
 from agentcli.integrations.extensions.discover import discover
 from agentcli.integrations.worktrees import add_worktree, former_worktree, remove_worktree
+from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import open_session, results, say_to
 
@@ -41,7 +42,7 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def run(tmp_path: Path, work: Path, *calls: object) -> tuple[str, list[str]]:
+def run(tmp_path: Path, work: Path, *calls: object, rules: Rules | None = None) -> tuple[str, list[str]]:
     """The report of a subagent that makes these calls, and the warnings."""
     file = tmp_path / "home/.claude/agents/apart.md"
     file.parent.mkdir(parents=True)
@@ -60,6 +61,7 @@ def run(tmp_path: Path, work: Path, *calls: object) -> tuple[str, list[str]]:
         system=("You are a test.", f"# Where you work\nFolder: {work}\nPlatform: Linux"),
         extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
         worktree=lambda id: add_worktree(work, tmp_path / "trees" / id, os.environ),
+        rules=rules,
     )
     events = say_to(session, "go")
     return results(session)[0].output, [event.message for event in events if isinstance(event, Warned)]
@@ -86,6 +88,19 @@ def test_a_worktree_without_changes_is_removed(work: Path, tmp_path: Path) -> No
     assert not (tmp_path / "trees/t1").exists()
     assert git(work, "worktree", "list").count("\n") == 1
     assert warnings == []
+
+
+def test_rules_about_paths_of_the_repository_hold_in_the_worktree(work: Path, tmp_path: Path) -> None:
+    inner = work / "inner"
+    inner.mkdir()
+    rules = parse_rules(deny=["write(src/**)", f"write({work}/top/**)"], ask=[f"write({inner}/asked)"])
+    paths = ("src/a", "../src/a", "../top/a", "asked", "b")
+    writes = [call("write", path, file_path=path, content="x\n") for path in paths]
+    report, _ = run(tmp_path, inner, *writes, rules=rules)
+    made = {
+        str(path.relative_to(tmp_path / "trees/t1")) for path in (tmp_path / "trees/t1").rglob("*") if path.is_file()
+    }
+    assert made & {"inner/src/a", "src/a", "top/a", "inner/asked", "inner/b"} == {"inner/b"}, report
 
 
 @pytest.mark.parametrize("gone", [False, True])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from agentcli.agent.setup import WHERE, Sandboxes, SessionSetup
@@ -12,6 +14,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolOutput
 from agentcli.integrations.worktrees import NoWorktree, Worktree
+from agentcli.permissions.rules import Rule, Rules, literal
 
 _FOLDER = "Folder: "
 
@@ -22,7 +25,12 @@ def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
     The sandbox of commands is made for the parent's folders, so commands that it would hold are asked about here.
     """
     workspace = replace(
-        setup.workspace, cwd=worktree.cwd, roots=(worktree.folder,), sandboxed=False, records=False, undo=None
+        setup.workspace,
+        cwd=worktree.cwd,
+        roots=(worktree.cwd, worktree.folder),
+        sandboxed=False,
+        records=False,
+        undo=None,
     )
 
     def system(model: ModelSpec, mode: Mode) -> tuple[str, ...]:
@@ -37,11 +45,26 @@ def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
     return replace(
         setup,
         workspace=workspace,
+        rules=setup.rules + _restrictions(setup.rules, setup.workspace.home, worktree),
         system=system,
         sandboxes=lambda _: Sandboxes(),
         checkpointer=None,
         editor=None,
         sandbox="",
+    )
+
+
+def _restrictions(rules: Rules, home: Path, worktree: Worktree) -> Rules:
+    """The rules that deny or ask about absolute paths of the repository, for the same paths of the worktree."""
+    there, here = f"{literal(str(worktree.root))}/", f"{literal(str(worktree.folder))}/"
+
+    def moved(rule: Rule) -> Iterator[Rule]:
+        path = f"{home}{rule.pattern[1:]}" if rule.pattern.startswith("~/") else rule.pattern
+        if path.startswith(there):
+            yield replace(rule, pattern=here + path.removeprefix(there))
+
+    return Rules(
+        ask=tuple(chain.from_iterable(map(moved, rules.ask))), deny=tuple(chain.from_iterable(map(moved, rules.deny)))
     )
 
 
