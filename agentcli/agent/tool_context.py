@@ -89,7 +89,7 @@ class SessionToolContext:
         return _passages(self._journal, needles, call_id, newest, until)
 
     def index(self) -> Iterator[float]:
-        """Make what is missing of this session's index, then of that of the session that it was handed over from."""
+        """Make what is missing of this session's index, then of that of the session that was handed off to it."""
         journal: Journal | None = self._journal
         while journal is not None:
             yield from journal.index()
@@ -101,7 +101,7 @@ class SessionToolContext:
 
 
 def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None, until: float) -> Iterator[Passage]:
-    """The passages of a session, then those of the one that it was handed over from, numbered below 1."""
+    """The passages of a session, then those of the one that was handed off to it, numbered below 1."""
     if newest is None or newest > 0:
         for entry in journal.candidates(needles, call_id, newest, until):
             found = passages(entry, journal.output)

@@ -19,7 +19,7 @@ from agentcli.ui.host import Setting, Topic
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentcli.context.compaction.handover import Handover
+    from agentcli.context.compaction.handoff import Handoff
     from agentcli.integrations.definition import Definition
 
 
@@ -47,9 +47,9 @@ class TerminalHost:
         program = self._program
         return program.sessions.open(program.store.fork(program.store.find(session.journal.id)), "fork")
 
-    def hand_over(self, session: AgentSession, handover: Handover) -> AgentSession:
-        """A new session that goes on from another with this hand-over."""
-        return self._program.sessions.hand_over(session, handover)
+    def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
+        """A new session that goes on from another with this handoff."""
+        return self._program.sessions.hand_off(session, handoff)
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
         """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""

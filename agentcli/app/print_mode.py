@@ -66,7 +66,7 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
         for note in session.notes:
             front.warn(note)
         if options.handoff is not None:
-            session = await _handed_over(program, session, options.handoff, interrupt, front)
+            session = await _handed_off(program, session, options.handoff, interrupt, front)
         try:
             late = at_time_limit(session, interrupt)
             ended = await _say(program, session, (text, *options.then), interrupt, front)
@@ -92,17 +92,17 @@ def init_event(session: AgentSession) -> InitEvent:
     )
 
 
-async def _handed_over(
+async def _handed_off(
     program: Program, session: AgentSession, following: str, interrupt: asyncio.Event, front: Headless
 ) -> AgentSession:
-    """A new session that goes on from this one; this one, where the hand-over was interrupted."""
-    async for event in session.compactor.hand_over(interrupt, following):
+    """A new session that goes on from this one; this one, where the handoff was interrupted."""
+    async for event in session.compactor.hand_off(interrupt, following):
         front.show(event)
-    if session.compactor.handover is None:
+    if session.compactor.handoff is None:
         return session
-    fresh = program.sessions.hand_over(session, session.compactor.handover)
+    fresh = program.sessions.hand_off(session, session.compactor.handoff)
     front.show(
-        Noticed(f"Session {fresh.journal.id} goes on from {session.journal.id}:\n{session.compactor.handover.text}")
+        Noticed(f"Session {fresh.journal.id} goes on from {session.journal.id}:\n{session.compactor.handoff.text}")
     )
     front.goes_on_as(fresh.journal.id)
     await session.end("clear")

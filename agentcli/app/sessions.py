@@ -1,4 +1,4 @@
-"""Sessions of a run: opened, resumed, forked and handed over, with the model, mode and context policy that they go on with."""
+"""Sessions of a run: opened, resumed, forked and handed off, with the model, mode and context policy that they go on with."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.storage.records import Through
 
 if TYPE_CHECKING:
-    from agentcli.context.compaction.handover import Handover
+    from agentcli.context.compaction.handoff import Handoff
 
 
 Reading = Callable[[int], Through]
@@ -172,16 +172,16 @@ class SessionOpener:
         setup = self._setup([*notes, *filter(None, (why, lifetime(spec, date.today().isoformat())))])
         return AgentSession(journal, setup, models.connect(spec.name), mode, source)
 
-    def hand_over(self, session: AgentSession, handover: Handover) -> AgentSession:
-        """A new session that goes on from another with this hand-over; `session` stays as it is."""
+    def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
+        """A new session that goes on from another with this handoff; `session` stays as it is."""
         journal = session.journal
         if not isinstance(journal, Session) or self._options.no_session:
-            fresh = MemorySession(predecessor=Predecessor(journal, handover.until))
-            fresh.append(handover.beginning)
+            fresh = MemorySession(predecessor=Predecessor(journal, handoff.until))
+            fresh.append(handoff.beginning)
             return self.session_for(fresh, source="clear")
-        origin = Parent(journal.id, handover.until, "handoff")
+        origin = Parent(journal.id, handoff.until, "handoff")
         stored = self._project.store.create(self._project.cwd, parent=origin, version=__version__)
-        stored.append(handover.beginning)
+        stored.append(handoff.beginning)
         return self.session_for(stored, source="clear")
 
     def past(self, selector: str, reading: Reading = unseen) -> Session:

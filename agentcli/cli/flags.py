@@ -112,7 +112,7 @@ Fork = Annotated[bool, typer.Option("--fork", help="resume a copy of the session
 Handoff = Annotated[
     str | None,
     typer.Option(
-        "--handoff", metavar="TEXT", help="with -p: hand the session over to a new one; TEXT says what comes next"
+        "--handoff", metavar="TEXT", help="with -p: hand the session off to a new one; TEXT says what comes next"
     ),
 ]
 Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]

@@ -249,7 +249,7 @@ class SnapshotSettings:
 
 @dataclass(frozen=True, slots=True)
 class HandoffSettings:
-    """`context.handoff.*`: size of the hand-over to a new session (`/handoff`). Sizes in tokens."""
+    """`context.handoff.*`: size of the handoff to a new session (`/handoff`). Sizes in tokens."""
 
     tokens: Positive = 5_000
     """Largest snapshot."""
@@ -262,7 +262,7 @@ class HandoffSettings:
     reports: int = 12
     """Newest final reports of the model."""
     offered_after: int = 3
-    """Compactions after which the session suggests a hand-over; 0: never."""
+    """Compactions after which the session suggests a handoff; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from agentcli.core.text.passage import Entry, Needles
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """A session that another was handed over from, as it was at record `until`. It is only read.
+    """A session that was handed off to another, as it was at record `until`. It is only read.
 
     In the other one its records have the numbers below 1: the newest is -1.
     """
@@ -102,7 +102,7 @@ class Journal(Protocol):
 
     @property
     def predecessor(self) -> Predecessor | None:
-        """The session that this one was handed over from; None where there is none, or it is gone."""
+        """The session that was handed off to this one; None where there is none, or it is gone."""
         ...
 
     def trouble(self) -> str:

@@ -39,7 +39,7 @@ ParentKind = Literal["fork", "subagent", "handoff"]
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The session that a fork, a hand-over or a subagent's session comes from, and its `seq` at that moment."""
+    """The session that a fork, a handoff or a subagent's session comes from, and its `seq` at that moment."""
 
     session: str
     seq: int

@@ -19,8 +19,8 @@ from agentcli.sessions.storage.outputs import output_name
 class MemorySession:
     """A session without a disk. It keeps every record, since nothing else does.
 
-    `past` is a session to go on with, of which this one reads and to which it adds nothing; `predecessor` is one that it was
-    handed over from.
+    `past` is a session to go on with, of which this one reads and to which it adds nothing; `predecessor` is one that was
+    handed off to it.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class MemorySession:
 
     @property
     def predecessor(self) -> Predecessor | None:
-        """The session that this one was handed over from."""
+        """The session that was handed off to this one."""
         return self._predecessor or (self._past.predecessor if self._past else None)
 
     def append(self, body: Body) -> Record:

@@ -82,7 +82,7 @@ class Session:
 
     @property
     def predecessor(self) -> Predecessor | None:
-        """The session that this one was handed over from, as it stands on disk."""
+        """The session that was handed off to this one, as it stands on disk."""
         parent = self._info.parent
         if self._former is None and parent is not None and parent.kind == "handoff" and self._open_former:
             former = self._open_former(parent.session)
@@ -90,7 +90,7 @@ class Session:
         return self._former
 
     def follow(self, open_former: Callable[[str], Session | None]) -> Session:
-        """The session, which finds the one that it was handed over from by this function."""
+        """The session, which finds the one that was handed off to it by this function."""
         self._open_former = open_former
         return self
 

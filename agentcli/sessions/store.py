@@ -105,7 +105,7 @@ class Store:
         return session.follow(self._former)
 
     def _former(self, session_id: str) -> Session | None:
-        """A session that another was handed over from, to be read; None where it is gone."""
+        """A session that was handed off to another, to be read; None where it is gone."""
         folder = next(self.root.glob(f"*/{_plain(session_id)}"), None)
         with contextlib.suppress(StoreError):
             return open_session(folder, self._disk, read_only=True).follow(self._former) if folder else None

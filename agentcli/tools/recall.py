@@ -19,7 +19,7 @@ from agentcli.tools.lib.truncate import fitting
 
 _NAME = "recall"
 _FIRST = 1
-"""The first record of a session; what it was handed over from lies before it, in numbers below 1."""
+"""The first record of a session; what was handed off to it lies before it, in numbers below 1."""
 _LINES_EACH = 5
 """Matching lines listed of each passage when several are searched."""
 _LINE = 300

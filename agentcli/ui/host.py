@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.session import AgentSession
-    from agentcli.context.compaction.handover import Handover
+    from agentcli.context.compaction.handoff import Handoff
     from agentcli.core.model import ModelSpec
     from agentcli.integrations.definition import Definition
 
@@ -51,8 +51,8 @@ class Host(Protocol):
         """Fork: open an independent copy of a session."""
         ...
 
-    def hand_over(self, session: AgentSession, handover: Handover) -> AgentSession:
-        """Create a session that goes on from another with this hand-over."""
+    def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
+        """Create a session that goes on from another with this handoff."""
         ...
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:

@@ -1,7 +1,7 @@
-"""Summaries and hand-overs in figures: `python tests/bench/bench_summaries.py`. The real session is skipped where it is absent.
+"""Summaries and handoffs in figures: `python tests/bench/bench_summaries.py`. The real session is skipped where it is absent.
 
 Ten compactions in a row by an honest summariser that writes items and by one that rewrites the whole snapshot; invented consents,
-lies and truths; and the hand-over of the real session.
+lies and truths; and the handoff of the real session.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from agentcli.agent.compaction.handover import HandoverRun
+from agentcli.agent.compaction.handoff import HandoffRun
 from agentcli.agent.compaction.snapshot import Brief
 from agentcli.agent.compaction.summariser import Summariser
 from agentcli.context.settings import ContextSettings
@@ -123,8 +123,8 @@ def ten_compactions(*, items: bool, each: int = 6, size: int = 1_500) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOver:
-    """The hand-over of a session: tokens of the new session's first messages, rules in it byte for byte."""
+class HandedOff:
+    """The handoff of a session: tokens of the new session's first messages, rules in it byte for byte."""
 
     tokens: int
     rules: int
@@ -132,8 +132,8 @@ class HandedOver:
     text: str
 
 
-def hand_over_real(following: str = "remove the old main.ts and update the docs") -> HandedOver | None:
-    """The hand-over of the real session, made from its ledger alone; None where the session is absent."""
+def hand_off_real(following: str = "remove the old main.ts and update the docs") -> HandedOff | None:
+    """The handoff of the real session, made from its ledger alone; None where the session is absent."""
     if not realsession.FILE.exists():
         return None
     journal: Any = MemorySession()
@@ -146,7 +146,7 @@ def hand_over_real(following: str = "remove the old main.ts and update the docs"
     async def no() -> str:
         return "no model is called here"
 
-    run = HandoverRun(
+    run = HandoffRun(
         journal,
         Brief(window, MAIN, following),
         Summariser(Answers(""), 0),
@@ -165,7 +165,7 @@ def hand_over_real(following: str = "remove the old main.ts and update the docs"
     shown = view(fresh.history)
     text = "\n".join(str(getattr(block.part, "text", "")) for block in shown.blocks)
     rules = [str(rule["text"]) for rule in run.result.beginning.ledger["rules"]]
-    return HandedOver(counter.view(shown), sum(rule in text for rule in rules), len(rules), text)
+    return HandedOff(counter.view(shown), sum(rule in text for rule in rules), len(rules), text)
 
 
 def main() -> None:
@@ -178,9 +178,9 @@ def main() -> None:
             f"ten compactions, {name}: {row.written:,} tokens written in 2-10, {row.unchanged} of {row.findings} findings unchanged in the tenth"
         )
     print(f"items write {1 - as_items.written / rewritten.written:.0%} less")
-    if made := hand_over_real():
+    if made := hand_off_real():
         print(
-            f"real session handed over: {made.tokens:,} tokens beside system and tools, {made.rules} of {made.of_rules} rules byte for byte"
+            f"real session handed off: {made.tokens:,} tokens beside system and tools, {made.rules} of {made.of_rules} rules byte for byte"
         )
 
 

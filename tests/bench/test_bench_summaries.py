@@ -1,4 +1,4 @@
-from tests.bench.bench_summaries import hand_over_real, survivors, ten_compactions
+from tests.bench.bench_summaries import hand_off_real, survivors, ten_compactions
 
 
 def test_no_invention_stays_and_every_truth_does() -> None:
@@ -13,8 +13,8 @@ def test_items_are_not_worn_down_and_cost_less_to_write() -> None:
     assert items.written <= 0.4 * rewritten.written
 
 
-def test_the_real_session_is_handed_over_in_few_tokens_with_every_rule() -> None:
-    made = hand_over_real()
+def test_the_real_session_is_handed_off_in_few_tokens_with_every_rule() -> None:
+    made = hand_off_real()
     if made is not None:
         assert made.tokens < 9_000
         assert made.rules == made.of_rules

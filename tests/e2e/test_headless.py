@@ -440,7 +440,7 @@ def test_a_review_without_a_person_lists_its_findings(program: Program) -> None:
     assert "findings" not in program.ask("-p", "hello", "-m", "script:echo").result
 
 
-def test_a_session_is_handed_over_without_a_person(program: Program) -> None:
+def test_a_session_is_handed_off_without_a_person(program: Program) -> None:
     first = program.ask("-p", "We build a bridge. Never use wood.", "-m", "script:echo")
     old = first.result["session_id"]
     ran = program.ask("resume", old, "--handoff", "the pillars", "-p", "go on", "-m", "script:echo")

@@ -26,7 +26,7 @@ from agentcli.core.record import Body, Compaction, Prune, Trigger, Undo
 if TYPE_CHECKING:
     from agentcli.agent.compaction.snapshot import Brief
     from agentcli.agent.compaction.summariser import Summariser
-    from agentcli.context.compaction.handover import Handover
+    from agentcli.context.compaction.handoff import Handoff
 
 
 class Compactor:
@@ -53,7 +53,7 @@ class Compactor:
         self._hooks = hooks
         self._fallback = fallback
         self._cwd = cwd
-        self.handover: Handover | None = None
+        self.handoff: Handoff | None = None
         """The beginning of a new session that goes on from this one, once it was asked for."""
         self.provider = ProviderClearing(builder, record)
         self._futile_size: int | None = None
@@ -134,30 +134,30 @@ class Compactor:
         summary = newest.body.snapshot if newest is not None and isinstance(newest.body, Compaction) else ""
         return (await self._hooks.post_compact(trigger, summary, interrupt)).events
 
-    async def hand_over(self, interrupt: asyncio.Event, following: str) -> AsyncIterator[Event]:
-        """Write the hand-over to a new session, which `handover` holds then. Ends with a CompactionEnded.
+    async def hand_off(self, interrupt: asyncio.Event, following: str) -> AsyncIterator[Event]:
+        """Write the handoff to a new session, which `handoff` holds then. Ends with a CompactionEnded.
 
         Raises InputError where nothing was said yet.
         """
-        from agentcli.agent.compaction.handover import HandoverRun
+        from agentcli.agent.compaction.handoff import HandoffRun
 
         if not self._history.turn:
-            raise InputError("Nothing to hand over: this session has no messages yet.")
+            raise InputError("Nothing to hand off: this session has no messages yet.")
         self.new_turn()
-        self.handover = None
+        self.handoff = None
         brief, summariser = self._summarising(interrupt, following)
         spec = summariser.spec
-        run = HandoverRun(
+        run = HandoffRun(
             self._builder.journal, brief, summariser, may_call=lambda: self._objection(spec), cwd=self._cwd
         )
         async for event in run.events():
             yield event
-        self.handover = run.result
+        self.handoff = run.result
 
     @property
     def passing_rules(self) -> Sequence[str]:
         """The user's rules that only this session knows: no instruction file states them."""
-        made, known = self.handover, "\n".join(self._history.system)
+        made, known = self.handoff, "\n".join(self._history.system)
         rules = made.beginning.ledger.get("rules", ()) if made else ()
         return [str(rule["text"]) for rule in rules if str(rule["text"]) not in known]
 

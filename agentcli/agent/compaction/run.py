@@ -163,10 +163,10 @@ class CompactionRun:
         before = task.plan.tokens_before
         later = max(0, round(before * (1 - shrunk)))
         yield Recorded(self._journal.append(replace(spent, tokens_before=before, tokens_after=later)))
-        offer = f" {_OFFER}" if self._wants_handover(shrunk) else ""
+        offer = f" {_OFFER}" if self._wants_handoff(shrunk) else ""
         yield self._ended("compressed", before, _report(task, result, record, trouble) + offer, later)
 
-    def _wants_handover(self, shrunk: float) -> bool:
+    def _wants_handoff(self, shrunk: float) -> bool:
         """True where a fresh session is likely better than another summary: this one won little, or is one of many."""
         most = self._brief.window.settings.handoff.offered_after
         bodies = (record.body for record in self._journal.records_of("compaction"))

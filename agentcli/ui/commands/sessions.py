@@ -99,8 +99,8 @@ async def handoff(context: CommandContext, following: str) -> None:
     You can read and edit the summary before it is used. In the new session, `recall` reaches all of this one.
     """
     session = context.session
-    await context.play("Writing the handoff", lambda interrupt: session.compactor.hand_over(interrupt, following))
-    made = session.compactor.handover
+    await context.play("Writing the handoff", lambda interrupt: session.compactor.hand_off(interrupt, following))
+    made = session.compactor.handoff
     while made is not None:
         context.say(*made.text.splitlines())
         choice = await context.pick("Start a new session with this handoff?", _HANDOFF)
@@ -109,7 +109,7 @@ async def handoff(context: CommandContext, following: str) -> None:
             continue
         if choice == 0:
             lasting = session.compactor.passing_rules
-            await context.move_to(context.host.hand_over(session, made))
+            await context.move_to(context.host.hand_off(session, made))
             if lasting:
                 context.say(
                     "These rules apply only to this session; /memory add TEXT keeps one for every session:", *lasting

@@ -250,7 +250,7 @@ def test_pins_survive_whole_and_too_many_are_reported() -> None:
     assert any(isinstance(event, Warned) and "/unpin" in event.message for event in warned)
 
 
-def test_a_hand_over_is_offered_after_some_compactions_and_where_one_wins_little() -> None:
+def test_a_handoff_is_offered_after_some_compactions_and_where_one_wins_little() -> None:
     story = long_story()
     journal = session(story)
     rules = ContextSettings(handoff=HandoffSettings(offered_after=2))

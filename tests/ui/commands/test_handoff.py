@@ -1,4 +1,4 @@
-"""/handoff in the terminal: the hand-over is shown before it is used, and rules that would not last are offered for /memory."""
+"""/handoff in the terminal: the handoff is shown before it is used, and rules that would not last are offered for /memory."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from agentcli.agent.session import AgentSession
 from agentcli.app.program import Program
 from agentcli.core.record import Settings
 from agentcli.ui.commands import run
-from tests.agent.compaction.test_handover import first_request, worked
-from tests.agent.compaction.test_handover import program as program
+from tests.agent.compaction.test_handoff import first_request, worked
+from tests.agent.compaction.test_handoff import program as program
 from tests.context.snapshot.statements import RULE
 from tests.ui.contexts import ScriptedContext
 
@@ -34,7 +34,7 @@ def handed(program: Program, *answers: int, system: str = "You help.") -> tuple[
     return old, context
 
 
-def test_a_hand_over_is_shown_first_and_rules_that_end_with_the_session_are_offered_for_memory(
+def test_a_handoff_is_shown_first_and_rules_that_end_with_the_session_are_offered_for_memory(
     program: Program,
 ) -> None:
     old, context = handed(program, 0)

@@ -1,14 +1,14 @@
-"""The bench of hand-overs holds on a made-up session: a small first request, all rules, all facts."""
+"""The bench of handoffs holds on a made-up session: a small first request, all rules, all facts."""
 
 from __future__ import annotations
 
 from agentcli.app.program import Program
-from tests.agent.compaction.test_handover import program as program
-from tests.bench.bench_handover import outcome
+from tests.agent.compaction.test_handoff import program as program
+from tests.bench.bench_handoff import outcome
 from tests.context.lab.traces import Shape, trace
 
 
-def test_a_hand_over_is_small_and_loses_nothing(program: Program) -> None:
+def test_a_handoff_is_small_and_loses_nothing(program: Program) -> None:
     made = trace(1, Shape(turns=(3, 3), steps=(5, 5), files=(3, 3), lines=(20, 40)))
     found = outcome(made.records, program, 8)
     assert found.tokens < 12_000

@@ -1,4 +1,4 @@
-"""A new session that begins with a hand-over of another: everything that matters is in it, and recall reaches the rest."""
+"""A new session that begins with a handoff of another: everything that matters is in it, and recall reaches the rest."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def worked(program: Program) -> AgentSession:
     return session
 
 
-def handed_over(program: Program, session: AgentSession, following: str = "mend fold_scope") -> AgentSession:
+def handed_off(program: Program, session: AgentSession, following: str = "mend fold_scope") -> AgentSession:
     async def write() -> None:
-        async for _ in session.compactor.hand_over(asyncio.Event(), following):
+        async for _ in session.compactor.hand_off(asyncio.Event(), following):
             pass
 
     asyncio.run(write())
-    assert session.compactor.handover is not None
-    return program.sessions.hand_over(session, session.compactor.handover)
+    assert session.compactor.handoff is not None
+    return program.sessions.hand_off(session, session.compactor.handoff)
 
 
 def recalled(session: AgentSession, **given: Any) -> str:
@@ -58,7 +58,7 @@ def first_request(session: AgentSession) -> str:
 def test_the_new_session_begins_with_what_matters(program: Program) -> None:
     old = worked(program)
     before = [*old.journal.records()]
-    fresh = handed_over(program, old)
+    fresh = handed_off(program, old)
     text = first_request(fresh)
     assert RULE in text
     assert "[IN PROGRESS] Mend read_line" in text
@@ -70,18 +70,18 @@ def test_the_new_session_begins_with_what_matters(program: Program) -> None:
     assert not any(isinstance(record.body, Message | ToolResult) for record in fresh.journal.records())
 
 
-def test_rules_from_before_a_compaction_without_a_ledger_are_handed_over(program: Program) -> None:
+def test_rules_from_before_a_compaction_without_a_ledger_are_handed_off(program: Program) -> None:
     """A session of another program was compacted there: only its records know what the user demanded."""
     old = worked(program)
     last = old.history.last_seq
     old.journal.append(Compaction("auto", "compressed", "auto", (1, last), last + 1, "They work on a compiler."))
     old.journal.append(Message("user", (Text("go on"),), 9))
     assert RULE not in first_request(old)
-    assert RULE in first_request(handed_over(program, old))
+    assert RULE in first_request(handed_off(program, old))
 
 
 def test_recall_reaches_the_records_of_the_one_before(program: Program) -> None:
-    fresh = handed_over(program, worked(program))
+    fresh = handed_off(program, worked(program))
     for name, module, count in TOPICS:
         assert f"{count} rounds" in recalled(fresh, pattern=f"test_{module}.py::test_{name}")
         assert f"{name} in src/{module}.py gives up" in recalled(fresh, pattern=name, role="assistant")
@@ -93,7 +93,7 @@ def test_recall_reaches_the_records_of_the_one_before(program: Program) -> None:
 
 def test_it_is_the_same_after_it_was_closed_and_opened(program: Program) -> None:
     old = worked(program)
-    fresh = handed_over(program, old)
+    fresh = handed_off(program, old)
     fresh.journal.append(Message("user", (Text("go on"),), fresh.history.turn + 1))
     before, name = first_request(fresh), fresh.journal.id
     spent = fresh.history.usage
@@ -107,7 +107,7 @@ def test_it_is_the_same_after_it_was_closed_and_opened(program: Program) -> None
 
 
 def test_its_ledger_and_rules_go_on(program: Program) -> None:
-    fresh = handed_over(program, worked(program))
+    fresh = handed_off(program, worked(program))
     turn = fresh.history.turn + 1
     fresh.journal.append(Message("user", (Text("Always run ruff."),), turn))
     fresh.journal.append(Message("assistant", (ToolCall("n1", "read", {"file_path": "/w/new.py"}),), turn, "d", "d"))
@@ -129,18 +129,18 @@ def test_its_ledger_and_rules_go_on(program: Program) -> None:
     assert "/w/src/lexer.py" in text
 
 
-def test_the_hand_over_itself_is_not_taken_back(program: Program) -> None:
-    fresh = handed_over(program, worked(program))
+def test_the_handoff_itself_is_not_taken_back(program: Program) -> None:
+    fresh = handed_off(program, worked(program))
     with pytest.raises(InputError, match="handoff"):
         fresh.compactor.undo()
 
 
-def test_a_hand_over_of_a_hand_over_reaches_both(program: Program) -> None:
-    second = handed_over(program, worked(program))
+def test_a_handoff_of_a_handoff_reaches_both(program: Program) -> None:
+    second = handed_off(program, worked(program))
     turn = second.history.turn + 1
     second.journal.append(Message("user", (Text("what is the port?"),), turn))
     second.journal.append(Message("assistant", (Text("The port is 4711."),), turn, "d", "d"))
-    third = handed_over(program, second, "")
+    third = handed_off(program, second, "")
     found = {passage.seq: passage for passage in third._runner.ctx.passages()}
     assert all(seq < 0 for seq, passage in found.items() if passage.role != "summary")
     assert "4711" in recalled(third, pattern="port is")
@@ -149,6 +149,6 @@ def test_a_hand_over_of_a_hand_over_reaches_both(program: Program) -> None:
     assert len(seqs) == len(set(seqs))
 
 
-def test_nothing_can_be_handed_over_before_anything_was_said(program: Program) -> None:
+def test_nothing_can_be_handed_off_before_anything_was_said(program: Program) -> None:
     with pytest.raises(InputError, match="no messages yet"):
-        handed_over(program, program.sessions.new())
+        handed_off(program, program.sessions.new())

@@ -1,4 +1,4 @@
-"""Hand-over of a session to a new one: its snapshot, the user's words that matter next, rules, pins, ledger. Pure, without I/O."""
+"""Handoff of a session to a new one: its snapshot, the user's words that matter next, rules, pins, ledger. Pure, without I/O."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from agentcli.core.history import History
 from agentcli.core.record import Carry, Compaction, Record, VerbatimText
 
 POLICY = "auto"
-"""The policy in whose form a hand-over is written, whatever policy the session has."""
+"""The policy in whose form a handoff is written, whatever policy the session has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
+class Handoff:
     """The beginning of a new session: its first record, and the last record of the session before that it knows of."""
 
     beginning: Compaction
@@ -33,18 +33,18 @@ class Handover:
         """The snapshot, as it may be shown and edited."""
         return self.beginning.snapshot
 
-    def edited(self, text: str) -> Handover:
+    def edited(self, text: str) -> Handoff:
         """The same with another snapshot; an empty text changes nothing."""
         return replace(self, beginning=replace(self.beginning, snapshot=text)) if text.strip() else self
 
 
-def handover_window(window: Window) -> Window:
-    """The same window with the limits of a hand-over."""
-    return replace(window, settings=handover_settings(window.settings, window.usable))
+def handoff_window(window: Window) -> Window:
+    """The same window with the limits of a handoff."""
+    return replace(window, settings=handoff_settings(window.settings, window.usable))
 
 
-def handover_settings(settings: ContextSettings, usable: int) -> ContextSettings:
-    """The settings by which a hand-over is written: that of a snapshot, in a smaller size."""
+def handoff_settings(settings: ContextSettings, usable: int) -> ContextSettings:
+    """The settings by which a handoff is written: that of a snapshot, in a smaller size."""
     rules = settings.handoff
     form = replace(
         settings.snapshot,
@@ -65,7 +65,7 @@ def everything(history: History, window: Window, cwd: str, earlier: Sequence[Rec
     return replace(task, ledger=replace(task.ledger, reports=reports))
 
 
-def handed_over(task: SummaryTask, text: str, following: str, number: Callable[[int], int]) -> Compaction:
+def first_record(task: SummaryTask, text: str, following: str, number: Callable[[int], int]) -> Compaction:
     """The first record of the new session. `text` is the snapshot, `following` what the user says comes next; `number` gives
     the numbers that the records of this session have there."""
     history, ledger = task.history, _renumbered_ledger(task.ledger, number)
@@ -93,7 +93,7 @@ def handed_over(task: SummaryTask, text: str, following: str, number: Callable[[
             todo=task.ledger.todo,
             calibration=history.carry.calibration,
         ),
-        note="hand-over",
+        note="handoff",
     )
 
 

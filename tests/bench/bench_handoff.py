@@ -1,6 +1,6 @@
-"""What a hand-over of a long session is worth: `python -m tests.bench.bench_handover [FACTS]`.
+"""What a handoff of a long session is worth: `python -m tests.bench.bench_handoff [FACTS]`.
 
-The recorded session, or a made-up one where it does not lie beside the checkout, is handed over to a new session: the size of the
+The recorded session, or a made-up one where it does not lie beside the checkout, is handed off to a new session: the size of the
 first request, the standing rules of the user in it byte for byte, and facts of the old session recalled from the new one.
 """
 
@@ -42,26 +42,24 @@ class Outcome:
     missing: tuple[str, ...]
 
 
-def handed_over(
-    bodies: Sequence[Body], program: Program, following: str = "go on"
-) -> tuple[AgentSession, AgentSession]:
-    """A session with these records, and the one that goes on from it; the ledger alone writes the hand-over."""
+def handed_off(bodies: Sequence[Body], program: Program, following: str = "go on") -> tuple[AgentSession, AgentSession]:
+    """A session with these records, and the one that goes on from it; the ledger alone writes the handoff."""
     old = program.sessions.new()
     for body in bodies:
         old.journal.append(body)
 
     async def write() -> None:
-        async for _ in old.compactor.hand_over(asyncio.Event(), following):
+        async for _ in old.compactor.hand_off(asyncio.Event(), following):
             pass
 
     asyncio.run(write())
-    assert old.compactor.handover is not None
-    return old, program.sessions.hand_over(old, old.compactor.handover)
+    assert old.compactor.handoff is not None
+    return old, program.sessions.hand_off(old, old.compactor.handoff)
 
 
 def outcome(records: Sequence[Record], program: Program, count: int = 20) -> Outcome:
-    """The figures of a hand-over of this session; facts are taken from all over it."""
-    old, fresh = handed_over([record.body for record in records], program)
+    """The figures of a handoff of this session; facts are taken from all over it."""
+    old, fresh = handed_off([record.body for record in records], program)
     builder = fresh.conversation.builder
     text = text_of(builder.request())
     rules = {rule for record in records for rule in _rules(record.body)}

@@ -1,4 +1,4 @@
-"""A hand-over: what a new session must know of this one, summarised like a compaction; this session stays as it is."""
+"""A handoff: what a new session must know of this one, summarised like a compaction; this session stays as it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from agentcli.agent.compaction.run import summarise, unledgered, without_model
 from agentcli.agent.compaction.snapshot import Brief, SummaryResult
 from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
-from agentcli.context.compaction.handover import Handover, everything, handed_over, handover_window
+from agentcli.context.compaction.handoff import Handoff, everything, first_record, handoff_window
 from agentcli.context.compaction.record import SummaryTask
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Recorded
@@ -17,8 +17,8 @@ from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.record import Compaction
 
 
-class HandoverRun:
-    """Writes the hand-over of a session. `brief` holds its window, and as focus what the user says comes next.
+class HandoffRun:
+    """Writes the handoff of a session. `brief` holds its window, and as focus what the user says comes next.
 
     `result` is the beginning of the new session, once `events` have ended; None if the user stopped it.
     """
@@ -33,9 +33,9 @@ class HandoverRun:
         cwd: str,
     ) -> None:
         self._journal, self._summariser, self._may_call = journal, summariser, may_call
-        self._brief = replace(brief, window=handover_window(brief.window))
+        self._brief = replace(brief, window=handoff_window(brief.window))
         self._cwd = cwd
-        self.result: Handover | None = None
+        self.result: Handoff | None = None
 
     async def events(self) -> AsyncIterator[Event]:
         """Write it. Ends with one CompactionEnded; what it cost is recorded in this session."""
@@ -55,7 +55,7 @@ class HandoverRun:
         yield self._spent(why)
         until = self._journal.history.last_seq
         number = Predecessor(self._journal, until).number
-        self.result = Handover(handed_over(task, result.summary.text, self._brief.focus, number), until)
+        self.result = Handoff(first_record(task, result.summary.text, self._brief.focus, number), until)
         size = window.counter.text(self.result.text)
         yield CompactionEnded(
             "manual", "compressed", "handoff", before, size, f"The handoff holds {size:,} tokens. {why}".strip()
