@@ -110,7 +110,8 @@ def _sources(
         path = Path(named).expanduser()
         try:
             if named == STDIN:
-                found += candidates(until_done.enter_context(_stdin()), name="stdin", named=True)
+                path = until_done.enter_context(_stdin())
+                found += candidates(path, name="stdin", named=True)
             elif path.is_dir():
                 found += progress.through(in_folder(path))
             elif path.is_file():
@@ -118,9 +119,10 @@ def _sources(
             else:
                 raise InputError(f"{path} is not a file or a folder.")
         except InputError as error:
+            why = str(error).replace(str(path), "stdin") if named == STDIN else str(error)
             if len(paths) == 1 and not program:
-                raise
-            unread.append(Outcome(Candidate(path, "agentcli"), "failed", why=str(error)))
+                raise InputError(why) from None
+            unread.append(Outcome(Candidate(path, "agentcli"), "failed", why=why))
     if program:
         places = [
             context.project.here.directory,

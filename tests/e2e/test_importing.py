@@ -175,6 +175,7 @@ def test_files_folders_and_stdin_are_taken_and_what_fails_stops_nothing(program:
     assert len(json.loads(program.run("sessions", "list", "--json").out)) == 3
     garbage = program.run("sessions", "import", "-", stdin="garbage")
     assert garbage.code == 42
+    assert garbage.err.startswith("agentcli: stdin is not a session that can be imported")
 
 
 def test_one_file_prints_the_id_of_its_session_also_when_it_is_known(program: Program) -> None:
