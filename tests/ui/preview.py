@@ -445,7 +445,7 @@ class ScriptedHost:
                 "time": {"updated": "2025-12-01T10:00:00Z"},
             }
             for n in range(30)
-        ]
+        ] + [{"id": "2026-0001", "title": "A subagent's", "parent": {"session": "2025-0001", "kind": "subagent"}}]
 
     def models(self) -> Sequence[ModelSpec]:
         return MODELS

@@ -174,3 +174,10 @@ def test_help_has_no_line_breaks_within_a_paragraph() -> None:
     for one in commands.COMMANDS.values():
         assert not any("\n" in paragraph for paragraph in one.paragraphs)
     assert commands.COMMANDS["rewind"].paragraphs[1].endswith("The prompt returns to the input with the conversation.")
+
+
+def test_the_sessions_of_subagents_are_not_offered_to_be_resumed() -> None:
+    context = ScriptedContext()
+    asyncio.run(commands.run(context, "/resume"))
+    assert "Earlier work 29" in context.asked
+    assert "A subagent's" not in context.asked

@@ -18,7 +18,7 @@ from agentcli.ui.render.frame import Item
 
 def known(context: CommandContext) -> Sequence[Item]:
     """Sessions as completions."""
-    return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _others(context)]
+    return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _resumable(context)]
 
 
 @command(arguments=known)
@@ -29,7 +29,7 @@ async def resume(context: CommandContext, selector: str) -> None:
     """
     if selector == context.session.journal.id:
         raise UsageError("This session is already open.")
-    others = [] if selector else await asyncio.to_thread(_others, context)
+    others = [] if selector else await asyncio.to_thread(_resumable, context)
     if not selector and not others:
         raise UsageError("This project has no other session.")
     while True:
@@ -136,6 +136,11 @@ async def quit_(context: CommandContext, _: str) -> None:
 
 def _others(context: CommandContext) -> list[Mapping[str, Any]]:
     return [one for one in context.host.sessions() if one.get("id") != context.session.journal.id]
+
+
+def _resumable(context: CommandContext) -> list[Mapping[str, Any]]:
+    """The other sessions to choose from; a subagent's is resumed by its id."""
+    return [one for one in _others(context) if (one.get("parent") or {}).get("kind") != "subagent"]
 
 
 def _label(session: Mapping[str, Any]) -> str:
