@@ -26,8 +26,7 @@ from agentcli.context.clearing import NATIVE, fallen_back
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
-from agentcli.core.sanitise import safe_line
-from agentcli.integrations.extensions.places import display_path
+from agentcli.core.sanitise import display_path, safe_line
 from agentcli.integrations.foreign import PROGRAMS
 from agentcli.providers import reach
 from agentcli.providers.capabilities import gaps

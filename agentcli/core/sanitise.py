@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from pathlib import Path
 
 _HARMFUL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 but tab and newline: ESC, CSI, OSC, BEL, carriage return
@@ -39,6 +40,15 @@ def is_safe(text: str) -> bool:
 def safe_line(text: str) -> str:
     """The same for a place that holds one line: a title, a status, a file name. Newlines and tabs are spelled out too."""
     return safe(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def display_path(path: Path) -> str:
+    """A path on one line, safe to show, with `~` for the home folder."""
+    try:
+        below = path.relative_to(Path.home())
+    except (ValueError, RuntimeError):  # elsewhere; no home
+        return safe_line(str(path))
+    return safe_line(str(Path("~", below)))
 
 
 def harmful(text: str) -> str:

@@ -1,10 +1,11 @@
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.core.sanitise import invisible, is_safe, safe, safe_line
+from agentcli.core.sanitise import display_path, invisible, is_safe, safe, safe_line
 
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]
 BIDI = list("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -97,3 +98,19 @@ def test_what_a_reader_cannot_see_is_known() -> None:
         assert invisible(letter), hex(ord(letter))
     for letter in "aZ0 ~é日א👍":
         assert not invisible(letter), letter
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/home/me", "~"),
+        ("/home/me/a b/c", "~/a b/c"),
+        ("/home/mean", "/home/mean"),
+        ("/srv/\x1b[2J", "/srv/\\x1b[2J"),
+        ("/home/me/\x1b[2J\n", "~/\\x1b[2J\\n"),
+        ("below/home", "below/home"),
+    ],
+)
+def test_a_path_is_shown_from_the_home_folder_on(monkeypatch: pytest.MonkeyPatch, path: str, shown: str) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert display_path(Path(path)) == shown

@@ -187,3 +187,24 @@ def test_nothing_hostile_reaches_a_plain_terminal(program: Program) -> None:
         assert t.wait(20) == 0
         assert b"\x1b" not in t.raw
         is_clean(t.raw)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--plain"], ["-p", "go"], ["doctor"]], ids=str)
+def test_nothing_hostile_reaches_the_terminal_by_the_name_of_the_folder(program: Program, arguments: list[str]) -> None:
+    folder = program.work / "a\x1b]0;owned\x07Zq\u202e"
+    folder.mkdir()
+    (folder / ".agentcli").mkdir()
+    (folder / ".agentcli/config.toml").write_text("[ui]\nvi = false\n")
+    model = [] if arguments == ["doctor"] else ["-m", "script:echo"]
+    with terminal(program, *arguments, *model, cwd=str(folder)) as t:
+        if arguments in ([], ["--plain"]):
+            t.settle(1, 20)
+            t.send("\r")
+            for command in ("/status", "/sessions", "/permissions", "/memory", "/mcp", "/doctor"):
+                t.settle(0.3, 10)
+                t.send(command + "\r")
+            t.settle(0.5, 10)
+            t.send("\x04")
+        t.wait(30)
+        is_clean(t.raw)
+        assert t.raw.strip()

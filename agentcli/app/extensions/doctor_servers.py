@@ -9,7 +9,7 @@ from pathlib import Path
 from agentcli.app.extensions.servers import unread
 from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
-from agentcli.integrations.extensions.places import display_path
+from agentcli.core.sanitise import display_path
 from agentcli.integrations.mcp.config import ServerDefinition
 from agentcli.integrations.mcp.variables import MissingVariable, expanded
 

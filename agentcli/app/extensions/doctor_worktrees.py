@@ -11,8 +11,7 @@ from pathlib import Path
 from agentcli.agent.delegation.worktree import folder_of
 from agentcli.app.program import Program
 from agentcli.core.errors import AgentError
-from agentcli.core.sanitise import safe_line
-from agentcli.integrations.extensions.places import display_path
+from agentcli.core.sanitise import display_path, safe_line
 from agentcli.integrations.git import GitError, run_git
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.project import project_id

@@ -16,7 +16,7 @@ from agentcli.cli.flags import InFolder, Json
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.sanitise import display_path, safe, safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
     No server is started; `agentcli mcp test NAME` connects to one.
     """
     from agentcli.app.extensions.servers import unread
-    from agentcli.integrations.extensions.places import display_path
 
     program = _program(cwd, trust)
     rows = [_row(program, name) for name in sorted(program.servers.configured().servers)]
@@ -79,7 +78,6 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
 @app.command("get")
 def get_server(name: Name, json: Json = False, cwd: InFolder = "") -> None:
     """Print a server's definition and the file that holds it."""
-    from agentcli.integrations.extensions.places import display_path
 
     server = _chosen(_program(cwd, trust=True), name)
     if json:
@@ -147,7 +145,6 @@ def remove(
 ) -> None:
     """Remove a server that `add` has added."""
     from agentcli.app.extensions.server_files import remove_server, server_file
-    from agentcli.integrations.extensions.places import display_path
 
     program = _program(cwd, trust=True)
     scopes: tuple[FileScope, ...] = ("user", "project") if scope is None else (scope.value,)
@@ -274,7 +271,6 @@ def _chosen(program: Program, name: str) -> Any:
 
 def _add(name: str, given: Any, scope: FileScope, cwd: str) -> None:
     from agentcli.app.extensions.server_files import add_server, server_file
-    from agentcli.integrations.extensions.places import display_path
 
     program = _program(cwd, trust=True)
     file = server_file(program, scope)

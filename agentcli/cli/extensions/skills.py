@@ -14,7 +14,7 @@ from agentcli.app.options import Options
 from agentcli.cli.flags import InFolder, Json, Trust
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
-from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.sanitise import display_path, safe, safe_line
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -39,7 +39,6 @@ def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the f
 
     agentcli itself is less strict: it leaves out only skills without a description.
     """
-    from agentcli.integrations.extensions.places import display_path
     from agentcli.integrations.extensions.skills import check
 
     errors = check(Path(folder))
@@ -85,7 +84,6 @@ def _not_read(project: ProjectContext) -> list[str]:
 
 def _list(found: Sequence[tuple[Skill | AgentKind, Place, Path]], json: bool) -> None:
     """Print each with the place that it comes from and its own path."""
-    from agentcli.integrations.extensions.places import display_path
 
     if json:
         keys = ("name", "description", "path", "scope")

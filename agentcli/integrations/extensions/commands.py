@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import display_path, safe_line
 from agentcli.integrations import frontmatter
-from agentcli.integrations.extensions.places import Found, Place, display_path, files, first_of_each_name, read_text
+from agentcli.integrations.extensions.places import Found, Place, files, first_of_each_name, read_text
 from agentcli.integrations.extensions.template import Part, Syntax, parse
 from agentcli.integrations.regular_file import Unusable
 

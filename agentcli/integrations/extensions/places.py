@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import display_path
 from agentcli.integrations.instructions import folders
 from agentcli.integrations.regular_file import Unusable, read_regular, version
 
@@ -159,13 +159,6 @@ def files(place: Place, ending: str, depth: int, notes: list[str]) -> Iterator[F
     yield from _below(place, place.folder, "", ending, depth, left, seen, notes)
     if left[0] <= 0:
         notes.append(f"{display_path(place.folder)} has more than {ENTRIES:,} entries: the rest is left out.")
-
-
-def display_path(path: Path) -> str:
-    """A path for people, with `~` for the home folder."""
-    text = safe_line(str(path))
-    home = str(Path.home())
-    return f"~{text[len(home) :]}" if text.startswith(home + "/") else text
 
 
 def _below(

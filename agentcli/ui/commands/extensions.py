@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import display_path, safe_line
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.commands import Template
-from agentcli.integrations.extensions.places import display_path
 from agentcli.integrations.extensions.skills import Skill
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from agentcli.agent.extensions.server_prompts import MENTION
 from agentcli.core.errors import UsageError
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import display_path, safe_line
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
-from agentcli.ui.render.banner import near_home
 from agentcli.ui.render.frame import Item
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ async def mcp(context: CommandContext, argument: str) -> None:
     states = context.session.servers
     if not argument:
         wide = max((len(state.name) for state in states), default=0) + 2
-        lines = [f"{state.name.ljust(wide)}{state}  ({near_home(Path(state.origin))})" for state in states]
+        lines = [f"{state.name.ljust(wide)}{state}  ({display_path(Path(state.origin))})" for state in states]
         context.say(*(lines or ["No MCP servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one."]))
         return
     action, _, name = argument.partition(" ")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli import __version__
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import display_path, safe_line
 from agentcli.ui.render.cells import clip
 from agentcli.ui.render.frame import Size
 from agentcli.ui.render.status_line import branch, short_model
@@ -24,7 +23,7 @@ def banner(session: AgentSession, size: Size, theme: Theme) -> list[str]:
     if size.columns < LEAST.columns or size.rows < LEAST.rows:
         return []
     git_branch = safe_line(branch(session.cwd))
-    place = f"{near_home(session.cwd)}{f' ({git_branch})' if git_branch else ''}"
+    place = f"{display_path(session.cwd)}{f' ({git_branch})' if git_branch else ''}"
     names = ", ".join(dict.fromkeys(path.name for path, _ in session.instructions.files))
     sandbox = session.report.status().sandbox
     facts = (f"{names} loaded" if names else "no AGENTS.md: /init writes one", f"sandbox {'on' if sandbox else 'off'}")
@@ -38,12 +37,3 @@ def banner(session: AgentSession, size: Size, theme: Theme) -> list[str]:
         theme.paint("dim", clip(line, size.columns - 1 - (len(name) if n == 0 else 0))) for n, line in enumerate(lines)
     ]
     return [theme.paint("strong", name) + first, *rest]
-
-
-def near_home(folder: Path) -> str:
-    """The folder's path, from the home folder on where it lies in it."""
-    try:
-        below = folder.relative_to(Path.home())
-    except (ValueError, RuntimeError):  # elsewhere; no home
-        return str(folder)
-    return "~" if below == Path(".") else f"~/{below}"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.sanitise import display_path
 from agentcli.integrations.extensions.discover import catalogue, changes_since, discover
 from agentcli.integrations.extensions.lookup import named
-from agentcli.integrations.extensions.places import FILE_BYTES, Place, display_path, files, first_of_each_name
+from agentcli.integrations.extensions.places import FILE_BYTES, Place, files, first_of_each_name
 from agentcli.integrations.extensions.skills import Skill
 
 HOME, CONFIG = Path("home"), Path("config")
