@@ -83,9 +83,11 @@ def _plugins(settings: Mapping[str, Any], folder: Path, found: Found) -> None:
         given = installed.get(name)
         copies = given if isinstance(given, list) else [given]
         paths = [copy["installPath"] for copy in copies if isinstance(copy, Mapping) and copy.get("installPath")]
-        place = paths[0] if paths else "its folder or git repository"
+        place, which = (paths[0], "") if paths else ("PATH|URL", ", from its folder or git repository")
         if on:
-            found.skip("~/.claude/settings.json", f"plugin {name}", f"add it with `agentcli plugins add {place}`")
+            found.skip(
+                "~/.claude/settings.json", f"plugin {name}", f"add it with `agentcli plugins add {place}`{which}"
+            )
 
 
 def _rule(kind: str, rule: str, source: str, found: Found, top: str = "") -> None:

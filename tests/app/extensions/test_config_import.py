@@ -153,7 +153,7 @@ def test_nothing_of_other_programs_is_passed_over_in_silence(home: Path) -> None
         f"folder {home}/gone: it does not exist",
         "statusLine: not taken over",
         "plugin a@m: add it with `agentcli plugins add /x/a`",
-        "plugin c@m: add it with `agentcli plugins add its folder or git repository`",
+        "plugin c@m: add it with `agentcli plugins add PATH|URL`, from its folder or git repository",
         "context: not taken over",
         "tools: core: not taken over",
         "model m of azure: ",
