@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -228,7 +229,9 @@ def _value(field: ElicitedField, text: str) -> Any:
             case "number":
                 return float(text)
             case "array":
-                return [field.choices.get(part.strip(), part.strip()) for part in text.split(",")]
+                names = [re.escape(name) for name in sorted(field.choices, key=len, reverse=True)]
+                parts = re.findall(rf"\s*({'|'.join([*names, '[^,]*?'])})\s*(?:,|\Z)", text.strip())
+                return [field.choices.get(part, part) for part in parts if part]
             case _:
                 return field.choices.get(text.strip(), text)
     except ValueError:

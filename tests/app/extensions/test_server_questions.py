@@ -59,7 +59,7 @@ def test_a_form_is_filled_in_each_answer_in_its_type(project: Path) -> None:
 
 
 def test_choices_stand_there_by_their_names_and_the_server_gets_their_values(project: Path) -> None:
-    person = Person("Ada", "", "", "", "", "", "", "Superman", "", "Saw, Axe")
+    person = Person("Ada", "", "", "", "", "", "", "Superman", "", "Saw, Axe, large")
     answer = answered(project, person, "form")
     content = {"name": "Ada", "left": "as it was", "hero": "h1", "pet": "p1", "tools": ["t1", "t2"]}
     assert answer == {"action": "accept", "content": content}
@@ -67,7 +67,7 @@ def test_choices_stand_there_by_their_names_and_the_server_gets_their_values(pro
     assert [[choice.label for choice in one.choices] for one in (hero, pet, tools)] == [
         ["Superman", "h2"],
         ["Cats", "p2"],
-        ["Saw", "Axe"],
+        ["Saw", "Axe, large"],
     ]
     assert (hero.multiple, tools.multiple) == (False, True)
     assert pet.question.endswith("Cats where you skip it")

@@ -98,7 +98,7 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
                 "pet": {"type": "string", "enum": ["p1", "p2"], "enumNames": ["Cats"], "default": "p1"},
                 "tools": {
                     "type": "array",
-                    "items": {"anyOf": [{"const": "t1", "title": "Saw"}, {"const": "t2", "title": "Axe"}]},
+                    "items": {"anyOf": [{"const": "t1", "title": "Saw"}, {"const": "t2", "title": "Axe, large"}]},
                 },
             }
             form = {"requestedSchema": {"type": "object", "properties": properties, "required": ["name"]}}
