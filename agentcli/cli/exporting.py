@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 def export(
     selector: Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name")],
-    format: Annotated[str, typer.Option("-f", "--format", metavar="FORMAT", help="json, md, html or atif")] = "md",
+    format: Annotated[
+        str,
+        typer.Option(
+            "-f", "--format", metavar="FORMAT", help="json, md, html or atif (default: as FILE ends, md for stdout)"
+        ),
+    ] = "",
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="write to this file (default: stdout)")
     ] = "",
@@ -43,10 +48,14 @@ def export(
     from agentcli.app.keys import KeyStore
     from agentcli.app.project import ProjectContext
     from agentcli.core.text.secrets import known_secrets
-    from agentcli.sessions.exporting import FORMATS, Redactor
+    from agentcli.sessions.exporting import FORMATS, Redactor, format_of
 
-    if format not in FORMATS:
+    if format and format not in FORMATS:
         raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(FORMATS)}.")
+    try:
+        format = format or format_of(Path(output))
+    except InputError as error:
+        raise InputError(f"{error} Or give the format with -f.") from None
     context = ProjectContext(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     with Progress("Reading records") as progress:

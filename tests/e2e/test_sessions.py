@@ -443,6 +443,23 @@ def test_a_new_session_takes_the_id_that_it_is_given_once(program: Program) -> N
     assert program.run("resume", "my-own-id-1", "-p", "more", "--session-id", "my-own-id-2").code == 2
 
 
+def test_an_export_has_the_format_of_its_file_unless_one_is_given(program: Program) -> None:
+    id = program.ask("-p", "hello", "-m", "script:echo").result["session_id"]
+    for name, given, start in [
+        ("page.HTML", [], "<!doctype html>"),
+        ("all.json", [], '{"'),
+        ("told.md", [], "# "),
+        ("told", [], "# "),
+        ("page.pdf", ["-f", "html"], "<!doctype html>"),
+        ("trajectory.json", ["-f", "atif"], '{"schema_version":"ATIF'),
+    ]:
+        assert program.run("sessions", "export", id, "-o", name, *given).code == 0
+        assert (program.work / name).read_text().startswith(start), name
+    refused = program.run("sessions", "export", id, "-o", "other.pdf")
+    assert (refused.code, (program.work / "other.pdf").exists()) == (42, False)
+    assert "Can't export to .pdf files. Name the file .md, .html or .json. Or give the format with -f." in refused.err
+
+
 def test_an_export_that_fails_leaves_the_file_as_it_was(program: Program) -> None:
     id = program.ask("-p", "hello", "-m", "script:echo").result["session_id"]
     kept, link = program.work / "kept.md", program.work / "link.md"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Literal, get_args
 
+from agentcli.core.errors import InputError
 from agentcli.core.record import Checkpoint
 from agentcli.sessions.exporting.archive import to_json
 from agentcli.sessions.exporting.redactor import Redactor
@@ -15,9 +17,26 @@ from agentcli.sessions.storage.records import Through
 ExportFormat = Literal["json", "md", "html"]
 FORMATS: tuple[str, ...] = (*get_args(ExportFormat), "atif")
 """All formats; `to_atif` writes the last one, piece by piece."""
+_BY_ENDING: Mapping[str, ExportFormat] = {
+    "": "md",
+    ".md": "md",
+    ".markdown": "md",
+    ".txt": "md",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+}
+"""Endings of files in small letters, and what an export writes there."""
 SETTINGS = SessionSettings()
 
-__all__ = ["FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export", "export_pieces"]
+__all__ = ["FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export", "export_pieces", "format_of"]
+
+
+def format_of(file: Path) -> ExportFormat:
+    """What an export to this file writes, by its ending. Raises InputError for an unknown one."""
+    if (form := _BY_ENDING.get(file.suffix.lower())) is None:
+        raise InputError(f"Can't export to {file.suffix} files. Name the file .md, .html or .json.")
+    return form
 
 
 def export(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from agentcli.core.errors import InputError
 from agentcli.core.message import reminder
@@ -15,16 +13,6 @@ from agentcli.ui.commands.definition import command
 
 INIT = "Write an AGENTS.md for this project, or mend the one that is there."
 """Prompt of /init, sent as the user's; the instructions go with it and are not shown."""
-_FORMS: Mapping[str, Literal["md", "json", "html"]] = {
-    "": "md",
-    ".md": "md",
-    ".markdown": "md",
-    ".txt": "md",
-    ".json": "json",
-    ".html": "html",
-    ".htm": "html",
-}
-"""Endings of files in small letters, and what an export writes there."""
 
 
 @command()
@@ -50,15 +38,15 @@ async def export(context: CommandContext, name: str) -> None:
 
     A name that ends in .json gives JSON, one in .html a page, one in .md or without an ending Markdown; without a name it is named after the session.
     """
+    from agentcli.sessions.exporting import format_of
+
     try:
         file = context.session.cwd / Path(name or ".").expanduser()
         if file.is_dir():
             file /= f"{context.session.journal.id}.md"
     except (OSError, RuntimeError) as error:  # too long a name, no such user
         raise InputError(f"Can't write {name:.60}: no such folder. Try /export FILE.") from error
-    form = _FORMS.get(file.suffix.lower())
-    if form is None:
-        raise InputError(f"Can't export to {file.suffix} files. Name the file .md, .html or .json.")
+    form = format_of(file)
     if file.exists() and not await context.confirm(f"{file} exists. Replace it?"):
         return
     text = await asyncio.to_thread(context.host.export, context.session, form)
