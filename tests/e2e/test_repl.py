@@ -207,6 +207,7 @@ def test_no_session_is_opened_where_none_is_chosen(program: Program, front: list
         shown = "\n".join(t.history())
     assert "No session was chosen." in shown
     assert "agentcli resume" not in shown
+    assert "/resume" not in shown, "nobody typed it"
     assert len([*program.sessions.glob("*/*")]) == 1
 
 

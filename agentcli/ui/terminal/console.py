@@ -61,8 +61,8 @@ class Console:
         """The line of the running slash command, until it is printed."""
         self._cancelled = False
         self.completion = Completion((), Files(Path.cwd()))
-        outside = ExternalEditor(screen.elsewhere, self.warn)
-        self.compose, self.open_file = outside.compose, outside.open_file
+        self._external = ExternalEditor(screen.elsewhere, self.warn)
+        self.open_file = self._external.open_file
 
     @property
     def look(self) -> Look:
@@ -104,8 +104,10 @@ class Console:
         self.screen.print(Note("error", safe(text)))
 
     async def run_command(self, line: str) -> None:
-        """Run a slash command. Its line is printed above its first output; not at all if its dialog is left without an answer."""
-        self._command = UserMessage(safe(line))
+        """Run a slash command. Its line is printed above its first output; not at all if its dialog is left without an answer, or its
+        text in the user's editor without a change, nor where `agentcli resume` asks for a session: that line nobody typed.
+        """  # fmt: skip
+        self._command = None if self.host.choosing else UserMessage(safe(line))
         self._cancelled = False
         try:
             await commands.run(self, line)
@@ -162,6 +164,12 @@ class Console:
         entered = await self.asking.enter(title, text, hint)
         self._cancelled = entered is None
         return entered
+
+    async def compose(self, text: str, ending: str = ".md") -> str:
+        """Open the text in the user's editor; returns the edited text."""
+        edited = await self._external.compose(text, ending)
+        self._cancelled = edited == text
+        return edited
 
     def list_keys(self) -> None:
         """Print the keys."""

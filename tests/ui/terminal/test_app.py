@@ -371,6 +371,17 @@ def test_a_command_left_at_its_choice_leaves_nothing_behind(tmp_path: Path) -> N
         assert "/mode plan" in "\n".join(t.history())
 
 
+def test_an_editor_left_without_a_change_leaves_nothing_behind(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        before = t.history()
+        t.send("/editor\r")
+        t.gone("/editor")
+        t.settle(0.5)
+        after = t.history()
+    assert [row.rstrip() for row in after] == [row.rstrip() for row in before]
+
+
 def test_the_models_questions_are_answered_by_digit_and_by_words(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
