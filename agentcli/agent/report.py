@@ -111,7 +111,8 @@ class SessionReport:
 
     def diff(self) -> str:
         """This session's changes to files as a unified diff."""
-        return changes(self._journal.records(), undone_calls(batches(self._journal.records())))
+        undone = undone_calls(batches(self._journal.records_of("checkpoint")))
+        return changes(self._journal.records_of("tool_result"), undone)
 
 
 def lost(journal: Journal) -> Sequence[str]:
