@@ -4,6 +4,7 @@ import hashlib
 import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -246,6 +247,22 @@ def test_outputs_kept_by_threads_and_records_made_meanwhile_all_last(tmp_path: P
     assert [opened.output(path) for path in paths] == [f"output of {call}" for call in calls]
     texts = [record.body.text for record in opened.records() if isinstance(record.body, Message)]
     assert texts == ["hello", *(f"reply {n}" for n in range(30))]
+
+
+def test_a_closed_session_can_be_opened_though_a_tool_still_keeps_outputs(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions", disk=Slow())
+    session = store.create(tmp_path, model="demo/scripted", mode="ask")
+    session.append(user("hello"))
+
+    def keep(call: int) -> None:
+        with suppress(StoreError):
+            session.keep_output(f"call-{call}", "much")
+
+    with ThreadPoolExecutor(4) as threads:
+        threads.map(keep, range(40))
+        time.sleep(0.004)
+        session.close()
+    again(store, session).close()
 
 
 def test_a_file_that_a_tool_brought_is_kept_byte_for_byte(session: Session) -> None:

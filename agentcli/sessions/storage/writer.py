@@ -39,6 +39,7 @@ class Writer:
         self._waiting: deque[tuple[Record, bytes]] = deque()
         self._trouble = ""
         self._news = ""
+        self._released = False
         self._guard = threading.RLock()
 
     @property
@@ -71,7 +72,7 @@ class Writer:
         the first one holds.
         """
         with self._guard:
-            return self._written()
+            return not self._released and self._written()
 
     def _written(self) -> bool:
         try:
@@ -102,10 +103,12 @@ class Writer:
         return self._trouble or news
 
     def release(self) -> None:
-        """Let others write."""
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        """Let others write; what a tool that still runs keeps afterwards is not written."""
+        with self._guard:
+            self._released = True
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
 
     def _save_all(self) -> None:
         if not self._exists:
