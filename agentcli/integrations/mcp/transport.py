@@ -1,4 +1,4 @@
-"""A transport of the SDK that tells when the server has gone, also while nobody calls it."""
+"""A transport of the SDK that tells when the server has gone, also while nobody calls it, and replaces content that the SDK does not know."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
+
+from agentcli.core.sanitise import safe_line
+
+_KNOWN = ("text", "image", "audio", "resource_link", "resource")
+"""Kinds of content blocks in the result of a tool."""
+_KIND_CHARACTERS = 80
+"""Characters of the name of an unknown kind that are told."""
 
 
 @asynccontextmanager
@@ -37,7 +44,23 @@ class _Watched:
 
     async def __anext__(self) -> Any:
         try:
-            return await self._stream.__anext__()
+            received = await self._stream.__anext__()
         except BaseException:  # the end of the stream, its cancellation and any error of a transport: all mean the same
             self._ended.set()
             raise
+        result = getattr(getattr(received, "message", None), "result", None)
+        if isinstance(result, dict):
+            _replace_unknown(result)
+        return received
+
+
+def _replace_unknown(result: dict[str, Any]) -> None:
+    """Put a line of text in place of each content block of an unknown kind: the SDK would refuse the whole result."""
+    blocks = result.get("content")
+    if not isinstance(blocks, list):
+        return
+    for index, block in enumerate(blocks):
+        kind = block.get("type") if isinstance(block, dict) else None
+        if isinstance(kind, str) and kind not in _KNOWN:
+            text = f"[{safe_line(kind[:_KIND_CHARACTERS])}: left out, since this kind of content is not known]"
+            blocks[index] = {"type": "text", "text": text}

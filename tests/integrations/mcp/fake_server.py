@@ -80,6 +80,9 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
             data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
             send({"id": number, "result": {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}})
             return
+        case "blocks":
+            send({"id": number, "result": {"content": given["blocks"]}})
+            return
         case "ask":
             send({"id": "q1", "method": "elicitation/create", "params": {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}})  # fmt: skip
             answer = json.loads(sys.stdin.buffer.readline())

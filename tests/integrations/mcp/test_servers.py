@@ -212,6 +212,25 @@ def test_resources_and_prompts_can_be_read(tmp_path: Path) -> None:
         assert said.text == "Summarise {'topic': 'milk'}"
 
 
+def test_a_content_block_of_an_unknown_kind_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text('[{"name": "blocks", "inputSchema": {"type": "object"}}]')
+    blocks = [
+        {"type": "text", "text": "before"},
+        {"type": "hologram\x1b", "data": {}},
+        {"type": "text", "text": "after"},
+    ]
+    with servers(tmp_path, {"fake": fake()}) as made:
+        settled(made)
+        answer = call(made, "mcp__fake__blocks", blocks=blocks)
+        assert [content.text for content in answer.contents] == [
+            "before",
+            "[hologram\\x1b: left out, since this kind of content is not known]",
+            "after",
+        ]
+        with pytest.raises(ToolError):
+            call(made, "mcp__fake__blocks", blocks=[{"type": "image"}])
+
+
 def test_include_and_exclude_choose_among_the_tools(tmp_path: Path) -> None:
     with servers(tmp_path, {"fake": fake(includeTools=["e*", "p*"], excludeTools=["peek"])}) as made:
         settled(made)
