@@ -54,11 +54,11 @@ class Asking:
                 matches[:] = matching(choices, query)
                 return Dialog(
                     title, choices=tuple(choices[n] for n in matches), chosen=0 if query else start, entry="search: ",
-                    numbered=False, hint="↑↓ Enter · Esc to cancel",
+                    numbered=False, hint="↑↓ Enter · Esc to cancel", empty="No match",
                 )  # fmt: skip
 
             match await self.show(refine(""), refine=refine):
-                case Picked(index) if index >= 0:
+                case Picked(index):
                     return matches[index]
                 case _:
                     return None

@@ -29,6 +29,7 @@ class Choice:
 class Dialog:
     """A question in place of the input. With an `entry` label there is a line to type in; `numbered` choices answer to digits,
     several of them if `multiple`. What an `editable` one proposes can be changed first. `note` stands at the right of the title.
+    `empty` stands in place of the choices of a search that finds none, where Enter does nothing.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Dialog:
     editable: bool = False
     marked: frozenset[int] = frozenset()
     note: str = ""
+    empty: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +108,9 @@ def matching(choices: Sequence[Choice], query: str) -> list[int]:
 
 
 def _entered(dialog: Dialog) -> Dialog | Outcome:
-    if dialog.entry is not None and not dialog.choices:
-        return Picked(-1)
-    if not dialog.choices:
-        return dialog
-    return Picked(dialog.chosen, dialog.marked)
+    if dialog.choices:
+        return Picked(dialog.chosen, dialog.marked)
+    return dialog if dialog.entry is None or dialog.empty else Picked(-1)
 
 
 def _letter(dialog: Dialog, key: str) -> Dialog | Outcome:

@@ -98,6 +98,8 @@ def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[
         if n == dialog.chosen and dialog.entry is None:
             cursor = (len(lines), 0)
         lines += rows
+    if dialog.empty and not dialog.choices:
+        lines.append(theme.paint("dim", clip(f"  {dialog.empty}", columns)))
     return [*lines, *(f"  {row}" for row in hint)], cursor
 
 

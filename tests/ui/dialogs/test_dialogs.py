@@ -51,8 +51,9 @@ def test_a_search_finds_what_holds_every_word() -> None:
 
 
 def test_nothing_is_picked_when_nothing_matches() -> None:
-    empty = Dialog("search", entry="> ", numbered=False)
+    empty = Dialog("search", entry="> ", numbered=False, empty="No match")
     assert press(empty, "down") == empty
+    assert press(empty, "enter") == empty
 
 
 def test_a_raised_digit_chooses_nothing() -> None:

@@ -345,6 +345,20 @@ def test_a_picker_narrows_while_one_types(tmp_path: Path) -> None:
         t.until("2025-0017")
 
 
+def test_a_search_that_finds_nothing_says_so_and_goes_on(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/resume\r")
+        t.until("Earlier work 3")
+        t.send("work 17x")
+        t.until("  No match")
+        t.send("\r\x7f")
+        t.until("❯ Earlier work 17")
+        assert "No match" not in "\n".join(t.screen())
+        t.send("\r")
+        t.until("2025-0017")
+
+
 def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
