@@ -154,6 +154,8 @@ class ToolRunner:
 
     async def find(self, call: ToolCall) -> Tool | str:
         """The tool that a call means, or the reason why there is none."""
+        if call.name == CALL:
+            return await self.server_tools.no_server_tool(call.input)
         if (tool := self.tools.get(call.name)) is not None:
             return tool
         if call.name.startswith(PREFIX) or call.name in (SEARCH, CALL):

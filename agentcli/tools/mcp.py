@@ -17,8 +17,8 @@ from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import safe_line
-from agentcli.core.servers import CALL, MATCHED, SEARCH, Content, ServerAnswer, Servers, ServerTool
-from agentcli.core.text.near import near_names
+from agentcli.core.servers import CALL, MATCHED, PREFIX, SEARCH, Content, ServerAnswer, Servers, ServerTool
+from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import NO_OUTPUT, Tool, ToolContext, ToolOutput, Traits
 from agentcli.tools.lib.text import replace_surrogates
@@ -26,6 +26,8 @@ from agentcli.tools.lib.truncate import whereabouts
 
 FOUND = 5
 """Tools that a search shows at most, unless asked for more."""
+NAMES = 50
+"""Names of tools that the answer to a call of none of them lists at most."""
 DESCRIPTION = 2_048
 """Characters of a tool's description that are shown."""
 SEARCH_SECONDS = 10.0
@@ -65,8 +67,23 @@ async def mcp_call(
     tool: Annotated[str, "mcp__server__tool"],
     arguments: dict[str, Any] | None = None,
 ) -> ToolOutput:
-    # Reached only by a call that names no tool of a server: any other is unwrapped before.
-    raise ToolError(f"{tool} is no tool of a server. Give its whole name, mcp__server__tool; {SEARCH} finds it.")
+    # A session answers such calls itself: those of a tool of a server are unwrapped, all others are refused.
+    raise ToolError(no_server_tool({"tool": tool, "arguments": arguments}, _servers(ctx).tools()))
+
+
+def no_server_tool(given: Mapping[str, Any], tools: Sequence[ServerTool]) -> str:
+    """The answer to a call of the gate that is none of a tool of a server."""
+    tool = str(given.get("tool", ""))
+    if tool.startswith(PREFIX):
+        return f"The arguments of {tool} must be a JSON object."
+    names = {own: each.name for each in tools for own in (each.tool, each.name, each.name.removeprefix(PREFIX))}
+    near = dict.fromkeys(names[each] for each in near_names(tool, names))
+    listed = ", ".join([each.name for each in tools][:NAMES]) or "none"
+    more = f" and {len(tools) - NAMES} more" if len(tools) > NAMES else ""
+    return (
+        f"{tool!r} is no tool of a server: its whole name is mcp__server__tool.{did_you_mean(list(near))} "
+        f"There are: {listed}{more}. {SEARCH} describes them."
+    )
 
 
 def search_title(given: Mapping[str, Any]) -> str:

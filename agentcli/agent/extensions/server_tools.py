@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator
@@ -24,7 +25,7 @@ from agentcli.core.servers import (
 )
 from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.integrations.mcp import schema
-from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, server_tool
+from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, no_server_tool, server_tool
 
 CATALOGUE = "MCP servers of this session"
 """The beginning of the reminder that lists the servers."""
@@ -33,6 +34,7 @@ INSTRUCTIONS = 500
 CATALOGUE_SHARE = 1 / 16
 """Largest list of servers and tools, as a share of the window."""
 _CHARACTERS_A_TOKEN = 4
+_NOT_CONFIGURED = "No MCP servers are configured here, so there is no tool {}."
 _TROUBLE = ("failed", "needs login")
 
 
@@ -58,8 +60,8 @@ class ServerTools:
     async def find(self, name: str) -> Tool | str:
         """The tool of that name, waited for while its server is being connected; or the reason why there is none."""
         if self._servers is None:
-            if name in (SEARCH, CALL):
-                return f"No MCP servers are configured here, so there is no tool {name}."
+            if name == SEARCH:
+                return _NOT_CONFIGURED.format(name)
             return not_connected(server_of(name), "it is not configured here")
         if self._known(name) is None:
             await self._servers.settle(SEARCH_SECONDS, name)
@@ -69,6 +71,13 @@ class ServerTools:
         tool = self.found[name] = server_tool(known)
         self.traits[name] = tool.traits
         return tool
+
+    async def no_server_tool(self, given: Mapping[str, Any]) -> str:
+        """The answer to a call of the gate that is none of a tool of a server, with the tools that there are."""
+        if self._servers is None:
+            return _NOT_CONFIGURED.format(CALL)
+        await self._servers.settle(SEARCH_SECONDS)
+        return no_server_tool(given, self._servers.tools())
 
     def upfront(self, tokens: int) -> Sequence[ToolSchema]:
         """The tools that stand after the built-in ones: of the servers that fit whole into so many tokens, smallest first."""

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.event import PermissionDecided
 from agentcli.core.servers import (
     Content,
     ServerAnswer,
 )
 from agentcli.providers.scripted.model import say
 from tests.agent.extensions.played_servers import PIXEL, STATUS, Played, calls, through_gate
-from tests.agent.open_session import open_session, results, say_to
+from tests.agent.open_session import Person, open_session, results, say_to
 
 
 def test_a_search_that_finds_nothing_names_the_nearest_tools_and_the_servers_that_failed(tmp_path: Path) -> None:
@@ -39,10 +40,36 @@ def test_a_search_shows_five_tools_unless_asked_for_more(tmp_path: Path) -> None
     assert results(session)[0].output.splitlines()[0] == f"mcp__git__s0: {'y' * 2_048}…"
 
 
-def test_a_gate_call_that_names_no_tool_says_how_to_find_one(tmp_path: Path) -> None:
-    session = open_session(tmp_path, [calls("mcp_call", tool="status"), say("ok")], servers=Played(STATUS), mode="yolo")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"tool": "status"},
+            "'status' is no tool of a server: its whole name is mcp__server__tool. Did you mean mcp__git__status? "
+            "There are: mcp__git__status. mcp_search describes them.",
+        ),
+        ({"tool": "git__status"}, "Did you mean mcp__git__status?"),
+        ({}, "'' is no tool of a server: its whole name is mcp__server__tool. There are: mcp__git__status."),
+        ({"tool": "mcp__git__status", "arguments": "{"}, "The arguments of mcp__git__status must be a JSON object."),
+    ],
+)
+def test_a_gate_call_of_no_tool_fails_before_any_question_with_the_tools_that_there_are(
+    tmp_path: Path, given: dict[str, str], said: str
+) -> None:
+    person = Person()
+    session = open_session(tmp_path, [calls("mcp_call", **given), say("ok")], servers=Played(STATUS), person=person)
+    events = say_to(session, "go")
+    (result,) = results(session)
+    assert (result.status, person.asked) == ("error", [])
+    assert said in result.output
+    assert not [event for event in events if isinstance(event, PermissionDecided)]
+
+
+def test_a_gate_call_of_no_tool_lists_no_endless_names(tmp_path: Path) -> None:
+    many = [replace(STATUS, name=f"mcp__git__s{n}", tool=f"s{n}") for n in range(99)]
+    session = open_session(tmp_path, [calls("mcp_call", tool="other"), say("ok")], servers=Played(*many))
     say_to(session, "go")
-    assert "mcp_search finds it" in results(session)[0].output
+    assert "mcp__git__s49 and 49 more. mcp_search" in results(session)[0].output
 
 
 def test_text_images_and_other_data_of_an_answer(tmp_path: Path) -> None:
