@@ -137,7 +137,9 @@ def _heading(dialog: Dialog, columns: int, theme: Theme) -> list[str]:
 def _choices(dialog: Dialog, shown: range, free: int, wide: int, columns: int, theme: Theme) -> list[list[str]]:
     """Rows of each choice; where not all fit, without details but the chosen one's, then without any: the question stays to be read."""
     for detailed in (set(shown), {dialog.chosen}, set[int]()):
-        choices = [each if n in detailed else replace(each, detail="") for n, each in enumerate(dialog.choices)]
+        choices = [*dialog.choices]
+        for n in {*shown} - detailed:
+            choices[n] = replace(choices[n], detail="")
         fitted = replace(dialog, choices=tuple(choices))
         blocks = [_choice_lines(fitted, n, wide, columns, theme) for n in shown]
         if sum(map(len, blocks)) <= free:
