@@ -16,12 +16,13 @@ from agentcli.core.sanitise import safe_line
 from agentcli.sessions.repository import main_worktree
 from agentcli.sessions.storage.locked_file import update
 
-Kind = Literal["settings", "hooks", "servers", "skills", "commands", "agents"]
+Kind = Literal["settings", "hooks", "servers", "rules", "skills", "commands", "agents"]
 
 _EFFECTS: Mapping[Kind, str] = {
     "settings": "changes how agentcli works",
     "hooks": "may have commands run; each is asked about first",
     "servers": "may have programs started and addresses used; each is asked about first",
+    "rules": "gives the model instructions",
     "skills": "gives the model instructions and scripts",
     "commands": "adds slash commands",
     "agents": "defines subagents",
@@ -30,6 +31,7 @@ _LOADED: Mapping[Kind, Sequence[str]] = {
     "settings": (".agentcli/config.toml",),
     "hooks": (".agentcli/hooks.json", ".claude/settings.json", ".claude/settings.local.json"),
     "servers": (".agentcli/mcp.json", ".mcp.json", ".gemini/settings.json"),
+    "rules": (".claude/rules",),
     "skills": (
         ".agentcli/skills",
         ".agents/skills",

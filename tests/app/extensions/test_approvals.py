@@ -115,6 +115,7 @@ def test_trust_names_the_files_of_every_kind_from_the_root_down(project: Path) -
         (project / name).parent.mkdir(exist_ok=True, parents=True)
         (project / name).write_text("{}")
     (project / ".agents/skills").mkdir(parents=True)
+    (project / ".claude/rules").mkdir()
     (project / ".agentcli").mkdir()
     (project / ".agentcli/config.toml").write_text("")
     found = [(one.kind, str(one.path.relative_to(project))) for one in what_it_would_load(project / "src")]
@@ -122,6 +123,7 @@ def test_trust_names_the_files_of_every_kind_from_the_root_down(project: Path) -
         ("hooks", ".claude/settings.json"),
         ("hooks", "src/.claude/settings.local.json"),
         ("servers", ".mcp.json"),
+        ("rules", ".claude/rules"),
         ("skills", ".agents/skills"),
     ]
 
