@@ -44,6 +44,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.message import Usage as Tokens
+from agentcli.core.text.slash import meant_as_command, no_command
 from agentcli.core.tool import Question
 
 BUSY = "A turn is running; cancel it first."
@@ -122,11 +123,13 @@ class EditorSession:
         return PromptResponse(stop_reason=self._stop_reason(ended), usage=_usage(self.session.history.usage - before))
 
     async def _turn(self, blocks: Sequence[Block], interrupt: asyncio.Event) -> TurnEnded:
-        command = command_in(typed_text(blocks))
+        text = typed_text(blocks)
+        command = command_in(text)
         await self._send_notes()
         if command is not None:
             events = command[0].run(self.session, command[1], interrupt)
         else:
+            self._refuse_unknown(text)
             self._buffers.begin()
             prompt = await prompt_of(blocks, self.session.cwd, self.session.buffers)
             events = self.session.turn(prompt, interrupt)
@@ -140,6 +143,14 @@ class EditorSession:
         if command is not None and ended.text:
             await self._send(message_chunk(ended.text))
         return ended
+
+    def _refuse_unknown(self, text: str) -> None:
+        """Raise InputError for a command that nobody has; the prompts of a server are not known before it is connected."""
+        name = meant_as_command(text)
+        server, colon, _ = name.partition(":")
+        of_server = colon and server in [state.name for state in self.session.servers]
+        if name and not of_server and not self.session.extensions.is_entry(text):
+            raise no_command(name, not self.project.unloaded())
 
     def cancel(self) -> None:
         """Interrupt the turn that runs, if one does."""

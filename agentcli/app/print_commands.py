@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
-from agentcli.app.project import ProjectContext
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Noticed, Pruned, TurnEnded
 from agentcli.core.message import Text
-from agentcli.core.text.slash import name_and_argument
+from agentcli.core.text.slash import meant_as_command, name_and_argument, no_command
 from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.input.missing_files import with_warnings
+
+if TYPE_CHECKING:
+    from agentcli.app.program import Program
 
 Act = Callable[[AgentSession], Sequence[Event]]
 
@@ -47,7 +49,7 @@ class PrintCommand:
 
 
 async def events_of(
-    project: ProjectContext, session: AgentSession, text: str, interrupt: asyncio.Event
+    project: Program, session: AgentSession, text: str, interrupt: asyncio.Event
 ) -> AsyncIterator[Event]:
     """Say a prompt, or carry out the slash command that it is. Ends with a TurnEnded."""
     command = print_command(text, project)
@@ -77,14 +79,15 @@ _ACTS: Mapping[tuple[str, str], Act] = MappingProxyType(
 _NAMES = ("compress", "review", *dict.fromkeys(name for name, _ in _ACTS))
 
 
-def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
+def print_command(text: str, project: Program) -> PrintCommand | None:
     """The command that a prompt is; None for a prompt for the model, such as a command that a file of the project defines.
 
-    Raises InputError for a slash command that only the terminal has, and for a lone one that nobody has. What is no
+    Raises InputError for a slash command that only the terminal has, and for a lone or namespaced one that nobody has. What is no
     command's name and goes on (`/etc is full`, `/login answers 500`) is said, and so is what has several lines.
     """
     if not _COMMAND.match(text):
         _refuse_unread(text, project)
+        _refuse_unknown(text, project)
         return None
     from agentcli.ui import commands
 
@@ -105,18 +108,23 @@ def print_command(text: str, project: ProjectContext) -> PrintCommand | None:
             f"/{typed} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
             "with the same effect. Put a space before it to send it as text."
         )
-    from agentcli.integrations.extensions.lookup import named
-
-    if named(project.extensions, name) is None and not argument and not Path(f"/{typed}").exists():
-        untrusted = (
-            "" if project.trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
-        )
-        raise InputError(f"There is no command /{typed}.{untrusted} Put a space before it to send it as text.")
+    _refuse_unknown(text, project)
     _refuse_unread(text, project)
     return None
 
 
-def _refuse_unread(text: str, project: ProjectContext) -> None:
+def _refuse_unknown(text: str, project: Program) -> None:
+    """Raise InputError for a command that nobody has; the prompts of a server are not known before it is connected."""
+    if not (name := meant_as_command(text)):
+        return
+    from agentcli.integrations.extensions.lookup import named
+
+    server, colon, _ = name.partition(":")
+    if named(project.extensions, name) is None and not (colon and server in project.servers.configured().servers):
+        raise no_command(name, project.trusted)
+
+
+def _refuse_unread(text: str, project: Program) -> None:
     """Raise InputError for a command or skill of a folder that is not trusted: its arguments alone would be sent as text."""
     name, _ = name_and_argument(text)
     if project.trusted or not _FILED.match(text):

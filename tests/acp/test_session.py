@@ -281,6 +281,19 @@ async def test_slash_commands_are_listed_and_answer(tmp_path: Path) -> None:
 
 
 @in_loop
+@pytest.mark.parametrize("prompt", ["/nonsense", "/model ", "/git:typo x"])
+async def test_an_unknown_slash_command_is_refused_and_one_with_a_space_before_it_is_sent(
+    tmp_path: Path, prompt: str
+) -> None:
+    async with editing(tmp_path, {"text": "ok"}) as editor:
+        session = await editor.new()
+        with pytest.raises(RequestError, match=rf"There is no command {prompt.split()[0]}\. Put a space before it"):
+            await editor.say(session, prompt)
+        assert await editor.say(session, f" {prompt}") == "end_turn"
+        assert editor.person.text == "ok"
+
+
+@in_loop
 async def test_commands_and_skills_of_files_are_listed_and_sent_as_prompts(tmp_path: Path) -> None:
     folder = tmp_path / "CONFIG" / "agentcli" / "commands"
     folder.mkdir(parents=True)

@@ -381,7 +381,9 @@ def test_an_open_session_tells_each_warning_of_the_settings_once(program: Progra
     assert (ran.code, ran.err.count("modle"), len(warnings)) == (0, 1, 1)
 
 
-@pytest.mark.parametrize("prompt", ["/model", "/model anthropic/claude-sonnet-5", "/quit", "/unknowncommand"])
+@pytest.mark.parametrize(
+    "prompt", ["/model", "/model anthropic/claude-sonnet-5", "/quit", "/unknowncommand", "/git:typo x"]
+)
 def test_a_command_that_only_the_terminal_has_is_bad_input_and_no_prompt(program: Program, prompt: str) -> None:
     ran = program.ask("-p", prompt, "-m", "script:echo")
     assert (ran.code, ran.result["exit_code"]) == (42, 42)
@@ -391,10 +393,28 @@ def test_a_command_that_only_the_terminal_has_is_bad_input_and_no_prompt(program
 
 
 @pytest.mark.parametrize(
-    "prompt", [" /model", "/etc/hosts is odd", "/tmp is full", "/login answers 500", "/tmp", "/* why? */", "/ is what?"]
+    "prompt",
+    [
+        " /model",
+        "/etc/hosts is odd",
+        "/tmp is full",
+        "/login answers 500",
+        "/a:1 b",
+        "/a:b c\nd",
+        "/tmp",
+        "/* why? */",
+        "/ is what?",
+    ],
 )
 def test_a_prompt_that_merely_begins_with_a_slash_is_said(program: Program, prompt: str) -> None:
     assert program.run("-p", prompt, "-m", "script:echo").out.strip() == prompt.strip()
+
+
+def test_the_name_of_a_server_may_begin_a_command_that_is_not_known_yet(program: Program) -> None:
+    servers = '{"mcpServers": {"fake": {"command": "true"}}}'
+    prompts = {"/fake:x y": 0, "/fake": 42, "/other:x y": 42}
+    for prompt, code in prompts.items():
+        assert program.run("-p", prompt, "-m", "script:echo", "--mcp-config", servers).code == code, prompt
 
 
 def test_what_is_piped_in_is_no_command(program: Program) -> None:
