@@ -30,7 +30,8 @@ FILE_BYTES = 100_000
 FOLDER_ENTRIES = 200
 
 
-_AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"([^"\n]+)"(:\d+(?:-\d+)?)?|([^\s"']+))""")
+_AT = re.compile(r"""(?:^|(?<=[\s("']))@(?:"((?:[^"\\\n]|\\.)+)"(:\d+(?:-\d+)?)?|([^\s"']+))""")
+_ESCAPED = re.compile(r'\\(["\\])')
 _LINES = re.compile(r"(.+):(\d{1,9})(?:-(\d{1,9}))?")
 
 
@@ -55,7 +56,9 @@ def with_attachments(
 
 def mentions(text: str) -> Iterable[str]:
     """Distinct @path mentions, in order."""
-    return dict.fromkeys(f"{found[1]}{found[2] or ''}" if found[1] else found[3] for found in _AT.finditer(text))
+    return dict.fromkeys(
+        _ESCAPED.sub(r"\1", found[1]) + (found[2] or "") if found[1] else found[3] for found in _AT.finditer(text)
+    )
 
 
 def mentioned(text: str, folder: Path) -> Sequence[Path]:
@@ -77,7 +80,7 @@ def existing(name: str, folder: Path) -> tuple[Path, range | None] | None:
 
 def _resolved(name: str, folder: Path) -> Path | None:
     try:
-        path = (folder / Path(name).expanduser()).resolve()
+        path = (folder / os.path.expanduser(name)).resolve()  # a Path has lost what tells ./~a from ~a
         return path if path.is_dir() or path.is_file() else None
     except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte: it names nothing
         return None
@@ -193,8 +196,10 @@ PICTURES = (*ENDINGS.values(), ".jpeg")
 
 
 def mention(path: str) -> str:
-    """Mention of a file: `@path`, quoted if needed."""
-    return f'@"{path}"' if any(char.isspace() or char in "\"'" for char in path) else f"@{path}"
+    """Mention of a file: `@path`, quoted if needed; in quotes `\\"` stands for a quote and `\\\\` for a backslash."""
+    if not any(char.isspace() or char in "\"'" for char in path):
+        return f"@{path}"
+    return '@"' + re.sub(r'(["\\])', r"\\\1", path) + '"'
 
 
 def mention_of_picture(pasted: str) -> str:
@@ -204,7 +209,7 @@ def mention_of_picture(pasted: str) -> str:
     path = re.sub(r"\\(.)", r"\1", pasted.strip().strip("'\""))
     if path.startswith("file://"):
         path = unquote(path.removeprefix("file://"))
-    if not path.lower().endswith(PICTURES) or '"' in path:
+    if not path.lower().endswith(PICTURES):
         return ""
     try:
         return f"{mention(path)} " if Path(path).expanduser().is_file() else ""

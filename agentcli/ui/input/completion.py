@@ -114,7 +114,8 @@ class Completion:
         folder, _, name = typed.rpartition("/")
         known, more = self._look_up(f"@{folder}/", lambda: _entries(self.files.root, folder + "/"))
         low = f"{folder}/{name}".lower()
-        items = [item for item in known if item.label.lower().lstrip('@"').startswith(low)]
+        begun = (low, low.replace("\\", "\\\\"))  # as it stands in quotes
+        items = [item for item in known if item.label.lower().lstrip('@"').startswith(begun)]
         visible = [item for item in items if name.startswith(".") or not _is_hidden(item.label)]
         if any(item.label == mention(typed) for item in visible):
             return Menu()
@@ -159,7 +160,8 @@ class Completion:
         inside = typed.endswith("/")
         if typed in found.paths and not inside:
             return Menu()
-        items = tuple(Item(mention(path)) for path in found.paths if path != typed)
+        # What begins with a tilde would name a home folder.
+        items = tuple(Item(mention("./" * path.startswith("~") + path)) for path in found.paths if path != typed)
         # A folder is complete: Enter sends it, and what is in it can be chosen all the same.
         return Menu(items, len(typed) + 1, first=not (inside and typed in found.paths), more=not found.whole)
 

@@ -5,6 +5,9 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
+from agentcli.ui.input.attachments import mentioned
 from agentcli.ui.input.completion import CommandCompletion, Completion, Files
 from agentcli.ui.render.frame import Item
 
@@ -124,6 +127,24 @@ def test_files_outside_of_the_project_are_completed_folder_by_folder(tmp_path: P
     assert settled(f"see @{tmp_path}/other/OUT.") == [f"@{tmp_path}/other/out.py"]
     for odd in ("/no/such/folder/x", "~no-such-user/x", "/a\0b/x", "/" + "x" * 5_000 + "/y"):
         assert settled(f"see @{odd}") == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ['a"b c.txt', '"a', 'a"', "two words", "it's", "a\\b", "a\\ b", 'a\\"b', "a b\\", "a#b", "a:10", "a b:1-2", "a.", "a b.", "a(1)", "~a", "@a"],
+)  # fmt: skip
+def test_what_is_completed_is_attached_whatever_its_name(tmp_path: Path, name: str) -> None:
+    for folder in (tmp_path, tmp_path / "sub dir"):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text("x")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a").touch()
+    complete = completion(tmp_path)
+    offered = [*labels(complete, "@"), *labels(completion(tmp_path / "other"), f"@{tmp_path}/")]
+    attached = [path for label in offered for path in mentioned(f"see {label} now", tmp_path)]
+    assert len(attached) == len(offered)
+    assert attached.count(tmp_path / name) == 2, "as a file of the project, and as one outside"
+    assert attached.count(tmp_path / "sub dir" / name) == 1
 
 
 def test_agents_are_completed_where_a_prompt_begins(tmp_path: Path) -> None:
