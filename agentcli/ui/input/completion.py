@@ -46,13 +46,19 @@ _ARGUMENT = re.compile(r"/(\S+)\s+(.*)$", re.DOTALL)
 class Menu:
     """Completions for the last `length` characters before the cursor.
 
-    `first`: Enter accepts the first item; `more`: the search is unfinished, ask again.
+    `first`: Enter accepts the first item; `more`: the search is unfinished, ask again; `cut`: there are further matches.
     """
 
     items: tuple[Item, ...] = ()
     length: int = 0
     first: bool = False
     more: bool = False
+    cut: bool = False
+
+    @classmethod
+    def of(cls, items: Sequence[Item], length: int, first: bool = False, more: bool = False) -> Menu:
+        """A menu of the first `SHOWN` of these items."""
+        return cls(tuple(items[:SHOWN]), length, first, more, len(items) > SHOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,7 @@ class Completion:
             return Menu()
         known, more = self._look_up(name, command.arguments)
         items = _holding(typed, [(f"{item.label} {item.detail}", item) for item in known])
-        return Menu() if any(item.label == typed for item in items) else Menu(items[:SHOWN], len(typed), more=more)
+        return Menu() if any(item.label == typed for item in items) else Menu.of(items, len(typed), more=more)
 
     def _outside(self, typed: str) -> Menu:
         """Entries of a folder outside the project."""
@@ -119,7 +125,7 @@ class Completion:
         visible = [item for item in items if name.startswith(".") or not _is_hidden(item.label)]
         if any(item.label == mention(typed) for item in visible):
             return Menu()
-        return Menu(tuple(visible[:SHOWN]), len(typed) + 1, first=bool(name), more=more)
+        return Menu.of(visible, len(typed) + 1, first=bool(name), more=more)
 
     def _look_up(self, key: str, wanted: Callable[[], Sequence[Item]]) -> tuple[Sequence[Item], bool]:
         """Items of a background lookup, cached by key, and True while it runs: no key waits for the disk."""
@@ -137,7 +143,7 @@ class Completion:
         if own:
             items = _holding(uri, [(item.label.removeprefix(f"@{server}:"), item) for item in own])
             same = any(item.label == f"@{typed}" for item in items)
-            return Menu() if same else Menu(items[:SHOWN], len(typed) + 1, first=True)
+            return Menu() if same else Menu.of(items, len(typed) + 1, first=True)
         menu = self._file(typed)
         names = sorted({f"{item.label.partition(':')[0]}:" for item in known})
         begun = tuple(Item(name, "resources of a server") for name in names if typed and name.startswith(f"@{typed}"))
@@ -153,7 +159,7 @@ class Completion:
         # Enter sends what is whole already; more can be chosen.
         whole = len(longer) < len(begun) or typed in self.files.find(typed).paths
         first = not whole and (bool(longer) or menu.first)
-        return Menu((*longer, *menu.items), len(typed) + 1, first=first, more=menu.more or more)
+        return Menu((*longer, *menu.items), len(typed) + 1, first=first, more=menu.more or more, cut=menu.cut)
 
     def _file(self, typed: str) -> Menu:
         found = self.files.find(typed)
@@ -161,9 +167,9 @@ class Completion:
         if typed in found.paths and not inside:
             return Menu()
         # What begins with a tilde would name a home folder.
-        items = tuple(Item(mention("./" * path.startswith("~") + path)) for path in found.paths if path != typed)
+        items = [Item(mention("./" * path.startswith("~") + path)) for path in found.paths if path != typed]
         # A folder is complete: Enter sends it, and what is in it can be chosen all the same.
-        return Menu(items, len(typed) + 1, first=not (inside and typed in found.paths), more=not found.whole)
+        return Menu.of(items, len(typed) + 1, first=not (inside and typed in found.paths), more=not found.whole)
 
 
 class _Lookup(threading.Thread):
@@ -211,8 +217,8 @@ class Files:
     _listed_at: float = 0.0
     _busy: bool = False
 
-    def find(self, query: str, count: int = SHOWN) -> Found:
-        """Best matches for a query, best first; incomplete during the first listing."""
+    def find(self, query: str, count: int = SHOWN + 2) -> Found:
+        """Best matches for a query, best first; incomplete during the first listing. Two more than are shown: one may be what is typed."""
         self.refresh()
         found = self._paths.find(query, count)
         return found if self._listed_at else replace(found, whole=False)

@@ -70,7 +70,7 @@ class Editor:
         if self.handler.asking:
             return Edit(self.line.text, self.line.cursor_position)
         mark = ": " if self._commanding else "! " if self.draft.text.startswith("!") else ""
-        return Edit(self.draft.text, self.draft.cursor_position, self.menu.items, self.chosen, mark)
+        return Edit(self.draft.text, self.draft.cursor_position, self.menu.items, self.chosen, mark, self.menu.cut)
 
     def type_ahead(self, data: bytes) -> None:
         """Process keys received before the editor started."""

@@ -24,13 +24,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Text being edited: the draft, or the line of a dialog. `chosen` is -1 while no menu item is chosen."""
+    """Text being edited: the draft, or the line of a dialog. `chosen` is -1 while no menu item is chosen; a menu that is `cut` holds
+    the first matches only.
+    """
 
     text: str = ""
     cursor: int = 0
     menu: tuple[Item, ...] = ()
     chosen: int = -1
     mark: str = ""
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ def _menu(edit: Edit, size: Size, theme: Theme) -> list[str]:
         # The list is too narrow for it.
         more = wrap(chosen.detail, size.columns - 5)[:DETAIL_ROWS]
         return [*rows, *(theme.paint("dim", f"    {row}") for row in more)]
-    return [*rows, *([theme.paint("dim", f"  … {below} more")] if below > 0 else [])]
+    rest = "and more" if edit.cut else f"{below} more" if below > 0 else ""
+    return [*rows, *([theme.paint("dim", f"  … {rest}")] if rest else [])]
 
 
 def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, theme: Theme) -> str:

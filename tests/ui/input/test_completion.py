@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.ui.input.attachments import mentioned
-from agentcli.ui.input.completion import CommandCompletion, Completion, Files
+from agentcli.ui.input.completion import SHOWN, CommandCompletion, Completion, Files
 from agentcli.ui.render.frame import Item
 
 COMMANDS = [
@@ -71,6 +71,14 @@ def test_a_menu_of_files_says_when_more_may_come(tmp_path: Path) -> None:
     (tmp_path / "a.py").touch()
     assert Completion(COMMANDS, Files(tmp_path))("@a").more
     assert not completion(tmp_path)("@a").more
+
+
+@pytest.mark.parametrize(("count", "cut"), [(SHOWN, False), (SHOWN + 1, True), (4 * SHOWN, True)])
+def test_a_menu_says_when_it_holds_the_first_matches_only(tmp_path: Path, count: int, cut: bool) -> None:
+    for n in range(count):
+        (tmp_path / f"file{n}").touch()
+    menu = completion(tmp_path)("see @fil")
+    assert (len(menu.items), menu.cut) == (SHOWN, cut)
 
 
 def test_in_a_folder_that_was_chosen_what_is_in_it_can_be_chosen_and_enter_sends(tmp_path: Path) -> None:

@@ -260,6 +260,9 @@ def test_a_long_menu_says_how_much_more_there_is() -> None:
     assert "… 22 more" in lines[-1]
     lines, _ = input_lines(Edit("/", 1, items, 29), Size(80, 24), PLAIN)
     assert "/command29" in lines[-1]
+    for chosen in (-1, 29):
+        lines, _ = input_lines(Edit("/", 1, items, chosen, cut=True), Size(80, 24), PLAIN)
+        assert "  … and more" in lines[-1]
 
 
 def test_the_rule_that_always_would_save_is_shown_to_its_last_letter() -> None:
