@@ -131,7 +131,8 @@ def delete(
     context = ProjectContext(Options(cwd=cwd))
     store = context.store
     if undo:
-        each_of(selectors, lambda selector: say(f"Restored {store.restore(selector).id}."))
+        ids = dict.fromkeys(map(store.deleted_id, selectors))
+        each_of(ids, lambda id: say(f"Restored {store.restore(id).id}."))
         return
     infos = _found(context, selectors)
     if not force:

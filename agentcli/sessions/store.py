@@ -269,11 +269,14 @@ class Store:
         remember_later(target.parent, top)
         return moved
 
-    def restore(self, selector: str) -> SessionInfo:
-        """Fetch a session back from the trash, by id, name or unique beginning of an id. Raises InputError when it is not there."""
+    def deleted_id(self, selector: str) -> str:
+        """The id of a session in the trash, by id, name or unique beginning of an id. Raises InputError when it is not there."""
         known = any(folder.name == selector for folder in self.trash.sessions())
-        chosen = selector if known else the_one(selector, fitting(selector, self.trashed()), _NOT_IN_TRASH).id
-        folder = self.trash.take_back(chosen)
+        return selector if known else the_one(selector, fitting(selector, self.trashed()), _NOT_IN_TRASH).id
+
+    def restore(self, selector: str) -> SessionInfo:
+        """Fetch a session back from the trash. Raises like `deleted_id`."""
+        folder = self.trash.take_back(self.deleted_id(selector))
         info = glance(folder)
         if info is None:
             raise StoreError(f"{folder} was restored but holds no session.")

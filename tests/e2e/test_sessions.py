@@ -280,7 +280,10 @@ def test_what_was_deleted_is_listed_until_it_is_fetched_back(program: Program) -
     assert program.run("sessions", "delete", first).code == 0
     assert program.run("sessions", "list").out.startswith("No sessions yet")
     assert first in program.run("sessions", "list", "--trash").out
-    assert program.run("sessions", "delete", "--undo", first[:-2]).code == 0
+    missing = program.run("sessions", "delete", "--undo", first, "nope")
+    assert (missing.code, missing.out) == (42, "")
+    assert "There is no session 'nope' in the trash." in missing.err
+    assert program.run("sessions", "delete", "--undo", first[:-2], first).out == f"Restored {first}.\n"
     assert program.run("sessions", "list", "--trash").out == "The trash is empty.\n"
     assert [one["id"] for one in listed(program)] == [first]
 
