@@ -61,7 +61,7 @@ def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit
         notes += imports.notes
     notes += _refused(cwd, root, (*NAMES, *LOCAL_NAMES) if trusted else NAMES)
     notes += _unread(cwd, root, limit, files)
-    notes += [f"{file.path} is longer than {limit:,} bytes: the rest is left out." for file in files if file.cut]
+    notes += cut_notes(files, limit)
     return InstructionSet(tuple(_each_once(files)), tuple(notes))
 
 
@@ -119,6 +119,13 @@ def _unread(cwd: Path, root: Path, limit: int, read: Sequence[Instructions]) -> 
             rest = other.text.replace(f"@{chosen.path.name}", "").strip()
             if rest and rest != chosen.text:
                 yield safe_line(f"{other.path} is not read: {chosen.path.name} counts in its place.")
+
+
+def cut_notes(files: Sequence[Instructions], limit: int) -> Iterator[str]:
+    """A note for each file of which only the beginning is used."""
+    return (
+        safe_line(f"{file.path} is longer than {limit:,} bytes: the rest is left out.") for file in files if file.cut
+    )
 
 
 def with_imports(file: Instructions, imports: Imports) -> list[Instructions]:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agentcli.core.sanitise import safe_line
 from agentcli.integrations.extensions.places import Place, files, read_text
 from agentcli.integrations.frontmatter import read
 from agentcli.integrations.imports import Imports
-from agentcli.integrations.instructions import Instructions, InstructionSet, folders, with_imports
+from agentcli.integrations.instructions import Instructions, InstructionSet, cut_notes, folders, with_imports
 from agentcli.integrations.regular_file import Missing, Unusable
 
 FOLDER = ".claude/rules"
@@ -26,7 +27,7 @@ def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterat
         try:
             head = read(read_text(found.path, within))
         except (Missing, Unusable) as why:
-            notes.append(f"{found.path}: {why}: left out.")
+            notes.append(safe_line(f"{found.path}: {why}: left out."))
             continue
         data = head.body.strip().encode()
         if data:
@@ -41,7 +42,7 @@ def standing_rules(cwd: Path, home: Path, limit: int) -> InstructionSet:
     imports = Imports(home, lambda path: path.is_relative_to(root))
     rules = (rule for folder in places for rule, patterns in rules_of(folder, root, limit, notes) if not patterns)
     found = tuple(file for rule in rules for file in with_imports(rule, imports))
-    return InstructionSet(found, (*notes, *imports.notes))
+    return InstructionSet(found, (*notes, *imports.notes, *cut_notes(found, limit)))
 
 
 def _patterns(given: object) -> Sequence[str]:

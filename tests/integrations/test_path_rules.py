@@ -37,4 +37,4 @@ def test_links_that_lead_out_and_files_that_are_none_are_named(rules: Path) -> N
     found = standing_rules(rules.parent.parent, rules, 10)
     assert [(file.text, file.cut) for file in found.files] == [("x" * 10, True)]
     text = "\n".join(found.notes)
-    assert all(name in text for name in ("out.md", "self.md", "binary.md", "top"))
+    assert all(name in text for name in ("out.md", "self.md", "binary.md", "top", "long.md is longer than 10 bytes"))
