@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -22,7 +22,7 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
 from agentcli.core.subagent_result import purpose, spent
 from agentcli.core.text.plural import plural
-from agentcli.sessions.checkpoints.undo import batches, undone_calls
+from agentcli.sessions.checkpoints.undo import batches, results_in_force
 from agentcli.sessions.ids import local_minute
 from agentcli.tools.jobs import Job, Jobs
 
@@ -111,8 +111,8 @@ class SessionReport:
 
     def diff(self) -> str:
         """This session's changes to files as a unified diff."""
-        undone = undone_calls(batches(self._journal.records_of("checkpoint")))
-        return changes(self._journal.records_of("tool_result"), undone)
+        made = batches(self._journal.records_of("checkpoint"))
+        return changes(results_in_force(self._journal.records_of("tool_result"), made))
 
 
 def lost(journal: Journal) -> Sequence[str]:
@@ -227,15 +227,12 @@ def automatic_actions(records: Iterable[Record]) -> Iterator[str]:
                 pass
 
 
-def changes(records: Iterable[Record], undone: Collection[str] = ()) -> str:
-    """Every edit of a session, but for those of the calls that were `undone`, as one unified diff, in the order in which they were made."""
+def changes(records: Iterable[Record]) -> str:
+    """Every edit of a session as one unified diff, in the order in which they were made."""
     diffs = [
         str(record.body.metadata["diff"]).rstrip("\n")
         for record in records
-        if isinstance(record.body, ToolResult)
-        and not record.body.failed
-        and record.body.metadata.get("diff")
-        and record.body.call_id not in undone
+        if isinstance(record.body, ToolResult) and not record.body.failed and record.body.metadata.get("diff")
     ]
     return "\n".join(diffs)
 

@@ -272,10 +272,11 @@ def test_an_undo_leaves_a_folder_in_which_somebody_else_put_a_file(tmp_path: Pat
     assert [path.name for path in (work / "src").iterdir()] == ["mine.txt"]
 
 
-def test_the_diff_of_a_session_leaves_out_what_was_undone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ids", [("c1", "c2"), ("c1", "c1")])
+def test_the_diff_of_a_session_leaves_out_what_was_undone(tmp_path: Path, ids: tuple[str, str]) -> None:
     script = [
-        say("", call("write", file_path="a.txt", content="one\n")),
-        say("", call("write", file_path="b.txt", content="two\n")),
+        say("", call("write", ids[0], file_path="a.txt", content="one\n")),
+        say("", call("write", ids[1], file_path="b.txt", content="two\n")),
         say("Done."),
     ]
     _, session = desk_on_disk(tmp_path, script)

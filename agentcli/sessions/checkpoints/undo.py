@@ -84,10 +84,18 @@ def to_redo(all_batches: Sequence[Batch]) -> Taking:
     return _taking([newest] if newest and newest.cause == "restore" else [])
 
 
-def undone_calls(all_batches: Sequence[Batch]) -> set[str]:
-    """The ids of the calls whose changes to files were taken back, and did not come back since."""
+def results_in_force(results: Iterable[Record], all_batches: Sequence[Batch]) -> Iterator[Record]:
+    """The results of calls whose changes to files were not taken back, or came back since. Ids of calls may repeat."""
     in_force = {batch.id for batch in _in_force(all_batches)}
-    return {call for batch in all_batches if batch.id not in in_force for call in batch.calls}
+    by_call: dict[str, list[Batch]] = {}
+    for batch in all_batches:
+        for call in batch.calls:
+            by_call.setdefault(call, []).append(batch)
+    for record in results:
+        made = by_call.get(record.body.call_id, ()) if isinstance(record.body, ToolResult) else ()
+        own = [batch.id for batch in made if batch.seq < record.seq]
+        if not own or own[-1] in in_force:
+            yield record
 
 
 def lasting(before: History, after: History) -> Iterator[Body]:
