@@ -13,7 +13,7 @@ from typing import Any, Literal
 from agentcli.batch.mirrors import is_url
 from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import InputError
+from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 
 Isolation = Literal["worktree", "clone", "copy", "none"]
@@ -60,7 +60,8 @@ class Task:
 
 
 def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
-    """The tasks of a file of JSON lines that lies in `folder`. Raises InputError, with the number of the line, for one that is wrong."""
+    """The tasks of a file of JSON lines that lies in `folder`. Raises InputError, with the number of the line, for one that is wrong, UsageError for a rule of the defaults."""
+    _check_rules(defaults)
     tasks: dict[str, Task] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -78,7 +79,8 @@ def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Ta
 
 
 def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
-    """A task for each file that a pattern finds; `{path}` in the prompt stands for its path. Raises InputError where none is found."""
+    """A task for each file that a pattern finds; `{path}` in the prompt stands for its path. Raises InputError where none is found, UsageError for a rule of the defaults."""
+    _check_rules(defaults)
     paths = sorted(str(path.relative_to(folder)) for path in folder.glob(pattern) if path.is_file())
     if not paths:
         raise InputError(f"No file matches {pattern!r} in {folder}.")
@@ -112,7 +114,21 @@ def _object(line: str) -> Mapping[str, Any]:
             raise InputError(f"{name} cannot be {json.dumps(value)[:60]}.")
         if isinstance(value, list) and kinds == (list,) and not all(isinstance(item, str) for item in value):
             raise InputError(f"{name} is a list of strings.")
+    try:
+        _check_rules(raw)
+    except UsageError as error:
+        raise InputError(str(error).removeprefix("--")) from None
     return raw
+
+
+def _check_rules(given: Mapping[str, Any]) -> None:
+    """Raise UsageError for a permission rule that is none, or about a tool that does not exist."""
+    allow, deny = given.get("allow") or (), given.get("deny") or ()
+    if allow or deny:
+        from agentcli.permissions.rules import in_own_names, parse_rules
+        from agentcli.tools.registry import TRAITS
+
+        in_own_names(parse_rules(allow, (), deny, "flag"), TRAITS)
 
 
 def _task(raw: Mapping[str, Any], folder: Path, defaults: Mapping[str, Any]) -> Task:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.batch.tasks import chosen, each_path, read_tasks
-from agentcli.core.errors import InputError
+from agentcli.core.errors import InputError, UsageError
 
 
 def test_tasks_have_what_their_line_says_and_defaults_for_the_rest(tmp_path: Path) -> None:
@@ -33,6 +33,8 @@ def test_tasks_have_what_their_line_says_and_defaults_for_the_rest(tmp_path: Pat
         ('{"id": "a", "prompt": "x", "max_cost": NaN}', "max_cost cannot be NaN"),
         ('{"id": "a", "prompt": "x", "max_turns": -1}', "max_turns cannot be -1"),
         ('{"id": "a", "prompt": "x", "allow": [1]}', "allow is a list of strings"),
+        ('{"id": "a", "prompt": "x", "allow": ["bash("]}', "'bash(' is not a rule"),
+        ('{"id": "a", "prompt": "x", "deny": ["bsh"]}', "Line 2: deny: 'bsh' is about a tool that does not exist"),
         ('{"id": "a", "prompt": "x", "repo": "none"}', "is neither a folder nor a URL"),
         ('{"id": "a", "prompt": "x", "repo": "ext::sh -c id"}', "is neither a folder nor a URL"),
         ('{"id": "a", "prompt": "x", "attempts": 2}', "need a check"),
@@ -46,6 +48,15 @@ def test_a_wrong_line_is_named_with_its_number(line: str, words: str, tmp_path: 
     with pytest.raises(InputError, match="Line 2: ") as refused:
         read_tasks(f'{{"id": "first", "prompt": "x"}}\n{line}', tmp_path, {})
     assert words in str(refused.value)
+
+
+def test_rules_of_options_are_checked_and_those_of_servers_and_other_programs_taken(tmp_path: Path) -> None:
+    line = '{"id": "a", "prompt": "x", "allow": ["mcp__git__status", "Bash(git add:*)"]}'
+    assert len(read_tasks(line, tmp_path, {"deny": ["read(.env)"]})) == 1
+    (tmp_path / "a.py").touch()
+    for read in (lambda given: read_tasks(line, tmp_path, given), lambda given: each_path("*", "x", tmp_path, given)):
+        with pytest.raises(UsageError, match="'bash\\(' is not a rule"):
+            read({"allow": ["bash("]})
 
 
 def test_each_file_may_be_a_task(tmp_path: Path) -> None:
