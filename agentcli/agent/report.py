@@ -23,7 +23,7 @@ from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Sett
 from agentcli.core.subagent_result import purpose, spent
 from agentcli.core.text.plural import plural
 from agentcli.sessions.checkpoints.undo import batches, results_in_force
-from agentcli.sessions.ids import local_minute
+from agentcli.sessions.ids import local_day, local_minute
 from agentcli.tools.jobs import Job, Jobs
 
 RETIRES_SOON = 30
@@ -158,11 +158,11 @@ def lifetime(model: ModelSpec, today: str) -> str:
 
 
 def cost_lines(records: Iterable[Record]) -> Sequence[str]:
-    """Tokens and USD of a session per model and per day (UTC), and how much of the input came from the cache."""
+    """Tokens and USD of a session per model and per day, and how much of the input came from the cache."""
     models: dict[str, CostSum] = {}
     days: dict[str, CostSum] = {}
     for record, model, usage, cost in _spent(records):
-        for sums, name in ((models, model), (days, record.time[:10])):
+        for sums, name in ((models, model), (days, local_day(record.time))):
             sums[name] = sums.get(name, CostSum()).plus(usage, cost)
     if not models:
         return ["Nothing has been spent yet."]

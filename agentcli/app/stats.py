@@ -10,12 +10,13 @@ from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.dataclass import dataclass
 from agentcli.core.text.plural import plural
+from agentcli.sessions.ids import local_day
 from agentcli.sessions.info import SessionInfo
 
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Sums over sessions: of all, by model, and by day (UTC), oldest first."""
+    """Sums over sessions: of all, by model, and by day in the zone of this machine, oldest first."""
 
     total: CostSum
     models: Mapping[str, CostSum]
@@ -41,7 +42,7 @@ def collect(sessions: Iterable[SessionInfo]) -> Stats:
     days: dict[str, CostSum] = {}
     for info in _apart(sessions):
         total = total.plus(info.usage, info.cost)
-        for sums, name in ((models, info.model or "?"), (days, info.time.updated[:10])):
+        for sums, name in ((models, info.model or "?"), (days, local_day(info.time.updated))):
             sums[name] = sums.get(name, CostSum()).plus(info.usage, info.cost)
     return Stats(total, models, {day: days[day] for day in sorted(days)})
 

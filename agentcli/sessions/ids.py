@@ -42,6 +42,11 @@ def local_minute(stamped: str) -> str:
         return stamped[:16].replace("T", " ")
 
 
+def local_day(stamped: str) -> str:
+    """The day of a record's time in the zone of this machine: `2026-01-31`."""
+    return local_minute(stamped)[:10]
+
+
 def _base32(number: int, width: int) -> str:
     text = ""
     for _ in range(width):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import automatic_actions, cache_lines, cost_lines, job_lines
 from agentcli.context.cache_health import CacheHealth
@@ -86,6 +88,13 @@ def test_a_session_that_is_left_leaves_no_job_behind(tmp_path: Path) -> None:
         return job.state
 
     assert asyncio.run(story()) == "stopped"
+
+
+@pytest.mark.usefixtures("new_york")
+def test_a_day_of_the_cost_report_is_one_of_this_machine() -> None:
+    message = Message("assistant", (Text("x"),), provider="p", model="a", usage=Usage(input=3), cost=0.5)
+    lines = cost_lines([Record(1, "1", "2026-01-31T02:30:00.000Z", "", message)])
+    assert lines[-1].split()[0] == "2026-01-30"
 
 
 def test_the_cost_report_has_models_and_days_with_a_bar_each() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from agentcli.app.stats import collect, lines
 from agentcli.core.message import ToolResult, Usage
@@ -32,6 +35,13 @@ def replies_counted(store: Store) -> tuple[float, float]:
 
 def test_without_a_session_there_are_no_empty_headings(tmp_path: Path) -> None:
     assert lines(collect(Store(tmp_path / "sessions").list())) == ["No sessions yet."]
+
+
+@pytest.mark.usefixtures("new_york")
+def test_a_day_is_one_of_this_machine(tmp_path: Path) -> None:
+    info = Store(tmp_path / "sessions").create(tmp_path).info
+    late = replace(info, time=replace(info.time, updated="2026-01-31T02:30:00.000Z"))
+    assert list(collect([late]).days) == ["2026-01-30"]
 
 
 def test_what_a_fork_inherited_is_counted_once(tmp_path: Path) -> None:

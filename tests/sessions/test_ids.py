@@ -1,20 +1,8 @@
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-
 import pytest
 
 from agentcli.sessions.ids import local_minute
-
-
-@pytest.fixture
-def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "EST5EDT,M3.2.0,M11.1.0")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 @pytest.mark.usefixtures("new_york")
