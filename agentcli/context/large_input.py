@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 
 from agentcli.context.settings import ContextSettings
@@ -10,6 +11,8 @@ from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 
 _NOTICE = "[Large input saved to "
+_REFERENCE = re.compile(re.escape(_NOTICE) + r"(.+): ([\d,]+) lines, [\d,]+ bytes, about .*\]\n")
+_LEFT_OUT = re.compile(r"\n\[… [\d,]+ more lines in .+ …\]\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,23 @@ def size_of(text: str, counter: TokenCounter) -> Size:
 def is_reference(text: str) -> bool:
     """True for what `reference` returns."""
     return text.startswith(_NOTICE)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A text that is kept in a file: its lines, and the first of them."""
+
+    path: str
+    lines: int
+    beginning: str
+
+
+def kept(text: str) -> Kept | None:
+    """What a text that `reference` returned refers to; None for any other."""
+    found = _REFERENCE.match(text)
+    if found is None:
+        return None
+    return Kept(found[1], int(found[2].replace(",", "")), _LEFT_OUT.split(text[found.end() :], maxsplit=1)[0])
 
 
 def reference(text: str, path: str, size: Size, settings: ContextSettings) -> str:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.context.large_input import is_oversize, reference, size_of
+from agentcli.context.large_input import Kept, is_oversize, kept, reference, size_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View
@@ -32,6 +32,15 @@ def test_the_reference_names_path_and_size_and_shows_both_ends() -> None:
     shown = reference(text, "/s/outputs/in.txt", size_of(text, TokenCounter()), SETTINGS).split("\n")
     assert shown[0].startswith("[Large input saved to /s/outputs/in.txt: 100 lines, 789 bytes, about ")
     assert shown[1:] == ["line 0", "line 1", "[… 96 more lines in /s/outputs/in.txt …]", "line 98", "line 99"]
+
+
+def test_what_a_reference_refers_to_is_read_from_it() -> None:
+    def read(text: str) -> Kept | None:
+        return kept(reference(text, "/s: x/in.txt", size_of(text, TokenCounter()), SETTINGS))
+
+    assert read("\n".join(f"line {n}" for n in range(2_000))) == Kept("/s: x/in.txt", 2_000, "line 0\nline 1")
+    assert read("a" * 1_000) == Kept("/s: x/in.txt", 1, "a" * 10 + " [… 990 more characters]")
+    assert kept("[Large input saved to nowhere") is None
 
 
 def test_one_endless_line_is_cut_too() -> None:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentcli.context.large_input import is_reference
+from agentcli.context.large_input import is_reference, kept
 from agentcli.context.tokens.image_tokens import dimensions, image_tokens
 from agentcli.core.message import GOES_ON, File, Image, Message
+from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
-from agentcli.ui.render.pieces import Attached
+from agentcli.ui.render.pieces import Attached, Note, UserMessage
+
+
+def user_message(typed: str) -> tuple[UserMessage | Note, ...]:
+    """What the user sent; of a text too large for the window the beginning, and a note where it is kept."""
+    large = kept(typed)
+    if large is None:
+        return (UserMessage(safe(typed)),)
+    note = f"Too large to send whole: kept in {large.path}; its first and last lines are sent."
+    return UserMessage(safe(large.beginning), lines=large.lines), Note("act", safe(note))
 
 
 def attached(message: Message) -> Iterator[Attached]:

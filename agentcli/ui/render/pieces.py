@@ -13,10 +13,14 @@ from agentcli.ui.render.markdown_blocks import Block
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A prompt of the user; of a very long one the beginning is printed, unless `whole`."""
+    """A prompt of the user; of a very long one the beginning is printed, unless `whole`.
+
+    `lines`: those of the prompt where `text` is only its beginning.
+    """
 
     text: str
     whole: bool = False
+    lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)

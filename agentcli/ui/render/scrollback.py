@@ -7,6 +7,7 @@ from typing import assert_never
 
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.text.plural import plural
 from agentcli.ui.render import findings
 from agentcli.ui.render.calls import called, together
 from agentcli.ui.render.cells import clip, expand, wrap
@@ -42,8 +43,8 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
     match piece:
         case Reply(block):
             return markdown(block, width, look)
-        case UserMessage(text, whole):
-            return ["", *_prompt(text, width, look.theme, whole)]
+        case UserMessage():
+            return ["", *_prompt(piece, width, look.theme)]
         case Thought():
             return _thought(piece, width, look)
         case Attached(path, size):
@@ -103,8 +104,14 @@ def count(tokens: int) -> str:
     return f"{value:.0f}{unit}" if value >= 9.95 or value == int(value) else f"{value:.1f}{unit}"
 
 
-def _prompt(text: str, width: int, theme: Theme, whole: bool) -> list[str]:
-    text, left = (text.rstrip("\n"), "") if whole else _beginning(text.rstrip("\n"))
+def _prompt(message: UserMessage, width: int, theme: Theme) -> list[str]:
+    text, left = message.text.rstrip("\n"), ""
+    if message.lines:
+        shown = text.split("\n")[: MESSAGE_LINES // 4]
+        rest = message.lines - len(shown)
+        text, left = "\n".join(shown), plural(rest, "more line") if rest > 0 else ""
+    elif not message.whole:
+        text, left = _beginning(text)
     rows = wrap(expand(text), width - 3)
     if theme.bands:
         rows = [row + " " * (width - 2 - _width(row)) for row in rows]

@@ -14,7 +14,7 @@ from agentcli.core.record import Failure, Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.ui.dialogs.dialogs import Dialog
 from agentcli.ui.findings import findings, is_review
-from agentcli.ui.render.attached import attached
+from agentcli.ui.render.attached import attached, user_message
 from agentcli.ui.render.facts import Running, Status, Work
 from agentcli.ui.render.markdown_blocks import Blocks
 from agentcli.ui.render.pieces import (
@@ -27,7 +27,6 @@ from agentcli.ui.render.pieces import (
     Reply,
     Thought,
     TodoList,
-    UserMessage,
 )
 
 MAX_ACTS = 200
@@ -226,7 +225,7 @@ def _recorded(state: State, record: Record, now: float) -> State:
             steering = tuple(text for text in state.steering if text.strip() != typed.strip())
             review = "" if is_review(body) else state.review
             state = replace(state, steering=steering, asked_at=now, review=review)
-            return state.add(UserMessage(safe(typed)), *attached(body)) if typed.strip() else state
+            return state.add(*user_message(typed), *attached(body)) if typed.strip() else state
         case Message():
             if body.text and not state.spoke:
                 state = _hear(_end_thought(state, now), body.text)

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentcli.context.large_input import reference, size_of
+from agentcli.context.settings import ContextSettings
+from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.event import Event, PermissionDecided, Recorded, TextDelta, ThinkingDelta, TurnEnded, UsageReported
 from agentcli.core.message import Message, Text, ToolResult, Usage
 from agentcli.core.record import Body, Record, Todo, TodoItem
@@ -148,6 +151,16 @@ def test_a_long_paste_that_was_said_is_folded_with_its_size() -> None:
     assert len(wide) < 40
     assert "9,998,000 more characters" in wide[-1]
     assert len(render([UserMessage("\n".join("abc"))], 80, Look(PLAIN), as_it_is)) == 4
+
+
+def test_of_a_paste_too_large_for_the_window_the_beginning_is_shown_and_where_it_is_kept() -> None:
+    text = "\n".join(f"line {n}" for n in range(5_000))
+    message = Message("user", (Text(reference(text, "/s/in.txt", size_of(text, TokenCounter()), ContextSettings())),))
+    lines = render(update(State(), Recorded(recorded(message)), 0.0).finished, 80, Look(MUTE), as_it_is)
+    assert lines[1:3] == ["> line 0", "  line 1"]
+    assert lines[10:12] == ["  line 9", "  … 4,990 more lines"]
+    told = "· Too large to send whole: kept in /s/in.txt; its first and last lines are sent."
+    assert " ".join(" ".join(lines[12:]).split()) == told
 
 
 def test_the_todo_list_the_answers_and_the_plan_stay_to_be_read_above() -> None:
