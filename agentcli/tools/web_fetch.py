@@ -12,8 +12,8 @@ from urllib.parse import urljoin
 from agentcli.core.causes import in_words, innermost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
-from agentcli.tools.lib.network import Target, target
+from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, as_json
+from agentcli.tools.lib.network import Target, check_literal, target
 from agentcli.tools.lib.text import replace_surrogates
 from agentcli.tools.lib.truncate import whereabouts, whole_or_cut
 
@@ -70,6 +70,12 @@ async def web_fetch(
 def title(given: Mapping[str, Any]) -> str:
     """`Fetch https://example.com`."""
     return f"Fetch {given.get('url', '')}"
+
+
+def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
+    """The input as it is. Raises ToolError for a URL that would be refused: nobody is asked about that."""
+    check_literal(given["url"], ctx.limits.fetch_addresses)
+    return as_json(ctx, given)
 
 
 async def _get(url: str, limits: ToolLimits) -> _Page:

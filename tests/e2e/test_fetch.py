@@ -59,6 +59,14 @@ def test_an_address_inside_is_refused_by_default(program: Program, page: tuple[s
     assert asked == []
 
 
+def test_nobody_is_asked_about_an_address_inside(program: Program) -> None:
+    calls = [{"name": "web_fetch", "input": {"url": url}} for url in ("http://10.0.0.1/", "http://example.com/")]
+    (program.base / "script.json").write_text(json.dumps({"replies": [{"calls": calls}, {"text": "Seen."}]}))
+    ran = program.ask("-p", "look", "-m", f"script:{program.base / 'script.json'}")
+    assert [result["status"] for result in ran.of("tool_result")] == ["error", "denied"]
+    assert len(ran.result["permission_denials"]) == 1
+
+
 def test_an_address_that_the_user_names_is_fetched(program: Program, page: tuple[str, list[str]]) -> None:
     url, asked = page
     result = fetch(program, url, "--set", "tools.fetch_addresses=127.0.0.1")

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from agentcli.core.errors import ToolError
 from agentcli.core.tool import PageAnswer, ToolLimits, ToolOutput
-from agentcli.tools.lib.network import permitted
+from agentcli.tools.lib.network import check_literal, permitted
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -61,6 +62,20 @@ def test_urls_that_lead_inside_or_nowhere_are_refused_unasked(call: Call, url: s
     outcome = call("web_fetch", url=url)
     assert outcome.status == "error"
     assert "not a public address" in outcome.output or "URL" in outcome.output, outcome.output
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1/", "http://10.0.0.1:8080/x", "http://2130706433/", "http://[::1]/", "file:///etc/passwd", "x"],
+)
+def test_a_url_that_names_an_address_inside_or_is_none_is_refused_before_anybody_is_asked(url: str) -> None:
+    with pytest.raises(ToolError):
+        check_literal(url)
+
+
+@pytest.mark.parametrize("url", ["http://1.1.1.1/", "https://example.com/", "http://localhost/", "http://127.0.0.2/"])
+def test_a_url_with_a_name_or_an_address_that_is_permitted_may_be_asked_about(url: str) -> None:
+    check_literal(url, ["127.0.0.2"])
 
 
 def fetch(

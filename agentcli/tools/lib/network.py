@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from urllib.parse import urlsplit
 
 from agentcli.core.causes import in_words
@@ -53,10 +53,24 @@ async def target(url: str, allowed: Collection[str] = ()) -> Target:
     except (OSError, UnicodeError) as error:
         raise ToolError(f"{host} cannot be found: {in_words(error)}.") from error
     addresses = [str(entry[4][0]) for entry in found]
+    _check(host, addresses, allowed)
+    return Target(url, scheme, host, port, addresses[0], path)
+
+
+def check_literal(url: str, allowed: Collection[str] = ()) -> None:
+    """Raise like `target` as far as the URL itself shows it: a host's name is not resolved."""
+    _, host, port, _ = _parts(url)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except (OSError, UnicodeError):
+        return  # a name
+    _check(host, [str(entry[4][0]) for entry in found], allowed)
+
+
+def _check(host: str, addresses: Iterable[str], allowed: Collection[str]) -> None:
     for address in addresses:
         if not permitted(address, allowed):
             raise ToolError(f"{host} is at {address}, which is not a public address; only the public web is fetched.")
-    return Target(url, scheme, host, port, addresses[0], path)
 
 
 def permitted(address: str, allowed: Collection[str] = ()) -> bool:
