@@ -11,7 +11,7 @@ from agentcli.core.sanitise import safe
 from agentcli.ui.render.calls import together
 from agentcli.ui.render.cells import clip, expand, width, wrap
 from agentcli.ui.render.frame import Edit, Live, Size
-from agentcli.ui.render.input_box import dialog_lines, input_lines
+from agentcli.ui.render.input_box import dialog_lines, input_lines, lowest
 from agentcli.ui.render.pieces import Called
 from agentcli.ui.render.scrollback import count, todo_lines
 from agentcli.ui.render.status_line import BAR_FROM, status_line
@@ -75,15 +75,14 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
     """The live part; `unfinished` are the last rows of `tail`."""
     room = max(size.rows - 1, 2)
     if state.dialog is not None:
-        low, cursor = dialog_lines(state.dialog, edit, size, look.theme)
-        low += [look.theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n") if row]
-        low, cursor = _lowest(low, cursor, room)
+        notice = [look.theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n") if row]
+        low, cursor = dialog_lines(state.dialog, edit, size, look.theme, notice)
     else:
         apart = state.printed is not None and state.work is None and size.rows >= ROOMY
         above = [*([""] if apart else []), *_around(state, size, look.theme)]
         status = status_line(state.status, size.columns, look.theme)
         low, (row, column) = input_lines(edit, size, look.theme, status)
-        low, cursor = _lowest([*above, *low], (len(above) + row, column), room)
+        low, cursor = lowest([*above, *low], (len(above) + row, column), room)
     high = [*unfinished, *_busy(state, size, look, now)][-max(room - len(low), 0) :] if room > len(low) else []
     return Live((*high, *low), (len(high) + cursor[0], cursor[1]))
 
@@ -189,14 +188,6 @@ def _todo(items: Sequence[TodoItem], size: Size, theme: Theme) -> list[str]:
     if not items or all(item.status == "completed" for item in items):
         return []
     return todo_lines(items, size.columns - 1, theme, min(TODO_ROWS, max(size.rows // 3, TODO_LEAST)))
-
-
-def _lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list[str], tuple[int, int]]:
-    """At most `limit` lines around the cursor, the lower ones preferred."""
-    cut = max(len(lines) - limit, 0)
-    if cursor[0] < cut:
-        return lines[cursor[0] : cursor[0] + limit], (0, cursor[1])
-    return lines[cut:], (cursor[0] - cut, cursor[1])
 
 
 def _one_line(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -74,11 +75,25 @@ def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, them
     return option + "  " + theme.paint("dim", clip(detail, rest)) if detail and rest > LEAST_DETAIL else option
 
 
-def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[list[str], tuple[int, int]]:
-    """Lines of a dialog under its rule, and the cursor's position in them."""
+def lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list[str], tuple[int, int]]:
+    """At most `limit` lines around the cursor, the lower ones preferred."""
+    cut = max(len(lines) - limit, 0)
+    if cursor[0] < cut:
+        return lines[cursor[0] : cursor[0] + limit], (0, cursor[1])
+    return lines[cut:], (cursor[0] - cut, cursor[1])
+
+
+def dialog_lines(
+    dialog: Dialog, edit: Edit, size: Size, theme: Theme, notice: Sequence[str] = ()
+) -> tuple[list[str], tuple[int, int]]:
+    """Lines of a dialog under its rule, then those of a notice, and the cursor's position in them. Of more than the terminal has
+    the title and what is around the cursor are left.
+    """  # fmt: skip
     columns = size.columns - 1
     lines = [""] if size.rows >= ROOMY else []
-    lines += [*_heading(dialog, columns, theme), *(clip(row, columns) for row in dialog.body)]
+    lines += _heading(dialog, columns, theme)
+    heading = len(lines)
+    lines += [clip(row, columns) for row in dialog.body]
     lines += [""] if dialog.body and dialog.choices and size.rows >= ROOMY else []
     cursor = (len(lines) - 1, 0)
     if dialog.entry is not None:
@@ -101,7 +116,24 @@ def dialog_lines(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[
         lines += rows
     if dialog.empty and not dialog.choices:
         lines.append(theme.paint("dim", clip(f"  {dialog.empty}", columns)))
-    return [*lines, *(f"  {row}" for row in hint)], cursor
+    lines += [*(f"  {row}" for row in hint), *notice]
+    limit = max(size.rows - 1, 2)
+    if len(lines) <= limit:
+        return lines, cursor
+    title = _title(dialog, columns, theme, limit // 2)
+    low, (row, column) = lowest(lines[heading:], (max(cursor[0] - heading, 0), cursor[1]), limit - len(title))
+    return [*title, *low], (len(title) + row, column)
+
+
+def _title(dialog: Dialog, columns: int, theme: Theme, limit: int) -> list[str]:
+    """The title alone, on at most so many rows."""
+    heading = _heading(replace(dialog, note=""), columns, theme)
+    if len(heading) == 1:
+        return heading
+    rows = wrap(dialog.title, columns)
+    if len(rows) > limit:
+        rows[limit - 1 :] = [clip("".join(rows[limit - 1 :]), columns)]
+    return [theme.paint("strong", row) for row in rows]
 
 
 def _label_width(dialog: Dialog, columns: int) -> int:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,6 +101,27 @@ def test_in_a_low_window_choices_lose_their_details_before_the_question_is_lost(
     assert [row.strip() for row in rows[8][1:]] == ["❯ 1. choice 0", "2. choice 1", "3. choice 2", "1-3 or Enter"]
     assert rows[12][0].startswith("─ Which one")
     assert sum("what it means" in row for row in rows[12]) == 3
+
+
+@pytest.mark.parametrize(
+    ("size", "chosen", "shown"),
+    [
+        (Size(30, 6), 0, ["─ Run this command? ─────────", "❯ 1. Yes, once", "  2. Yes, for this session", "  3. No", "  Esc no"]),
+        (Size(20, 5), 0, ["Run this command?", "❯ 1. Yes, once", "  2. Yes, for this", "     session"]),
+        (Size(20, 5), 2, ["Run this command?", "❯ 3. No", "  Esc no", "Not valid"]),
+        (Size(12, 5), 0, ["Run this", "command?", "❯ 1. Yes,", "     once"]),
+        (Size(12, 3), 0, ["Run this c…", "❯ 1. Yes,"]),
+    ],
+)  # fmt: skip
+def test_in_a_tiny_window_the_question_and_its_choices_are_the_last_to_go(
+    size: Size, chosen: int, shown: list[str]
+) -> None:
+    choices = (Choice("Yes, once"), Choice("Yes, for this session"), Choice("No"))
+    body = ("it deletes", "  (2 lines, shown above)")
+    dialog = Dialog("Run this command?", body, choices, chosen, hint="Esc no", note="make may change files")
+    live = draw(State(dialog=dialog, notice="Not valid" * (chosen == 2)), Edit(), size, Look(MUTE), ["tail"], 0.0)
+    assert [line.rstrip() for line in live.lines] == shown
+    assert live.lines[live.cursor[0]].startswith("❯")
 
 
 def test_in_a_low_window_the_list_of_steps_leaves_room_for_the_running_command() -> None:
