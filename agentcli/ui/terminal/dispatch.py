@@ -118,7 +118,8 @@ class Repl:
             if not queue:
                 return
             text, *rest = queue
-            self._console.screen.change(replace(self._console.state, queue=tuple(rest)))
+            # What was told about the wait is over.
+            self._console.screen.change(replace(self._console.state, queue=tuple(rest), notice=""))
 
     async def _attempt(self, text: str) -> None:
         try:

@@ -826,6 +826,18 @@ def test_a_command_typed_while_it_works_acts_at_once_or_waits_and_is_never_said_
         t.gone("queued: /pin")
 
 
+def test_that_a_command_waits_is_told_until_it_runs(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("slow\r")
+        t.until("Waiting for something")
+        t.send("/undo\r")
+        t.until("/undo will run after this turn")
+        t.send("\x1b")
+        t.until("Put shop/cart.py back.")
+        t.gone("will run after this turn")
+
+
 def test_a_shell_that_is_not_there_is_told_and_the_program_goes_on(tmp_path: Path) -> None:
     with preview(tmp_path, SHELL="/no/such/shell") as t:
         ready(t)
