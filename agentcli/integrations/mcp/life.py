@@ -65,6 +65,7 @@ class ServerLife:
         self._changed = changed
         self._connection: Connection | None = None
         self._living: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._ended = False
@@ -90,14 +91,15 @@ class ServerLife:
             self._watching.cancel()
         connection, living = self._connection, self._living
         self._connection = self._living = None
-        if living is None:
-            return
-        if connection is not None:
-            connection.close()
-        elif not living.cancelling():
-            living.cancel()
+        if living is not None:
+            self._ending = living
+            if connection is not None:
+                connection.close()
+            elif not living.cancelling():
+                living.cancel()
         # Never cancelled twice: the SDK is giving the program its time, and kills it then.
-        await asyncio.wait({living}, timeout=CLOSE_SECONDS - 0.2)
+        if self._ending is not None:
+            await asyncio.wait({self._ending}, timeout=CLOSE_SECONDS - 0.2)
 
     async def restart(self) -> None:
         """End the connection and connect anew, because the person asked for it."""

@@ -64,6 +64,8 @@ class McpServers(Servers):
         self._definitions: Mapping[str, ServerDefinition] = {}
         self._waiting: Mapping[str, ServerState] = {}
         self._lives: Mapping[str, ServerLife] = {}
+        self._leaving: set[ServerLife] = set()
+        """Those that have no name any more, until they have ended."""
         self._changes: list[str] = []
         self._roots = tuple(around.roots())
         self._thread = LoopThread()
@@ -214,12 +216,23 @@ class McpServers(Servers):
             self._lives = {name: fresh.get(name) or former[name] for name in self._definitions}
             if not self._begun.done():
                 self._begun.set_result(None)
-            gone = [life.close() for name, life in former.items() if name not in self._definitions]
-            await asyncio.gather(*gone, *(_in_place_of(former.get(name), life) for name, life in fresh.items()))
+            self._leaving |= {life for name, life in former.items() if self._lives.get(name) is not life}
+            gone = [self._leave(life) for name, life in former.items() if name not in self._definitions]
+            await asyncio.gather(*gone, *(self._in_place_of(former.get(name), life) for name, life in fresh.items()))
         except BaseException as error:  # also a cancellation: whoever waits for the start must hear of its end
             if not self._begun.done():
                 self._begun.set_exception(error)
             raise
+
+    async def _leave(self, life: ServerLife) -> None:
+        await life.close()
+        self._leaving.discard(life)
+
+    async def _in_place_of(self, former: ServerLife | None, life: ServerLife) -> None:
+        """Start a server, after the end of the one that its name stood for: both may want the same port or file."""
+        if former is not None:
+            await self._leave(former)
+        await life.start()
 
     async def _roots_changed(self) -> None:
         """Tell the servers that the folders of the workspace are others now."""
@@ -233,7 +246,8 @@ class McpServers(Servers):
                 await life.settled.wait()
 
     async def _end(self) -> None:
-        await asyncio.gather(*(life.close() for life in self._lives.values()), return_exceptions=True)
+        lives = [*self._lives.values(), *self._leaving]
+        await asyncio.gather(*(life.close() for life in lives), return_exceptions=True)
 
     async def _elicit(self, asked: Elicitation) -> Mapping[str, Any] | None:
         ask = self.around.ask
@@ -247,10 +261,3 @@ class McpServers(Servers):
 
     def _note(self, line: str) -> None:
         self._changes.append(line)
-
-
-async def _in_place_of(former: ServerLife | None, life: ServerLife) -> None:
-    """Start a server, after the end of the one that its name stood for: both may want the same port or file."""
-    if former is not None:
-        await former.close()
-    await life.start()
