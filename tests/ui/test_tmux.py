@@ -92,6 +92,25 @@ def test_every_block_stands_in_the_history_once_however_the_window_changes(tmux:
     assert [row for row in shown.split("\n") if row.strip()][-2] == "> дом"
 
 
+def test_joined_emoji_are_shown_as_one_and_the_cursor_stands_behind_them(tmux: Tmux) -> None:
+    typed = "a 👩\u200d💻 👨\u200d👩\u200d👧 👍🏽 ❤\ufe0f bc"
+    tmux("send-keys", "-l", typed)
+    until(tmux, f"> {typed}")
+    end = int(tmux("display", "-p", "#{cursor_x}"))
+    tmux("send-keys", "-l", "d")
+    until(tmux, f"> {typed}d")
+    assert int(tmux("display", "-p", "#{cursor_x}")) == end + 1
+    # As wide as tmux has made what stands before it, whatever that is.
+    tmux("send-keys", "Home")
+    tmux("send-keys", "-l", "x")
+    until(tmux, f"> x{typed}d")
+    assert int(tmux("display", "-p", "#{cursor_x}")) == 3
+    tmux("send-keys", *["Right"] * 5)
+    tmux("send-keys", "-l", "y")
+    until(tmux, "💻y 👨")
+    assert int(tmux("display", "-p", "#{cursor_x}")) == 8
+
+
 def test_a_question_is_laid_out_anew_when_the_window_changes(tmux: Tmux) -> None:
     tmux("send-keys", "edit", "Enter")
     until(tmux, "4. No, tell")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 from agentcli.core.text.late import late
@@ -34,6 +35,28 @@ def at_most(text: str) -> int:
 def certain(line: str) -> bool:
     """True if all terminals agree on the width: no joiners, variation selectors or combining marks."""
     return line.isascii() or not _UNCERTAIN.search(line)
+
+
+def joins(text: str, place: int) -> bool:
+    """True for a joiner between the parts of an emoji."""
+    if text[place] != _JOINER or not 0 < place < len(text) - 1:
+        return False
+    return not text[place - 1].isascii() and unicodedata.category(text[place + 1]) == "So"
+
+
+def before(line: str, column: int) -> tuple[str, int]:
+    """The part of a line before a column, in whole clusters, and how many columns its end is away. Cells are counted without joining any."""
+    pieces, used = [], 0
+    for piece in _pieces(line):
+        size = 0 if piece.startswith("\x1b") else _cell(piece)
+        if used + size > column:
+            break
+        pieces.append(piece)
+        used += size
+    found = "".join(pieces)
+    if len(found) == len(line):
+        return found, column - used
+    return found[: max(start for start, _ in _clusters(line) if start <= len(found))], 0
 
 
 def expand(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcli.ui.render.cells import clip, width, wrap
+from agentcli.ui.render.cells import clip, joins, width, wrap
 from agentcli.ui.style import Theme
 
 if TYPE_CHECKING:
@@ -219,7 +219,8 @@ def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int,
     row: list[str] = []
     used, place = 0, (0, 0)
     for n, char in enumerate(text):
-        cell = "    " if char == "\t" else char if char.isprintable() or char == "\n" else "·"
+        visible = char.isprintable() or char == "\n" or joins(text, n)
+        cell = "    " if char == "\t" else char if visible else "·"
         if char != "\n" and used + width(cell) > columns:
             rows.append("".join(row))
             row, used = [], 0

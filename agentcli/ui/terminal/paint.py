@@ -8,7 +8,7 @@ import select
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from agentcli.ui.render.cells import ESCAPE, RESET, certain, width
+from agentcli.ui.render.cells import ESCAPE, RESET, before, certain, width
 from agentcli.ui.render.frame import Size
 from agentcli.ui.render.pieces import Piece
 from agentcli.ui.terminal.early import PAINTED
@@ -118,7 +118,7 @@ class Painter:
             parts.append(ASK_WIDTH)
         elif self.log is not None:
             self.log.reset(live[: cursor[0]], cursor[1])
-        self._write(_BEGIN + "".join(parts) + "\r" + f"\x1b[{cursor[1]}C" * bool(cursor[1]) + _END)
+        self._write(_BEGIN + "".join(parts) + "\r" + _forward(live[cursor[0]] if live else "", cursor[1]) + _END)
         self._live, self._cursor = list(live), cursor
         return True
 
@@ -177,6 +177,16 @@ def _stays(old: Sequence[str], new: Sequence[str]) -> int:
     """Number of lowest lines that are the same in both, or begin alike."""
     pairs = zip(reversed(old), reversed(new), strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b and _same(a, b) < ALIKE), min(len(old), len(new)))
+
+
+def _forward(line: str, column: int) -> str:
+    """Move from the beginning of a row to a column. What not all terminals give the same width is written again: then the cursor
+    is where this terminal has it.
+    """  # fmt: skip
+    begun, more = ("", column) if certain(line) else before(line, column)
+    if certain(begun):
+        begun, more = "", column
+    return (begun and begun + RESET) + f"\x1b[{more}C" * bool(more)
 
 
 def _shift(more: int, count: int) -> str:
