@@ -39,14 +39,13 @@ def test_a_call_that_waits_does_not_start_a_server_again_that_is_no_longer_defin
 
 @pytest.mark.parametrize("then", [{}, {"fake": fake("late")}])
 def test_the_end_of_all_servers_waits_for_those_that_have_lost_their_name(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, then: dict[str, dict[str, object]]
+    tmp_path: Path, then: dict[str, dict[str, object]]
 ) -> None:
     with servers(tmp_path, {"fake": fake()}) as made:
         settled(made)
         (pid,) = pids(tmp_path)
         made.define([each for name, one in then.items() for each in definition(name, one, "test").servers.values()])
     assert not is_alive(pid)
-    assert [record.message for record in caplog.records if record.name == "asyncio"] == []
 
 
 def test_a_restart_that_is_interrupted_leaves_no_process(tmp_path: Path) -> None:
