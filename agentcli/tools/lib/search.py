@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import IO
 
@@ -142,23 +143,57 @@ def glob_regex(pattern: str) -> re.Pattern[str]:
     """A glob as a regular expression for relative paths: `*`, `?`, `[…]`, `{a,b}` within a name, `**` across folders."""
     if "/" not in pattern.strip("/"):
         pattern = "**/" + pattern.strip("/")
-    pieces, n, depth = [], 0, 0
+    pieces, n, depth, has_braces = list[str](), 0, 0, False
     pattern = pattern.removeprefix("./").lstrip("/")
     while n < len(pattern):
         piece, n, depth = _glob_piece(pattern, n, depth)
+        if piece in _DEEP and pieces and pieces[-1] in _DEEP:  # both together are what reaches further
+            piece = _ALL if _ALL in (piece, pieces.pop()) else piece
         pieces.append(piece)
+        has_braces |= depth > 0
     try:
-        return re.compile("(?s:" + "".join(pieces) + ")" * depth + r")\Z")
+        return re.compile("(?s:" + "".join(pieces if has_braces else _atomic(pieces)) + ")" * depth + r")\Z")
     except re.error as error:
         raise ToolError(f"{pattern!r} is not a glob pattern: {error}.") from error
+
+
+_STAR, _FOLDERS, _ALL = "[^/]*", "(?:[^/]+/)*", ".*"
+_DEEP = (_FOLDERS, _ALL)
+
+
+def _atomic(pieces: Sequence[str]) -> Iterator[str]:
+    """The same expression without retries that cannot help: with many wildcards they would take for ever.
+
+    The first fit is as good as any later one where the next wildcard reaches as far.
+    """
+    sections = _divided(pieces, _DEEP)
+    for section, following in zip_longest(sections, sections[1:]):
+        head, *parts = _divided(section, (_STAR,))
+        if following is not None and (following[0] == _ALL or section[-1:] == ["/"]):
+            yield f"(?>{_lazy(head)}{''.join(f'(?>{_lazy(part)})' for part in parts)})"
+        else:
+            yield from head
+            yield from (f"(?>{_lazy(part)})" for part in parts[:-1])
+            yield from parts[-1] if parts else ()
+
+
+def _divided(pieces: Sequence[str], wild: Sequence[str]) -> Sequence[Sequence[str]]:
+    """The pieces in groups; all but the first begin with one of these wildcards."""
+    starts = [0, *(n for n, piece in enumerate(pieces) if n and piece in wild), len(pieces)]
+    return [pieces[start:end] for start, end in pairwise(starts)]
+
+
+def _lazy(group: Sequence[str]) -> str:
+    """A group whose wildcard takes as little as it can."""
+    return "".join([piece + "?" * (n == 0 and piece in (_STAR, *_DEEP)) for n, piece in enumerate(group)])
 
 
 def _glob_piece(pattern: str, n: int, depth: int) -> tuple[str, int, int]:
     rest = pattern[n:]
     if rest.startswith("**/"):
-        return "(?:[^/]+/)*", n + 3, depth
+        return _FOLDERS, n + 3, depth
     if rest.startswith("**"):
-        return ".*", n + 2, depth
+        return _ALL, n + 2, depth
     sign = rest[0]
     if sign == "[" and "]" in rest[2:]:
         end = rest.index("]", 2)
@@ -168,7 +203,7 @@ def _glob_piece(pattern: str, n: int, depth: int) -> tuple[str, int, int]:
         return "(?:", n + 1, depth + 1
     if depth and sign in ",}":
         return ("|", n + 1, depth) if sign == "," else (")", n + 1, depth - 1)
-    plain = {"*": "[^/]*", "?": "[^/]"}
+    plain = {"*": _STAR, "?": "[^/]"}
     return plain.get(sign, re.escape(sign)), n + 1, depth
 
 
