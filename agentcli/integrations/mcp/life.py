@@ -88,7 +88,8 @@ class ServerLife:
         self._ended = True
         self.settled.set()
         if self._watching is not None:
-            self._watching.cancel()
+            self._watching.cancel()  # and with it the connection that it waits for
+            self._watching = None
         connection, living = self._connection, self._living
         self._connection = self._living = None
         if living is not None:
