@@ -32,7 +32,7 @@ MOST_STDIN = 100_000_000
 """Bytes of stdin that are read; more of it is refused."""
 TWICE = 1.0
 """A second Ctrl-C within this many seconds ends the program at once."""
-STUCK = 1.0
+STUCK = 4.0
 """Seconds after which a write counts as read by nobody, once the run is to end."""
 LIFELINE = "AGENTCLI_LIFELINE"
 """The variable with the number of a pipe's end: when the other one is closed, whoever started this run is gone, and it ends as by SIGTERM."""
