@@ -56,7 +56,8 @@ def before(line: str, column: int) -> tuple[str, int]:
     found = "".join(pieces)
     if len(found) == len(line):
         return found, column - used
-    return found[: max(start for start, _ in _clusters(line) if start <= len(found))], 0
+    end = max(start for start, _ in _clusters(line) if start <= len(found))
+    return found[:end], column - used if end == len(found) else 0
 
 
 def expand(text: str) -> str:

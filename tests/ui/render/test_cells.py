@@ -80,7 +80,7 @@ def test_what_stands_before_a_column_is_of_whole_clusters() -> None:
     assert [before(line, column) for column in range(8)] == [
         ("", 0),
         ("a", 0),
-        ("a", 0),
+        ("a", 1),
         ("a", 0),
         ("a", 0),
         ("a👩\u200d💻", 0),
