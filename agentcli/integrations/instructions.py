@@ -111,13 +111,13 @@ def _unread(cwd: Path, root: Path, limit: int, read: Sequence[Instructions]) -> 
     """Notes about files that do not count since another one of their folder does, unless they say the same."""
     known = {file.path.resolve(): file for file in read}
     for folder in folders(cwd):
-        chosen = next((file for name in NAMES if (file := known.get(Path(os.path.realpath(folder / name))))), None)
-        for name in NAMES:
-            other = _first(folder, limit, [name], root)
-            if chosen is None or other is None or other.path.resolve() in known:
-                continue
-            rest = other.text.replace(f"@{chosen.path.name}", "").strip()
-            if rest and rest != chosen.text:
+        real = {name: Path(os.path.realpath(folder / name)) for name in NAMES}
+        chosen = next((known[path] for path in real.values() if path in known), None)
+        if chosen is None:
+            continue
+        for other in (_first(folder, limit, [name], root) for name, path in real.items() if path not in known):
+            rest = other.text.replace(f"@{chosen.path.name}", "").strip() if other else ""
+            if other and rest and rest != chosen.text:
                 yield safe_line(f"{other.path} is not read: {chosen.path.name} counts in its place.")
 
 
