@@ -44,7 +44,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.message import Usage as Tokens
-from agentcli.core.text.slash import meant_as_command, no_command
+from agentcli.core.text.slash import no_command, unknown_command
 from agentcli.core.tool import Question
 
 BUSY = "A turn is running; cancel it first."
@@ -145,12 +145,14 @@ class EditorSession:
         return ended
 
     def _refuse_unknown(self, text: str) -> None:
-        """Raise InputError for a command that nobody has; the prompts of a server are not known before it is connected."""
-        name = meant_as_command(text)
-        server, colon, _ = name.partition(":")
-        of_server = colon and server in [state.name for state in self.session.servers]
-        if name and not of_server and not self.session.extensions.is_entry(text):
-            raise no_command(name, not self.project.unloaded())
+        """Raise InputError for a command that nobody has."""
+        unknown = unknown_command(
+            text,
+            lambda _: self.session.extensions.is_entry(text),
+            lambda server: any(state.name == server for state in self.session.servers),
+        )
+        if unknown:
+            raise no_command(unknown, not self.project.unloaded())
 
     def cancel(self) -> None:
         """Interrupt the turn that runs, if one does."""

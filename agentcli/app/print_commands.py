@@ -14,7 +14,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Noticed, Pruned, TurnEnded
 from agentcli.core.message import Text
-from agentcli.core.text.slash import meant_as_command, name_and_argument, no_command
+from agentcli.core.text.slash import name_and_argument, no_command, unknown_command
 from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.input.missing_files import with_warnings
 
@@ -114,14 +114,16 @@ def print_command(text: str, project: Program) -> PrintCommand | None:
 
 
 def _refuse_unknown(text: str, project: Program) -> None:
-    """Raise InputError for a command that nobody has; the prompts of a server are not known before it is connected."""
-    if not (name := meant_as_command(text)):
-        return
-    from agentcli.integrations.extensions.lookup import named
+    """Raise InputError for a command that nobody has."""
 
-    server, colon, _ = name.partition(":")
-    if named(project.extensions, name) is None and not (colon and server in project.servers.configured().servers):
-        raise no_command(name, project.trusted)
+    def is_known(name: str) -> bool:
+        from agentcli.integrations.extensions.lookup import named
+
+        return named(project.extensions, name) is not None
+
+    unknown = unknown_command(text, is_known, lambda server: server in project.servers.configured().servers)
+    if unknown:
+        raise no_command(unknown, project.trusted)
 
 
 def _refuse_unread(text: str, project: Program) -> None:

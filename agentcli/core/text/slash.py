@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 
 from agentcli.core.errors import InputError
 
@@ -24,6 +25,16 @@ def meant_as_command(text: str) -> str:
     found = _MEANT.fullmatch(text.rstrip())
     name = (found[1] or found[2]) if found else ""
     return "" if os.path.exists(f"/{name}") else name
+
+
+def unknown_command(text: str, is_known: Callable[[str], bool], is_server: Callable[[str], bool]) -> str:
+    """The name of the command that a prompt means and that nobody has; else empty.
+
+    What begins with a server's name passes: its prompts are not known before it is connected.
+    """
+    name = meant_as_command(text)
+    server, colon, _ = name.partition(":")
+    return "" if not name or is_known(name) or (colon and is_server(server)) else name
 
 
 def no_command(name: str, trusted: bool) -> InputError:
