@@ -20,9 +20,23 @@ from tests.e2e.program import Program
 def test_a_run_that_waits_for_its_prompt_ends_by_a_signal_with_a_result(
     program: Program, number: int, code: int
 ) -> None:
+    ended, out, err = ended_by(number, program, "-p", "-", "-m", "script:echo", "-o", "json")
+    assert ended == code, err
+    assert json.loads(out)["exit_code"] == code
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_command_that_a_signal_ends_has_the_code_of_the_signal(program: Program, number: int, code: int) -> None:
+    ended, _, err = ended_by(number, program, "auth", "set", "anthropic")
+    assert (ended, "Traceback" in err) == (code, False), err
+
+
+def ended_by(number: int, program: Program, *arguments: str) -> tuple[int, str, str]:
+    """The exit code, stdout and stderr of a program that a signal ends once it has read a part of its stdin and waits for more."""
     reading, writing = os.pipe()
-    process = program.start("-p", "-", "-m", "script:echo", "-o", "json", stdin=reading)
-    os.write(writing, b"half of a prompt")
+    process = program.start(*arguments, stdin=reading)
+    os.write(writing, b"half of it")
     while unread(reading):
         assert process.poll() is None
         time.sleep(0.01)
@@ -30,24 +44,7 @@ def test_a_run_that_waits_for_its_prompt_ends_by_a_signal_with_a_result(
     out, err = process.communicate(timeout=20)
     os.close(reading)
     os.close(writing)
-    assert process.returncode == code, err
-    assert json.loads(out)["exit_code"] == code
-    assert "Traceback" not in err
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_command_that_a_signal_ends_has_the_code_of_the_signal(program: Program, number: int, code: int) -> None:
-    reading, writing = os.pipe()
-    process = program.start("auth", "set", "anthropic", stdin=reading)
-    os.write(writing, b"half of a key")
-    while unread(reading):
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(number)
-    _, err = process.communicate(timeout=20)
-    os.close(reading)
-    os.close(writing)
-    assert (process.returncode, "Traceback" in err) == (code, False), err
+    return process.returncode, out, err
 
 
 def unread(pipe: int) -> int:
