@@ -22,7 +22,7 @@ _NAMES = {
         "ui.run_events",
     ),
 }
-"""The names of the Python API, each with the module that it is imported from when it is first asked for."""
+"""The names of the Python API, each with the module that it is imported from on first use."""
 
 
 def __getattr__(name: str) -> object:

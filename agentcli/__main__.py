@@ -1,4 +1,4 @@
-"""Entry point: prints the version, paints the prompt before anything heavy is imported, then runs the command line."""
+"""Entry point: print the version, paint the prompt before heavy imports, then run the command line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from agentcli import __version__
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with these arguments (default: the command line's) and return its exit code."""
-    _open_what_is_closed()
+    closed = _open_what_is_closed()
     _wait_for_the_other_end()
     if sys.stderr is sys.__stderr__:
         sys.stderr = _stderr()
     for stream in (sys.stdout, sys.stderr):
         _write_anything(stream)
     given = sys.argv[1:] if arguments is None else arguments
-    # Registered first, so that it comes last.
+    # Registered first, so that it runs last.
     atexit.register(_end_undisturbed)
     try:
         code = _run(given)
@@ -32,11 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
 
         return stopped(stop, given)
     except BrokenPipeError:
-        # Whoever read us has left. Python would complain once more when it flushes stdout on exit.
+        # The reader closed the pipe. Keep Python from reporting it again when it flushes stdout on exit.
         _write_nowhere()
         return 0
     except OSError as error:
-        if error.errno not in (_FULL if error.filename is None else _REFUSALS):
+        unwritable = (*_FULL, errno.EBADF) if "stdout" in closed else _FULL
+        if error.errno not in (unwritable if error.filename is None else _REFUSALS):
             raise
         from agentcli.core.sanitise import safe_line
 
@@ -52,28 +53,31 @@ def main(arguments: list[str] | None = None) -> int:
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSALS = (*_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
-"""Errors by which a system refuses a file or folder: there is nothing to be found in a traceback."""
+"""Errors by which a system refuses a file or folder: a traceback would not help."""
 
 
 def _end_undisturbed() -> None:
-    """Nothing is left to be done but to end with the exit code, which a signal would now replace, and memory goes with the process."""
+    """Exit without cleanup: ignore signals that would change the exit code, and let the OS free memory."""
     import signal
 
-    gc.freeze()  # else garbage is looked for among all objects, several times: a sixth of the time of a short command
+    gc.freeze()  # otherwise several collections search all objects: a sixth of the time of a short command
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+
+
+_OBJECTS = 50_000
+"""Number of objects made before Python looks for garbage among the youngest. Hardly any imported or read object is garbage, and the
+default of 700 costs a twelfth of a start."""
 
 
 def _run(arguments: list[str]) -> int:
     if arguments in (["--version"], ["-V"]):
         print(f"agentcli {__version__}")
         return 0
-    from agentcli.core.garbage import AT_START, collect_after
-
-    collect_after(AT_START)
+    gc.set_threshold(_OBJECTS)
     early = None
     if _opens_editor(arguments):
-        # The prompt is painted before anything else is looked at, and taken back if it turns out to be wrong.
+        # The prompt is painted before any other check, and removed if it turns out to be wrong.
         from agentcli.ui.terminal.early import possible, start
 
         early = start() if possible() else None
@@ -85,10 +89,10 @@ def _run(arguments: list[str]) -> int:
 
 
 class _Beside(io.FileIO):
-    """stderr: what stands beside the output is dropped where nobody reads it or no disk takes it, and ends no run."""
+    """stderr that drops its text if it is closed or its disk is full, and never ends a run."""
 
     def write(self, data: Any) -> int:
-        """Write the bytes, if that can be done."""
+        """Write the bytes, or drop them if that fails."""
         try:
             return super().write(data)
         except OSError:
@@ -101,13 +105,13 @@ def _stderr() -> TextIO:
 
 
 def _write_anything(stream: TextIO) -> None:
-    """Programs get UTF-8 whatever the locale; a model's text may hold what no encoding has, such as half of a surrogate pair."""
+    """Write UTF-8 for programs whatever the locale; replace what no encoding has in a model's text, such as half of a surrogate pair."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
 
 
 def _stop_at_signals() -> None:
-    """Until somebody sees to signals, SIGTERM and SIGHUP end a run as Ctrl-C does: with a result."""
+    """Make SIGTERM and SIGHUP end a run as Ctrl-C does, with a result, until the run installs its own handlers."""
     import signal
 
     def stop(number: int, _: object) -> None:
@@ -118,17 +122,23 @@ def _stop_at_signals() -> None:
             signal.signal(number, stop)
 
 
-def _open_what_is_closed() -> None:
-    """Have stdin, stdout and stderr be open: a session's file must never get the number of one that was closed."""
+def _open_what_is_closed() -> list[str]:
+    """Open stdin, stdout and stderr if they are closed, so that a session's file never gets one of their numbers.
+
+    Return the names of the closed ones. A closed stdout still cannot be written, so that the caller learns that there is no answer.
+    """
+    closed = []
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
-            # The lowest number that is free is this one: those below have been seen to.
-            os.open(os.devnull, os.O_RDWR)
+            # This is the lowest free number: the lower ones are open by now.
+            os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_RDWR)
+            closed.append(name)
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - open for as long as we run
+    return closed
 
 
 def _wait_for_the_other_end() -> None:
-    """Have stdin, stdout and stderr block: where another program has switched that off, Python drops what a full pipe does not take."""
+    """Make stdin, stdout and stderr block: if another program has switched that off, Python drops the part that a full pipe does not accept."""
     for number in range(3):
         os.set_blocking(number, True)
 
@@ -138,7 +148,7 @@ def _write_nowhere() -> None:
 
 
 def _opens_editor(arguments: list[str]) -> bool:
-    """True if an editor will open, judging by the arguments alone."""
+    """Return True if an editor will open, judging by the arguments alone."""
     if any(argument.startswith(NO_EDITOR) for argument in arguments):
         return False
     words = [argument for argument in arguments if not argument.startswith("-")]

@@ -1,4 +1,4 @@
-"""Logging to a file, secrets masked: nothing but the front end may write to the terminal."""
+"""Log in a file, with secrets masked: only the front end may write to the terminal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from pathlib import Path
 from agentcli.core.text.secrets import known_secrets, mask
 from agentcli.paths import AppDirs, folder
 
+LOG = "agentcli.log"
+"""File in the state folder."""
 LOG_BYTES = 1_000_000
-"""A longer log is put aside when a run begins; one former log is kept."""
+"""A longer log is renamed when a run begins; one former log is kept."""
 
 
 def log_to(dirs: AppDirs, env: Mapping[str, str], *, enabled: bool = True) -> None:
-    """Send warnings and errors to `agentcli.log` in the state folder, which is made when there is something to say.
+    """Send warnings and errors to `agentcli.log` in the state folder, which is made for the first message.
 
-    What is not `enabled`, or cannot be written, is dropped.
+    Without `enabled`, or if the file cannot be written, messages are dropped.
     """
     handler: logging.Handler = _handler(dirs, env) if enabled else logging.NullHandler()
     logging.getLogger().addHandler(handler)
@@ -27,33 +29,27 @@ def log_to(dirs: AppDirs, env: Mapping[str, str], *, enabled: bool = True) -> No
 
 
 def log_library_to(dirs: AppDirs, env: Mapping[str, str], name: str) -> None:
-    """Send what one library logs to the same file: to stderr, as Python does without a handler, goes nothing of it."""
+    """Send one library's log to the same file; without a handler Python would write it to stderr."""
     if not (logger := logging.getLogger(name)).handlers:
         logger.addHandler(_handler(dirs, env))
 
 
 def _handler(dirs: AppDirs, env: Mapping[str, str]) -> logging.Handler:
-    handler = _Log(dirs.state / "agentcli.log")
-    handler.addFilter(Masking(known_secrets(env)))
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    handler = _Log(dirs.state / LOG)
+    handler.setFormatter(Masking(known_secrets(env)))
     return handler
 
 
-class Masking(logging.Filter):
-    """Masks every message that passes a handler, its traceback too."""
+class Masking(logging.Formatter):
+    """Formatter that masks every line of a log, tracebacks too. A handler calls it, and logging keeps its errors from the library's caller."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
-        super().__init__()
+        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
         self._known = tuple(known)
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Replace the message by its masked form and let it pass."""
-        record.msg, record.args = mask(record.getMessage(), self._known), ()
-        if record.exc_info and not record.exc_text:
-            record.exc_text = logging.Formatter().formatException(record.exc_info)
-        if record.exc_text:
-            record.exc_text = mask(record.exc_text, self._known)
-        return True
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the masked line. Raise the errors of formatting the message."""
+        return mask(super().format(record), self._known)
 
 
 class _Log(logging.FileHandler):
@@ -71,9 +67,9 @@ class _Log(logging.FileHandler):
         return open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line; a folder that cannot be written means no log."""
+        """Write a line, or nothing if the folder is not writable."""
         with contextlib.suppress(OSError):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Nobody is told: stderr belongs to the front end."""
+        """Report no error: stderr belongs to the front end."""

@@ -1,4 +1,4 @@
-"""The folders of agentcli's files (the XDG variables on every platform, platformdirs where they are not set), and their replacement."""
+"""Folders of agentcli's files (the XDG variables on every platform, platformdirs if they are not set), and replacement of files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.temporary import temporary_name
 
 _VARIABLES = {
     "config": "XDG_CONFIG_HOME",
@@ -30,22 +31,22 @@ class AppDirs:
 
     @property
     def sessions(self) -> Path:
-        """The folder of the session store."""
+        """Folder of the session store."""
         return self.data / "sessions"
 
     @property
     def config_file(self) -> Path:
-        """The user's configuration."""
+        """File of the user's configuration."""
         return self.config / "config.toml"
 
 
 def app_dirs(env: Mapping[str, str] = os.environ) -> AppDirs:
-    """The folders for this environment. A relative XDG path is ignored, as the specification says."""
+    """Return the folders for this environment. A relative XDG path is ignored, as the specification says."""
     return AppDirs(**{kind: _place(kind, env) for kind in _VARIABLES})
 
 
 def folder(path: Path) -> Path:
-    """The folder, made with mode 0700 together with its missing parents."""
+    """Make a folder with mode 0700, together with its missing parents, and return it."""
     if not path.is_dir():
         if not path.parent.is_dir():
             folder(path.parent)
@@ -54,7 +55,7 @@ def folder(path: Path) -> Path:
 
 
 def replace_file(path: Path, text: str, *, mode: int = 0o666) -> None:
-    """Write a file anew in one step, as `replacement` does. Its folder is made. Raises OSError."""
+    """Replace a file's text in one step, as `replacement` does, and make its folder. Raise OSError."""
     folder(path.parent)
     with replacement(path, mode=mode) as file:
         file.write(text)
@@ -62,15 +63,18 @@ def replace_file(path: Path, text: str, *, mode: int = 0o666) -> None:
 
 @contextlib.contextmanager
 def replacement(path: Path, *, mode: int = 0o666, errors: str = "strict") -> Iterator[TextIO]:
-    """A file that takes the place of another at the end: whoever reads it sees the old text or the new one, also where two write at once.
+    """Open a file that replaces another at the end: readers see the old text or the new one, even if two programs write at once.
 
-    Raises OSError; whatever ends the writing before, the old file then stands as it was. Nothing here outlasts a power cut: the session
-    store has its own way of writing (`sessions/storage/disk.py`).
+    The new file has the old one's mode as far as `mode` allows; without an old file, `mode` reduced by the umask.
+    Raise OSError; if writing ends early for any reason, the old file is unchanged. A power cut may undo the write: the session
+    store writes in its own way (`sessions/storage/disk.py`).
     """
-    aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    aside = path.with_name(temporary_name(path.name))
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         with open(os.open(aside, flags, mode), "w", encoding="utf-8", errors=errors, newline="") as file:
+            with contextlib.suppress(OSError):  # no old file, or a link that leads nowhere
+                os.fchmod(file.fileno(), path.stat().st_mode & mode)
             yield file
         os.replace(aside, path)
     except BaseException:
@@ -84,7 +88,7 @@ def _place(kind: str, env: Mapping[str, str]) -> Path:
     if base and Path(base).is_absolute():
         return Path(base) / "agentcli"
     if os.name == "posix" and os.uname().sysname == "Linux":
-        # The answer platformdirs gives on Linux, without the 20 ms that importing it takes.
+        # The same answer as platformdirs on Linux, without its import of 20 ms.
         home = env.get("HOME") or str(Path.home())
         return Path(home) / _LINUX[kind] / "agentcli"
     return _platform_place(kind)

@@ -1,4 +1,4 @@
-"""Finds the texts that a model reads: in the installed package, or beside it in a checkout."""
+"""Texts that a model reads, from the installed package or beside it in a checkout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).parent
 
 @cache
 def prompt(name: str) -> str:
-    """The text of `prompts/<name>`, without the blank line at its end; FileNotFoundError if there is none."""
+    """Return the text of `prompts/<name>` without the blank line at its end. Raise FileNotFoundError if there is none."""
     for folder in (_PACKAGE / "prompts", _PACKAGE.parent / "prompts"):
         file = folder / name
         if file.is_file():

@@ -6,12 +6,17 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-from collections.abc import Iterator
+import typing
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from agentcli.config import SECTIONS, Config
 from agentcli.config.toml_text import toml_value
+from agentcli.core.dataclass import dataclass
+from agentcli.core.setting import Access, access
+from agentcli.core.text.ranges import NOT_NEGATIVE, Range
 from agentcli.manual import FOLDER
 
 PAGE = FOLDER / "configuration.md"
@@ -20,27 +25,22 @@ HEAD = """\
 
 Where settings come from, how to change them, and the reference of all of them with their defaults.
 
-## Files and precedence
-
 Your settings are in `config.toml` in `$XDG_CONFIG_HOME/agentcli` (on Linux `~/.config/agentcli`); `agentcli config path` prints the path.
 From low to high: built-in defaults, your config.toml, a trusted project's `.agentcli/config.toml`, the environment
 (`AGENTCLI_SECTION__KEY`), `--set KEY=VALUE`, flags.
 
     agentcli config show --origin              # every setting, and where it comes from
-    agentcli config get context.policy
     agentcli config set ui.theme dark          # comments in the file stay
     AGENTCLI_UI__THEME=light agentcli
     agentcli --set agent.effort=high
 
-A project's file may not set providers, hooks, retention, the mode, the sandbox, allow rules or added folders. A key that does not exist is
-a warning with the nearest name, on the command line an error; a value of the wrong type is an error.
+An unknown key is a warning with the nearest name, on the command line an error; a value of the wrong type or out of bounds is an error.
+A key that was a setting once changes nothing, and a warning names it.
 
-Providers and models are described in tables of their own: see `agentcli help models`.
-
-## Example
+Each theme says what the file of a trusted project may set; agentcli names what it refuses. Providers and models have tables of their own:
+`agentcli help models`.
 
     model = "sonnet"
-    mode = "ask"
 
     [context]
     soft = 0.6
@@ -49,44 +49,121 @@ Providers and models are described in tables of their own: see `agentcli help mo
     allow = ["bash(npm test)", "edit(src/**)"]
     deny = ["bash(git push *)"]
 
-    [ui]
-    theme = "dark"
+Each line below is a key with its default, the unit, and the other values or the bounds.
 """
+THEMES: Mapping[str, tuple[str, ...]] = {
+    "Model": ("model", "agent"),
+    "Permissions and sandbox": ("mode", "sandbox", "sandbox_network", "add_dirs", "permissions"),
+    "Budgets": ("budget",),
+    "Context": ("context",),
+    "Context: clearing old outputs": ("context.prune",),
+    "Context: clearing by the provider": ("context.native",),
+    "Context: policies of other programs": ("context.gemini", "context.opencode", "context.regions", "context.sliding"),
+    "Tools": ("tools",),
+    "Requests that fail": ("retry",),
+    "Undo and rewind": ("checkpoints",),
+    "Old sessions": ("retention",),
+    "Hooks and MCP servers": ("hooks", "mcp"),
+    "Terminal": ("ui",),
+}
+"""The beginnings of the keys of each theme; the longest that fits a key decides."""
+ABOUT: Mapping[str, str] = {
+    "Permissions and sandbox": "Rules such as `bash(git push *)`; deny wins over ask, ask over allow.",
+    "Budgets": "Of a session, a task (one prompt), an agent (a subagent).",
+    "Context": "See `agentcli help context`.",
+    "Context: clearing by the provider": "For the policy `native`.",
+    "Undo and rewind": "Limits of the files that `/undo` and `/rewind` can restore.",
+    "Hooks and MCP servers": "See `agentcli help hooks` and `agentcli help mcp`, also for the files that define them.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as the page shows it."""
+
+    key: str
+    default: Any
+    hint: Any
+    access: Access
+    meaning: str
 
 
 def text() -> str:
     """The page."""
-    parts = [HEAD]
+    themes: dict[str, list[Setting]] = {theme: [] for theme in THEMES}
+    for each in settings():
+        begun = {
+            part: theme for theme, parts in THEMES.items() for part in parts if f"{each.key}.".startswith(f"{part}.")
+        }
+        themes[begun[max(begun, key=len)]].append(each)
+    return "\n".join([HEAD, *(_theme(*theme) for theme in themes.items())])
+
+
+def settings() -> Iterator[Setting]:
+    """All settings."""
     for section in SECTIONS:
-        parts += _section("" if section == "general" else section, getattr(Config(), section))
-    return "\n".join(parts)
+        yield from _settings("" if section == "general" else section, getattr(Config(), section))
 
 
-def _section(name: str, value: Any, about: str = "") -> Iterator[str]:
-    title = f"[{name}]" if name else "Top level"
-    yield f"## {title}\n\n{about or _about(type(value))}\n"
-    inner = []
-    rows = []
+def _settings(name: str, value: Any) -> Iterator[Setting]:
+    hints = typing.get_type_hints(type(value), include_extras=True)
     for field in dataclasses.fields(value):
-        each = getattr(value, field.name)
+        key, each = f"{name}.{field.name}".lstrip("."), getattr(value, field.name)
         if dataclasses.is_dataclass(each):
-            inner.append((f"{name}.{field.name}", each, _described(type(value)).get(field.name, "")))
-        else:
-            key = f"{name}.{field.name}".lstrip(".")
-            meaning = _described(type(value)).get(field.name, "")
-            rows.append(f"| `{key}` | `{toml_value(each)}` | {_cell(meaning)} |")
-    yield "\n".join(["| key | default | meaning |", "|---|---|---|", *rows, ""])
-    for below in inner:
-        yield from _section(*below)
+            yield from _settings(key, each)
+        elif allowed := access(field):
+            yield Setting(key, each, hints[field.name], allowed, _described(type(value))[field.name])
 
 
-def _about(kind: type) -> str:
-    """The class's docstring without the name of its table."""
-    first, *rest = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
-    line = " ".join(first.split())
-    head, colon, tail = line.partition(": ")
-    line = tail[:1].upper() + tail[1:] if colon and head.startswith("`") else line
-    return "\n\n".join([line, *(" ".join(each.split()) for each in rest)])
+def _theme(title: str, settings: list[Setting]) -> str:
+    lines = [f"- `{each.key}` = `{_default(each.default)}`{_values(each)}: {each.meaning}" for each in settings]
+    about = f"{ABOUT.get(title, '')} {_project(settings)}".strip()
+    return "\n".join([f"## {title}\n", f"{about}\n", *lines, ""])
+
+
+def _default(value: Any) -> str:
+    return f"{value:_}" if isinstance(value, int) and not isinstance(value, bool) else toml_value(value)
+
+
+def _values(setting: Setting) -> str:
+    """The unit, and the other values or the bounds."""
+    hint, allowed = setting.hint, NOT_NEGATIVE
+    if get_origin(hint) is Annotated:
+        hint, allowed = get_args(hint)[0], next(each for each in get_args(hint) if isinstance(each, Range))
+    if get_origin(hint) is Literal:
+        others = [toml_value(each) for each in _flat(hint) if each not in ("", setting.default)]
+        return f" ({', '.join(others)})"
+    if hint not in (int, float):
+        return ""
+    unit = f" {allowed.unit}" if allowed.unit else ""
+    return f"{unit} ({f'≥{allowed.low:g}' if allowed.high is None else f'{allowed.low:g}–{allowed.high:g}'.replace('e+0', 'e')})"
+
+
+def _flat(hint: Any) -> Iterator[Any]:
+    for each in get_args(hint):
+        yield from _flat(each) if get_origin(each) is Literal else [each]
+
+
+def _project(settings: list[Setting]) -> str:
+    """A sentence about what a project may do to the settings of a theme."""
+    keys: dict[str, list[str]] = defaultdict(list)
+    for each in settings:
+        rule = each.access.tighter.allowed if each.access.tighter else each.access.project
+        name = f"`{each.key.rpartition('.')[2]}`"
+        keys[rule] += [name] if name not in keys[rule] else []
+    refused = ", ".join(keys.pop("never", []))
+    if not keys:
+        return "A project may set none of these."
+    *fewer, most = sorted(keys, key=lambda rule: len(keys[rule]))
+    others = "the others" if refused or fewer else "all of these"
+    may = [_may(rule, ", ".join(keys[rule])) for rule in fewer] + [_may(most, others)]
+    said = "; ".join(may[:-1]) + ("", " and ", "; and ")[min(len(fewer), 2)] + may[-1]
+    return f"A project may not set {refused}; it may {said}." if refused else f"A project may {said}."
+
+
+def _may(rule: str, names: str) -> str:
+    """What a project may do, in words, with the names in place of `it`."""
+    return f"set {names}" if rule == "free" else rule.replace(" it", f" {names}", 1)
 
 
 @cache
@@ -99,10 +176,6 @@ def _described(kind: type) -> dict[str, str]:
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
             found[field.target.id] = ast.literal_eval(after.value)
     return found
-
-
-def _cell(words: str) -> str:
-    return " ".join(words.split()).replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import copy
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -19,6 +20,12 @@ from typing import Any
 import pyte
 
 _TELLING = ("TMUX", "STY", "TERM_PROGRAM", "VTE_VERSION", "KITTY_", "WT_SESSION", "KONSOLE_", "COLORFGBG", "COLORTERM")
+
+READING = 0.6
+"""Seconds that a person needs at least to read a question; keys that come much sooner are taken to be typed ahead."""
+_QUESTION = re.compile(
+    r"❯ \d+\. |^ *(?:search:|\d yes |y or n\?|.*\[y/N\]:|Number, or|Answer:)|· Esc (?:to skip|to cancel|no)"
+)
 
 
 class Terminal:
@@ -67,8 +74,10 @@ class Terminal:
         if not self._hung_up:
             os.close(self.master)
 
-    def send(self, text: str) -> None:
-        """Type."""
+    def send(self, text: str, *, at_once: bool = False) -> None:
+        """Type; to a question that is open only after a while without a key, as a person does who reads it, unless `at_once`."""
+        if not at_once and self.asks:
+            self._read_question()
         data = text.encode()
         while data:
             ready, writable, _ = select.select([self.master], [self.master], [], 5)
@@ -76,6 +85,17 @@ class Terminal:
                 self._read()
             if writable:
                 data = data[os.write(self.master, data[:4096]) :]
+
+    @property
+    def asks(self) -> bool:
+        """True if the screen has a question or a list to choose from."""
+        return any(_QUESTION.search(row) for row in self.screen())
+
+    def _read_question(self) -> None:
+        ends = time.monotonic() + READING
+        while (left := ends - time.monotonic()) > 0:
+            if select.select([self.master], [], [], left)[0] and not self._read():
+                return
 
     def until(self, text: str, seconds: float = 20.0) -> None:
         """Read on until the text stands on the screen or in the scrollback; AssertionError with the screen otherwise."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,20 @@ def test_the_code_passes(check: list[str]) -> None:
     tool = Path(sys.executable).parent / check[0]
     done = subprocess.run([tool, *check[1:]], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_programs_take_signals_though_the_tests_were_started_with_nohup() -> None:
+    chosen = "tests/e2e/test_streams.py::test_a_command_that_a_signal_ends_has_the_code_of_the_signal"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", chosen],
+        cwd=ROOT, capture_output=True, text=True, preexec_fn=_ignore_signals,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _ignore_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def test_every_prompt_is_found_and_every_tool_has_one() -> None:

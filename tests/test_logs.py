@@ -51,7 +51,7 @@ def test_a_log_that_cannot_be_written_is_no_error(dirs: AppDirs) -> None:
 def test_a_log_holds_no_secret_not_even_in_a_traceback() -> None:
     stream = StringIO()
     handler = logging.StreamHandler(stream)
-    handler.addFilter(Masking(["correct horse"]))
+    handler.setFormatter(Masking(["correct horse"]))
     log = logging.Logger("test")
     log.addHandler(handler)
     log.warning("sent %s", "Authorization: Bearer aB3dE5gH7jK9mN1pQ3rS5")
@@ -62,3 +62,20 @@ def test_a_log_holds_no_secret_not_even_in_a_traceback() -> None:
     assert "aB3dE5gH7jK9mN1pQ3rS5" not in stream.getvalue()
     assert "correct horse" not in stream.getvalue()
     assert "Traceback" in stream.getvalue()
+
+
+def test_a_wrong_call_of_a_library_raises_nothing_into_it(dirs: AppDirs) -> None:
+    log_to(dirs, {})
+    log = logging.Logger("some.library")
+    log.addHandler(logging.getLogger().handlers[-1])  # without those of the test framework, which do raise
+    log.warning("%d of %d", "one")
+    log.error("%s", Unprintable())
+    log.warning("right")
+    assert (dirs.state / "agentcli.log").read_text().endswith("WARNING some.library right\n")
+
+
+class Unprintable:
+    """A value that a library logs and that cannot be shown."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("not ready")

@@ -24,9 +24,19 @@ from tests.texts import PACKAGE
 
 def test_the_reference_of_settings_is_made_from_the_settings() -> None:
     assert PAGE.read_text(encoding="utf-8") == text(), "run: python -m tests.manual"
-    listed = set(re.findall(r"^\| `([^`]+)` \|", text(), re.MULTILINE))
-    assert listed == {key for key, _ in load(None, None, {}).items()}
-    assert not re.search(r"\|  \|$", text(), re.MULTILINE)
+    listed = re.findall(r"^- `([^`]+)` = ", text(), re.MULTILINE)
+    assert sorted(listed) == sorted(key for key, _ in load(None, None, {}).items())
+
+
+def test_each_setting_has_one_line_for_a_person_and_each_number_its_bounds_and_a_unit() -> None:
+    lines = [line for line in text().splitlines() if line.startswith("- `")]
+    for line in lines:
+        shown = re.fullmatch(r"- `\S+` = `(?P<default>[^`]+)`(?P<values>.*?): (?P<meaning>[A-Z`].+\.)", line)
+        assert shown, line
+        assert 15 <= len(shown["meaning"]) <= 120, line
+        if re.fullmatch(r"[\d._]+", shown["default"]):
+            assert re.fullmatch(r"( [a-zA-Z ]+)? \((≥\d|0–[\de]+)\)", shown["values"]), line
+    assert len(PAGE.read_text(encoding="utf-8").split()) <= 4_739 / 2
 
 
 @pytest.mark.parametrize("topic", manual.TOPICS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,11 +47,12 @@ from agentcli.acp.session import EditorSession
 from agentcli.agent.ports import Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import InputError
+from agentcli.core.tasks import run_beside
 
 SESSIONS = 20
-"""Sessions that a connection may have open."""
+"""Largest number of open sessions of one connection."""
 PAGE = 50
-"""Sessions that one answer lists."""
+"""Number of sessions in one answer."""
 
 Server = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
 Open = Callable[[Project], AgentSession]
@@ -66,16 +66,15 @@ class EditorAgent:
         self._client: Client | None = None
         self._offers = Offers()
         self._open: dict[str, EditorSession] = {}
-        self._announcing: set[asyncio.Task[None]] = set()
 
     def on_connect(self, conn: Client) -> None:
-        """Note the client."""
+        """Store the client."""
         self._client = conn
 
     async def initialize(
         self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_: Any
     ) -> InitializeResponse:
-        """State version and capabilities. Keys come from the environment: there is no way to authenticate here."""
+        """Return version and capabilities. Keys come from the environment: the client cannot authenticate."""
         if client_capabilities is not None:
             self._offers = offers_of(client_capabilities)
         return InitializeResponse(
@@ -128,7 +127,7 @@ class EditorAgent:
         mcp_servers: Sequence[Server] | None = None,
         **_: Any,
     ) -> ResumeSessionResponse:
-        """Open a stored session; the client has its messages already."""
+        """Open a stored session without a replay: the client has its messages already."""
         opened = await self._reopened(session_id, cwd, additional_directories, mcp_servers)
         return ResumeSessionResponse(modes=opened.modes, config_options=opened.config_options)
 
@@ -149,7 +148,7 @@ class EditorAgent:
         return ForkSessionResponse(session_id=opened.id, modes=opened.modes, config_options=opened.config_options)
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> ListSessionsResponse:
-        """List the stored sessions of a folder, or all; the cursor is the last id of the page before."""
+        """List the stored sessions of a folder, or all; the cursor is the last id of the previous page."""
         with answered():
             infos = self._host.sessions(folder(cwd) if cwd else None)
         ids = [info.id for info in infos]
@@ -170,7 +169,7 @@ class EditorAgent:
         return ListSessionsResponse(sessions=listed, next_cursor=page[-1].id if more else None)
 
     async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
-        """End a session's turn and let go of it; it stays stored."""
+        """End a session's turn and close the session; it stays stored."""
         await self._session(session_id).close()
         self._open.pop(session_id, None)
         return CloseSessionResponse()
@@ -248,15 +247,13 @@ class EditorAgent:
         with answered():
             session = EditorSession(self._client, self._offers, (request.cwd, *request.directories), opened)
         self._open[session.id] = session
-        # After the answer: a client knows the session only then.
-        announcing = asyncio.create_task(session.announce())
-        self._announcing.add(announcing)
-        announcing.add_done_callback(self._announcing.discard)
+        # Runs after the answer, from which the client learns the session.
+        run_beside(session.announce())
         return session
 
 
 def offers_of(capabilities: ClientCapabilities) -> Offers:
-    """The capabilities of a client that are used."""
+    """Return the capabilities of a client that this front end uses."""
     elicitation, files = capabilities.elicitation, capabilities.fs
     return Offers(
         form=elicitation is not None and elicitation.form is not None,
@@ -266,7 +263,7 @@ def offers_of(capabilities: ClientCapabilities) -> Offers:
 
 
 def folder(path: str) -> Path:
-    """A folder that a client names. Raises RequestError for one that is not absolute, or not there."""
+    """Return a folder that a client names. Raise RequestError if it is not absolute or does not exist."""
     if not path.startswith("/") or "\0" in path:
         raise RequestError(INVALID_PARAMS, f"{path!r} is not an absolute path.")
     if not Path(path).is_dir():
@@ -275,7 +272,7 @@ def folder(path: str) -> Path:
 
 
 def servers_by_name(servers: Sequence[Server]) -> Mapping[str, Mapping[str, Any]]:
-    """The client's MCP servers as entries of `mcpServers`. Those that the client itself would carry are left out: it was not offered."""
+    """Return the client's MCP servers as entries of `mcpServers`, without those that need a capability we do not offer."""
     found: dict[str, Mapping[str, Any]] = {}
     for server in servers:
         match server:

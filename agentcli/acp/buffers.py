@@ -1,4 +1,4 @@
-"""Buffers of the editor, by the file system methods of its client."""
+"""Buffers of the editor, through the file system methods of its client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentcli.acp.errors import UNANSWERED
 from agentcli.core.dataclass import dataclass
 
 ANSWER_SECONDS = 3.0
-"""Seconds that the client gets to answer; one that says nothing of a buffer for so long is not asked again before the next prompt."""
+"""Time in seconds that the client has to answer; after that it is not asked for buffers until the next prompt."""
 
 _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -22,7 +22,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """Capabilities of a client that are used here: forms for questions, buffers that can be read, files that can be saved."""
+    """Capabilities of a client: forms for questions, readable buffers, saving of files."""
 
     form: bool = False
     reads: bool = False
@@ -30,9 +30,9 @@ class Offers:
 
 
 class ClientBuffers:
-    """The buffers of a client for one session, whose id it gets once there is one. See `agentcli.agent.ports.TextEditor`.
+    """Buffers of a client for one session; `session_id` is set once the session exists. See `agentcli.agent.ports.TextEditor`.
 
-    `roots` are the folders of the session as the client names them: it knows its files beneath these, links and all.
+    `roots` are the folders of the session as the client names them, with links: it knows its files by these paths.
     """
 
     def __init__(self, client: Client, saves: bool, roots: Sequence[Path], seconds: float = ANSWER_SECONDS) -> None:
@@ -47,11 +47,11 @@ class ClientBuffers:
         return self._saves
 
     def begin(self) -> None:
-        """A turn begins: a client that did not answer in the one before is asked again."""
+        """Start a turn: ask the client again even if it did not answer in the previous one."""
         self._silent = False
 
     async def text(self, path: Path) -> str | None:
-        """The text of a buffer, or of a file that is not open; None where no text comes back."""
+        """Return the text of a buffer, or of a file that is not open; None if no text comes back."""
         if self._silent:
             return None
         request = self._client.read_text_file
@@ -59,20 +59,20 @@ class ClientBuffers:
         return None if answer is None else answer.content
 
     async def save(self, path: Path, text: str) -> bool:
-        """Put a text into a buffer, or a file that is not open, and on disk; false where the client refuses, or does not answer."""
+        """Put a text into a buffer, or a file that is not open, and on disk. Return False if the client refuses or does not answer."""
         request = self._client.write_text_file
         done, _ = await self._answer(request(session_id=self.session_id, path=self._named(path), content=text))
-        self._silent = False  # a client that saves slowly still answers what its buffers hold
+        self._silent = False  # a client that saves slowly still answers requests for buffers
         return done
 
     def _named(self, path: Path) -> str:
-        """The path as the client names it."""
+        """Return the path as the client names it."""
         around = [(root, real) for root, real in self._roots if path.is_relative_to(real)]
         root, real = max(around, key=lambda each: len(each[1].parts), default=(path, path))
         return str(root / path.relative_to(real))
 
     async def _answer(self, request: Awaitable[Answer]) -> tuple[bool, Answer | None]:
-        """True and the answer to a request; false where none comes, an error, or what is none."""
+        """Return True and the answer to a request; False after a timeout, an error, or an invalid answer."""
         try:
             return True, await asyncio.wait_for(request, self._seconds)
         except TimeoutError:

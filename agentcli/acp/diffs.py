@@ -1,4 +1,4 @@
-"""Whole texts before and after an edit, as the protocol wants its diffs."""
+"""Whole texts before and after an edit, the protocol's form of a diff."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 
 TEXT_CHARACTERS = 200_000
-"""The longest text of a file that is sent whole; beyond that a diff is sent as text."""
+"""Longest text of a file that is sent whole, in characters; for a longer one a diff is sent as text."""
 _HEAD = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text of a file; None where there is no such file. `usable` is false for what is no text, or too long."""
+    """Text of a file; None if there is no such file. `usable` is false if it is not text, or too long."""
 
     text: str | None = None
     usable: bool = True
 
 
 def text_of(path: Path) -> FileText:
-    """The text of a file as it is now."""
+    """Return the current text of a file."""
     try:
         with path.open("rb") as file:
             data = file.read(4 * TEXT_CHARACTERS + 1)
@@ -35,12 +35,12 @@ def text_of(path: Path) -> FileText:
 
 
 def usable(text: str) -> FileText:
-    """A text, unless it is too long to be sent whole."""
+    """Return a text, marked as not usable if it is too long to be sent whole."""
     return FileText(text) if len(text) <= TEXT_CHARACTERS else FileText(usable=False)
 
 
 def patched(before: str, diff: str) -> str | None:
-    """A text with a unified diff applied, line ends as `\\n`; None where the diff does not fit."""
+    """Apply a unified diff to a text, with `\\n` as line end; return None if the diff does not fit."""
     old = before.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     new: list[str] = []
     place, open_end, sign = 0, False, ""
@@ -60,7 +60,7 @@ def patched(before: str, diff: str) -> str | None:
             return None
         place += sign != "+"
         new += [text] * (sign != "-")
-    # The last of the lines split at \n stands for the line end before it.
+    # The empty last line of the split represents the line end before it.
     rest = [] if open_end else old[place:] or [""] * bool(new)
     after = "\n".join([*new, *rest])
     return after if len(after) <= TEXT_CHARACTERS else None

@@ -15,11 +15,11 @@ AUTH_REQUIRED, NOT_FOUND = -32000, -32002
 INVALID_REQUEST, INVALID_PARAMS, INTERNAL = -32600, -32602, -32603
 
 UNANSWERED = (RequestError, ValidationError, ConnectionError)
-"""The failures of a request to a client: it answers with an error, with nonsense, or has gone."""
+"""Failures of a request to a client: an error, an invalid answer, or a closed connection."""
 
 
 def request_error(error: Exception) -> RequestError:
-    """A failure as the answer to a request; its message is for the person."""
+    """Return a failure as the answer to a request; its message is for the person."""
     match error:
         case CredentialsError() | ModelError(cause="auth"):
             return RequestError(AUTH_REQUIRED, str(error))

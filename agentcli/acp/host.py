@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentcli.core.dataclass import dataclass
+from agentcli.ui.host import Reports
 
 if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser, TextEditor
@@ -16,22 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRequest:
-    """The project of a session as an editor names it: its folder, more roots, and MCP servers by name as in `.mcp.json`."""
+    """Project of a session as an editor names it: its folder, more roots, and MCP servers by name as in `.mcp.json`."""
 
     cwd: Path
     directories: tuple[Path, ...] = ()
     servers: Mapping[str, Mapping[str, Any]] | None = None
 
 
-class Project(Protocol):
-    """The program in one folder, for one session."""
+class Project(Reports, Protocol):
+    """The program in one folder, for one session; slash commands show its reports."""
 
     def new(self) -> AgentSession:
         """Create a session."""
         ...
 
     def open(self, session_id: str) -> AgentSession:
-        """Open a session by its id. Raises InputError for one that does not exist, SessionBusy for one that is open elsewhere."""
+        """Open a session by its id. Raise InputError if it does not exist, SessionBusy if it is open elsewhere."""
         ...
 
     def fork(self, session_id: str) -> AgentSession:
@@ -39,15 +40,15 @@ class Project(Protocol):
         ...
 
     def models(self) -> Sequence[str]:
-        """Names of the models that can be connected, without asking anybody."""
+        """Return the names of the models that can be connected, without a network request."""
         ...
 
     def unloaded(self) -> Sequence[str]:
-        """Files that trusting the folder would load, one line each."""
+        """Return the files that trusting the folder would load, one line each."""
         ...
 
     async def close(self) -> None:
-        """End the MCP servers of the session, and give back the connections of its models."""
+        """End the MCP servers of the session, and release the connections of its models."""
         ...
 
     @property
@@ -62,9 +63,9 @@ class Host(Protocol):
     def project(
         self, request: ProjectRequest, approve: Approve, ask: AskUser, editor: TextEditor | None = None
     ) -> Project:
-        """Prepare the program for a folder; `editor` is given where it lets its buffers be read. Raises AgentError for configuration that is wrong."""
+        """Prepare the program for a folder; `editor` is set if its buffers can be read. Raise AgentError for wrong configuration."""
         ...
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
-        """Stored sessions, last written first: those led in a folder, or all."""
+        """Return the stored sessions, last written first: those of a folder, or all."""
         ...

@@ -18,7 +18,7 @@ from agentcli.core.record import MODE_SUMMARIES, MODES
 MODE, MODEL, EFFORT = "mode", "model", "effort"
 """Ids of the settings."""
 DEFAULT = "default"
-"""The value of the effort that leaves it to the model."""
+"""Value of the effort that leaves the choice to the model."""
 _EFFORTS = ("low", "medium", "high", "max")
 _NAMES: Mapping[str, str] = {"ask": "Ask", "auto-edit": "Auto-edit", "plan": "Plan", "yolo": "Yolo", "auto": "Auto"}
 
@@ -26,14 +26,14 @@ ConfigOptions = list[SessionConfigOptionSelect | SessionConfigOptionBoolean]
 
 
 def modes(session: AgentSession, sandboxed: bool) -> SessionModeState:
-    """The modes; `auto` only where a sandbox works."""
+    """Return the modes; `auto` only if a sandbox works."""
     offered = [mode for mode in MODES if mode != "auto" or sandboxed or session.mode == "auto"]
     listed = [SessionMode(id=mode, name=_NAMES[mode], description=MODE_SUMMARIES[mode]) for mode in offered]
     return SessionModeState(current_mode_id=session.mode, available_modes=listed)
 
 
 def config_options(session: AgentSession, sandboxed: bool, models: Sequence[str]) -> ConfigOptions:
-    """Mode, model, and effort where the model thinks."""
+    """Return mode and model, and effort if the model can think."""
     model, effort = session.model.name, session.effort or DEFAULT
     options: ConfigOptions = [
         SessionConfigOptionSelect(

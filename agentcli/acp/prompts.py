@@ -1,4 +1,4 @@
-"""Prompts of an editor: content blocks as a prompt with its attachments."""
+"""Prompts of an editor: content blocks turned into a prompt with its attachments."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Block = TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceConte
 
 
 def typed_text(blocks: Sequence[Block]) -> str:
-    """The text of a prompt: links to files as `@path`, other links as they are."""
+    """Return the text of a prompt: links to files as `@path`, other links unchanged."""
     text = ""
     for block in blocks:
         piece = _text(block)
-        # A mention must stand by itself to be found.
+        # A mention is found only between blanks.
         apart = isinstance(block, ResourceContentBlock) and text and not text[-1].isspace()
         text += f" {piece}" if apart else piece
         text += " " * isinstance(block, ResourceContentBlock)
@@ -39,9 +39,9 @@ def typed_text(blocks: Sequence[Block]) -> str:
 
 
 async def prompt_of(blocks: Sequence[Block], cwd: Path, buffers: UnsavedBuffers) -> Prompt:
-    """The prompt, with pictures and embedded resources before the text; mentioned files are as they stand in the editor.
+    """Return the prompt, with images and embedded resources before the text, and mentioned files with their unsaved changes.
 
-    Raises InputError for what cannot be sent.
+    Raise InputError for content that cannot be sent.
     """
     attached = tuple(part for block in blocks for part in _parts(block))
     text = typed_text(blocks)
@@ -87,6 +87,6 @@ def _image(mime: str, data: str, uri: str) -> Image:
 
 
 def _path(uri: str) -> str:
-    """The path that a `file:` URI stands for; empty for any other."""
+    """Return the path of a `file:` URI; empty for any other URI."""
     parts = urlsplit(uri)
     return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else ""

@@ -18,13 +18,13 @@ from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.tool import Question
 
 NO = "no"
-"""The id of the option that refuses."""
+"""Id of the option that refuses."""
 _WORDS = "_text"
-"""The ending of a field that takes an answer in the person's own words."""
+"""Suffix of a field for an answer in the person's own words."""
 
 
 def approval_options(request: ApprovalRequest) -> list[PermissionOption]:
-    """The answers to choose from; each id is a choice of ApprovalResponse."""
+    """Return the answers to choose from; each id is a choice of ApprovalResponse."""
     if request.kind == "plan":
         return [
             PermissionOption(option_id="session", name="Carry it out, edits run unasked", kind="allow_always"),
@@ -33,16 +33,16 @@ def approval_options(request: ApprovalRequest) -> list[PermissionOption]:
         ]
     options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
     if rule := request.session or request.always:
-        name = f"Allow for this session: {rule}"
+        name = "Allow all edits in this session" if request.edits else f"Allow for this session: {rule}"
         options.append(PermissionOption(option_id="session", name=name, kind="allow_always"))
     if request.always:
-        name = f"Always allow: {request.always}"
+        name = f"Always allow in this project: {request.always}"
         options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
     return [*options, PermissionOption(option_id=NO, name="Reject", kind="reject_once")]
 
 
 def answer_options(question: Question) -> list[PermissionOption]:
-    """The choices of a question as answers to a permission request; their ids are their numbers."""
+    """Return the choices of a question as options of a permission request; their ids are their numbers."""
     choices = [
         PermissionOption(option_id=str(number), name=choice.label, kind="allow_once")
         for number, choice in enumerate(question.choices)
@@ -51,7 +51,7 @@ def answer_options(question: Question) -> list[PermissionOption]:
 
 
 def form_of(questions: Sequence[Question]) -> ElicitationSchema:
-    """A form with a field for each question, and one for an answer in other words beside those with choices."""
+    """Return a form with a field for each question, and a second field for an answer in other words if it has choices."""
     fields: dict[str, Any] = {}
     for number, question in enumerate(questions):
         name = f"q{number + 1}"
@@ -62,7 +62,7 @@ def form_of(questions: Sequence[Question]) -> ElicitationSchema:
 
 
 def answers_in(content: Mapping[str, Any], questions: Sequence[Question]) -> list[str]:
-    """The answers of a filled-in form, in the order of the questions; the person's own words come before a choice."""
+    """Return the answers of a completed form, in the order of the questions; the person's own words precede a choice."""
     answers = []
     for number in range(len(questions)):
         name = f"q{number + 1}"

@@ -1,4 +1,4 @@
-"""Replay of a stored session: what the model sees of it, as updates."""
+"""Replay of a stored session: the model's view of it, as updates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentcli.ui.input.attachments import mention
 
 
 def replay(session: AgentSession, updates: Updates) -> Iterator[Update]:
-    """The messages of the view as whole chunks, and its calls as finished ones; a summary comes first, as a thought."""
+    """Yield the messages of the view as whole chunks, and its calls as finished ones; a summary comes first, as a thought."""
     history = session.history
     if history.compaction is not None and isinstance(history.compaction.body, Compaction):
         yield thought_chunk(f"Summary of what came before:\n\n{history.compaction.body.snapshot}")

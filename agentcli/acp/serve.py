@@ -1,4 +1,4 @@
-"""The connection to a client on stdin and stdout, from its beginning to its end."""
+"""Connection to a client on stdin and stdout, from its beginning to its end."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from agentcli.acp.agent import EditorAgent
 from agentcli.acp.host import Host
 from agentcli.acp.stdio import StdioTransport
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, InputError
+from agentcli.core.tasks import start_task
 
 END_SECONDS = 1.5
-"""Seconds that running turns get to end in once the client has gone; what they have recorded is safe in any case."""
+"""Time in seconds for running turns to end after the client has gone; their records are safe in any case."""
 _SIGNALS = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
 
 
 def serve(host: Host) -> int:
-    """Serve a client until it goes; returns the exit code: 0, 42 after garbage, or that of a signal."""
+    """Serve a client until it disconnects; return the exit code: 0, 42 for invalid input, or the code of a signal."""
     if sys.stdin.isatty():
         print(
             "agentcli acp: an editor starts this command and talks to it on stdin and stdout. See `agentcli help editors`.",
@@ -35,7 +36,7 @@ def serve(host: Host) -> int:
 
 
 def take_descriptors() -> tuple[int, int]:
-    """Descriptors of their own for the protocol. Whatever else reads stdin gets nothing, and what writes to stdout writes to stderr."""
+    """Return private descriptors for the protocol. Other readers of stdin get nothing; writes to stdout go to stderr."""
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -46,15 +47,15 @@ def take_descriptors() -> tuple[int, int]:
 
 async def _serve(host: Host, source: int, sink: int) -> int:
     agent, transport = EditorAgent(host), StdioTransport(source, sink)
-    # Its protocol wants methods for what is not offered, such as authentication.
+    # Cast: the SDK's type requires methods for features that are not offered, such as authentication.
     connection = AgentSideConnection(cast("Any", agent), transport, listening=False, use_unstable_protocol=True)
     with _signals() as stopped:
-        listening = asyncio.create_task(connection.listen())
+        listening = start_task(connection.listen())
         await asyncio.wait((listening, stopped), return_when=asyncio.FIRST_COMPLETED)
     code = stopped.result() if stopped.done() else InputError.exit_code if transport.ending == "garbage" else 0
     _end_within(END_SECONDS, code)
     await agent.close()
-    with contextlib.suppress(ConnectionError):  # an answer that the client no longer reads
+    with contextlib.suppress(ConnectionError):  # the client no longer reads an answer
         await connection.close()
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)
@@ -65,7 +66,7 @@ async def _serve(host: Host, source: int, sink: int) -> int:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[asyncio.Future[int]]:
-    """A future that gets the exit code of the first signal; later ones change nothing."""
+    """Provide a future that gets the exit code of the first signal; later ones change nothing."""
     loop = asyncio.get_running_loop()
     stopped: asyncio.Future[int] = loop.create_future()
 
@@ -80,7 +81,7 @@ def _signals() -> Iterator[asyncio.Future[int]]:
 
 
 def _end_within(seconds: float, code: int) -> None:
-    """End the process after so many seconds, if it has not ended by then."""
+    """End the process after `seconds` if it has not ended by then."""
     ending = Timer(seconds, os._exit, [code])
     ending.daemon = True
     ending.start()

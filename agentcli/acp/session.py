@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,7 +28,7 @@ from acp.schema import (
 
 from agentcli.acp import options
 from agentcli.acp.buffers import ClientBuffers, Offers
-from agentcli.acp.commands import available, command_in
+from agentcli.acp.commands import available, command_in, events_of
 from agentcli.acp.errors import INVALID_REQUEST, UNANSWERED, answered, request_error
 from agentcli.acp.host import Project
 from agentcli.acp.progress import OutputTails
@@ -44,17 +43,18 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.message import Usage as Tokens
+from agentcli.core.streams import closing
 from agentcli.core.text.slash import no_command, unknown_command
 from agentcli.core.tool import Question
 
 BUSY = "A turn is running; cancel it first."
 _GRACE = 1.0
-"""Seconds that an interrupted turn gets to withdraw its question."""
+"""Time in seconds for an interrupted turn to withdraw its question."""
 
 _log = logging.getLogger(__name__)
 
 Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[Project, AgentSession]]
-"""Opens the session, given its person and, where the client lets its buffers be read, its editor."""
+"""Opens the session, given its functions for approvals and questions and, if its buffers can be read, its editor."""
 
 
 class EditorSession:
@@ -76,16 +76,16 @@ class EditorSession:
 
     @property
     def modes(self) -> SessionModeState:
-        """The modes that the editor may switch to."""
+        """Modes that the editor may switch to."""
         return options.modes(self.session, self.project.sandboxed)
 
     @property
     def config_options(self) -> options.ConfigOptions:
-        """The settings that the editor may change."""
+        """Settings that the editor may change."""
         return options.config_options(self.session, self.project.sandboxed, self._models)
 
     async def announce(self) -> None:
-        """Begin: run the hooks of the session's beginning, whose notices go with the first prompt, and list the slash commands."""
+        """Run the hooks of the session's start, whose notices are sent with the first prompt, and list the slash commands."""
         self.session.begin(self._note)
         await self._send(
             AvailableCommandsUpdate(
@@ -102,12 +102,12 @@ class EditorSession:
             await self._send(update)
 
     async def replay(self) -> None:
-        """Send what the session holds."""
+        """Send the contents of the session."""
         for update in replay(self.session, self._updates):
             await self._send(update)
 
     async def prompt(self, blocks: Sequence[Block]) -> PromptResponse:
-        """One turn. Raises RequestError for one that fails, or while another runs."""
+        """Run one turn. Raise RequestError if it fails, or while another runs."""
         if self._interrupt is not None:
             raise RequestError(INVALID_REQUEST, BUSY)
         self._interrupt = asyncio.Event()
@@ -127,15 +127,15 @@ class EditorSession:
         command = command_in(text)
         await self._send_notes()
         if command is not None:
-            events = command[0].run(self.session, command[1], interrupt)
+            events = events_of(*command, self.session, self.project, interrupt)
         else:
             self._refuse_unknown(text)
             self._buffers.begin()
             prompt = await prompt_of(blocks, self.session.cwd, self.session.buffers)
             events = self.session.turn(prompt, interrupt)
         ended = TurnEnded("failed")
-        async with aclosing(cast("Any", events)) as stream:
-            async for event in cast("AsyncIterator[Event]", stream):
+        async with closing(events) as stream:
+            async for event in stream:
                 await self._show(event)
                 ended = event if isinstance(event, TurnEnded) else ended
         if ended.ending == "blocked" and ended.error is not None:
@@ -145,7 +145,7 @@ class EditorSession:
         return ended
 
     def _refuse_unknown(self, text: str) -> None:
-        """Raise InputError for a command that nobody has."""
+        """Raise InputError for an unknown command."""
         unknown = unknown_command(
             text,
             lambda _: self.session.extensions.is_entry(text),
@@ -155,19 +155,19 @@ class EditorSession:
             raise no_command(unknown, not self.project.unloaded())
 
     def cancel(self) -> None:
-        """Interrupt the turn that runs, if one does."""
+        """Interrupt the running turn, if any."""
         if self._interrupt is not None:
             self._interrupt.set()
 
     async def close(self) -> None:
-        """End the turn that runs, and the session."""
+        """End the running turn, and the session."""
         self.cancel()
         await self._idle.wait()
         await self.session.end("other")
         await self.project.close()
 
     async def switch(self, setting: str, value: str) -> None:
-        """Change a setting. Raises RequestError for a value that does not exist, and for a model or effort while a turn runs."""
+        """Change a setting. Raise RequestError for a value that does not exist, and for a model or effort during a turn."""
         if setting != options.MODE and self._interrupt is not None:
             raise RequestError(INVALID_REQUEST, BUSY)
         with answered():
@@ -194,7 +194,7 @@ class EditorSession:
         await self._report_settings()
 
     async def _report_settings(self) -> None:
-        """Say what was switched from inside: the mode after a plan, another model after a failure."""
+        """Report settings that changed from inside: the mode after a plan, another model after a failure."""
         if self._settings == self._reported:
             return
         before, self._reported = self._reported, self._settings
@@ -207,7 +207,7 @@ class EditorSession:
         return self.session.mode, self.session.model.name, self.session.effort
 
     async def _approve(self, request: ApprovalRequest) -> ApprovalResponse | None:
-        """Put an approval to the person. None, and the call is denied, where no answer comes back."""
+        """Ask the person for an approval. Return None if no answer comes, which denies the call."""
         own = self._updates.is_own(request.call.call_id)
         start, shown = self._updates.asking(request)
         if start is not None:
@@ -225,7 +225,7 @@ class EditorSession:
         return None if chosen is None else ApprovalResponse(cast("Any", chosen))
 
     async def _choose(self, shown: ToolCallUpdate, choices: list[PermissionOption]) -> str | None:
-        """The id of the choice that the person takes; None where there is no answer. A cancelled question interrupts the turn."""
+        """Return the id of the person's choice; None without an answer. A cancelled question interrupts the turn."""
         try:
             response = await self._client.request_permission(self.id, shown, choices)
         except UNANSWERED as error:
@@ -235,11 +235,11 @@ class EditorSession:
             known = {choice.option_id for choice in choices}
             return response.outcome.option_id if response.outcome.option_id in known else None
         self.cancel()
-        await asyncio.sleep(_GRACE)  # the interrupt withdraws the question meanwhile
+        await asyncio.sleep(_GRACE)  # the interrupt withdraws the question in this time
         return None
 
     async def _ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Put the model's questions to the person: as a form where the editor has forms, else those with choices one by one."""
+        """Ask the person the model's questions: in a form if the editor has forms, else those with choices one by one."""
         if self._form:
             return await self._ask_form(questions)
         if not any(question.choices for question in questions):
@@ -289,14 +289,14 @@ class EditorSession:
         )
 
     async def _send(self, update: Update) -> None:
-        """Send an update; to a client that has gone nothing is sent, and its turn is interrupted."""
+        """Send an update; if the client has gone, interrupt the turn instead."""
         try:
             await self._client.session_update(self.id, update)
         except ConnectionError:
             self.cancel()
 
     def _opening_notes(self) -> Sequence[Update]:
-        """The first message where files of an untrusted folder are left out, and notes about the session and its settings."""
+        """Return a message about the unloaded files of an untrusted folder, and notes about the session and its settings."""
         notes: list[Update] = [thought_chunk(note) for note in self.session.notes]
         if unloaded := self.project.unloaded():
             listed = "\n".join(f"- {line}" for line in unloaded)
@@ -305,7 +305,7 @@ class EditorSession:
         return notes
 
     def _stop_reason(self, ended: TurnEnded) -> StopReason:
-        """The protocol's reason for the end of a turn. Raises RequestError for one that failed."""
+        """Return the protocol's reason for the end of a turn. Raise RequestError for a failed one."""
         match ended.ending:
             case "done":
                 return "end_turn"
@@ -313,7 +313,7 @@ class EditorSession:
                 return "cancelled"
             case "limit":
                 return "max_turn_requests"
-            case "refused" | "blocked":  # by the model, or by a hook that kept the prompt from being sent
+            case "refused" | "blocked":  # by the model, or by a hook that stopped the prompt
                 return "refusal"
             case "incomplete" if self._cut_off():
                 return "max_tokens"
@@ -327,7 +327,7 @@ class EditorSession:
 
 
 def _usage(tokens: Tokens) -> Usage:
-    """Tokens of a turn; the protocol's input is what was not read from the cache."""
+    """Convert the tokens of a turn; the protocol's input excludes tokens read from the cache."""
     return Usage(
         total_tokens=tokens.total,
         input_tokens=tokens.input,

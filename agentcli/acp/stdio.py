@@ -1,4 +1,4 @@
-"""Transport of the protocol: JSON-RPC messages on two file descriptors, one message a line."""
+"""Transport of the protocol: JSON-RPC messages on two file descriptors, one message per line."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any, Literal
 from agentcli.core.dataclass import dataclass
 
 LINE_BYTES = 32 * 1024 * 1024
-"""The longest message that is read."""
+"""Size of the longest accepted message, in bytes."""
 GARBAGE_SECONDS = 0.5
-"""Seconds within which a client that sent what is no message must send one, or the connection ends."""
+"""Time in seconds in which a client must send a message after an invalid line, or the connection ends."""
 _CHUNK = 65_536
 
 Json = dict[str, Any]
@@ -26,17 +26,17 @@ Ending = Literal["", "closed", "garbage"]
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A line that is no message, with the JSON-RPC error that answers it."""
+    """A line that is not a message, with the JSON-RPC error that answers it."""
 
     code: int
     why: str
 
 
 class StdioTransport:
-    """Messages of a client as they arrive, and messages to it in order. `ending` says why the client's side ended.
+    """Messages of a client as they arrive, and messages to it in order. `ending` is the reason for the client's end.
 
-    Two daemon threads read and write: pipes, terminals and regular files all work, and none of them can hold up the loop or the
-    end of the program.
+    Two daemon threads read and write: pipes, terminals and regular files all work, and none of them can delay the loop
+    or the end of the program.
     """
 
     def __init__(self, source: int, sink: int, patience: float = GARBAGE_SECONDS) -> None:
@@ -51,7 +51,7 @@ class StdioTransport:
             Thread(target=work, daemon=True, name=f"acp{work.__name__}").start()
 
     async def receive(self) -> Json | None:
-        """The next message; None once the client has gone, or has sent nothing but garbage for `patience` seconds."""
+        """Return the next message; None once the client has gone, or has sent only invalid lines for `patience` seconds."""
         while True:
             match await self._next():
                 case Unreadable(code, why):
@@ -64,7 +64,7 @@ class StdioTransport:
                     return message
 
     async def send(self, message: Json) -> None:
-        """Write a message. Raises ConnectionError where the client no longer reads."""
+        """Write a message. Raise ConnectionError if the client no longer reads."""
         if self._gone:
             raise ConnectionError("The client has closed the connection.")
         # ASCII only: half of a surrogate pair in a model's text must not break the line.
@@ -74,7 +74,7 @@ class StdioTransport:
         await written
 
     async def close(self) -> None:
-        """Stop writing; what was sent before is written."""
+        """Stop writing after all messages sent before."""
         self._outgoing.put(None)
 
     async def _next(self) -> Json | Unreadable | None:
@@ -103,12 +103,12 @@ class StdioTransport:
             self._post(_settle, written, self._gone)
 
     def _post(self, call: Any, *arguments: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and with it all waiting tasks
             self._loop.call_soon_threadsafe(call, *arguments)
 
 
 def lines(source: int, most: int = LINE_BYTES) -> Iterator[bytes | None]:
-    """The lines that come from a descriptor, blank ones left out; None for one that is longer than `most` bytes."""
+    """Yield the lines from a descriptor, without blank ones; None for a line longer than `most` bytes."""
     pieces: list[bytes] = []
     size = 0
     while chunk := _chunk(source):
@@ -127,7 +127,7 @@ def lines(source: int, most: int = LINE_BYTES) -> Iterator[bytes | None]:
 
 
 def parsed(line: bytes | None) -> Json | Unreadable:
-    """A line as a message."""
+    """Parse a line as a message."""
     if line is None:
         return Unreadable(-32600, f"A message may have {LINE_BYTES:,} bytes at most.")
     try:
@@ -146,7 +146,7 @@ def parsed(line: bytes | None) -> Json | Unreadable:
 
 
 def _error(given: Any) -> Json:
-    """An error as JSON-RPC has it: the SDK ends the connection over one of another form."""
+    """Return an error in JSON-RPC's form: the SDK ends the connection after one in another form."""
     if isinstance(given, dict) and isinstance(given.get("code"), int) and isinstance(given.get("message"), str):
         return given
     return {"code": -32603, "message": "The client answered with an error of no known form."}

@@ -26,11 +26,11 @@ from agentcli.tools.lib.text import replace_surrogates
 Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 _KINDS: Mapping[Effect, ToolKind] = {"read": "read", "write": "edit", "run": "execute", "network": "fetch"}
 _VERBATIM: frozenset[ToolKind] = frozenset({"read", "search", "execute"})
-"""Kinds whose output is no Markdown: it is sent in a fence."""
+"""Kinds whose output is not Markdown: it is sent in a fence."""
 
 
 def kind_of(traits: Traits) -> ToolKind:
-    """The protocol's kind of a tool, by which editors choose an icon."""
+    """Return the protocol's kind of a tool, by which editors choose an icon."""
     if traits.presents_plan:
         return "switch_mode"
     if traits.delegates:
@@ -43,18 +43,18 @@ def kind_of(traits: Traits) -> ToolKind:
 
 
 def traits_of(call: ToolCall, tools: Sequence[Tool]) -> Traits:
-    """The traits of the tool that is called; for one of a subagent, or of the program itself, those of nothing in particular."""
+    """Return the traits of the called tool; empty traits for a tool of a subagent or of the program itself."""
     return next((tool.traits for tool in tools if tool.name == call.name), Traits("none"))
 
 
 def path_of(call: ToolCall, traits: Traits, cwd: Path) -> Path | None:
-    """The file or folder that a call is about."""
+    """Return the file or folder that a call is about, or None."""
     given = call.input.get(traits.subject) if traits.effect in ("read", "write") else None
     return Path(spelled(cwd, given)) if isinstance(given, str) and given and "\0" not in given else None
 
 
 def locations_of(call: ToolCall, traits: Traits, cwd: Path) -> list[ToolCallLocation]:
-    """The place that an editor may follow the agent to."""
+    """Return the place that an editor may follow the agent to."""
     path = path_of(call, traits, cwd)
     offset = call.input.get("offset")
     line = offset if isinstance(offset, int) and traits.reads_files and offset > 0 else None
@@ -62,28 +62,28 @@ def locations_of(call: ToolCall, traits: Traits, cwd: Path) -> list[ToolCallLoca
 
 
 def text_content(text: str, kind: ToolKind = "other") -> Content:
-    """Text as content of a call."""
+    """Return text as content of a call."""
     text = replace_surrogates(text)
     shown = fenced(text) if kind in _VERBATIM and text else text
     return ContentToolCallContent(type="content", content=TextContentBlock(type="text", text=shown))
 
 
 def diff_content(path: Path, before: FileText, after: FileText) -> Content | None:
-    """An edit as content of a call; None where the texts are not to be had, or are the same."""
+    """Return an edit as content of a call; None if the texts are not available, or equal."""
     if not (before.usable and after.usable) or after.text is None or before.text == after.text:
         return None
     return FileEditToolCallContent(type="diff", path=str(path), old_text=before.text, new_text=after.text)
 
 
 def proposed_content(path: Path, before: FileText, preview: str) -> Content:
-    """An edit that is not made yet, by its unified diff."""
+    """Return a proposed edit as content, by its unified diff."""
     text = patched(before.text or "", preview) if before.usable else None
     proposed = diff_content(path, before, FileText(text)) if text is not None else None
     return proposed or text_content(fenced(preview, "diff"))
 
 
 def result_content(result: ToolResult, kind: ToolKind) -> list[Content]:
-    """The output of a finished call."""
+    """Return the output of a finished call."""
     pictures: list[Content] = [
         ContentToolCallContent(
             type="content", content=ImageContentBlock(type="image", data=image.data, mime_type=image.mime)
@@ -96,7 +96,7 @@ def result_content(result: ToolResult, kind: ToolKind) -> list[Content]:
 
 
 def raw_input(value: Any) -> Any:
-    """A call's input as JSON that every reader takes: without halves of surrogate pairs, as a model may write them."""
+    """Return a call's input as JSON for any reader: without halves of surrogate pairs, which a model may write."""
     match value:
         case str():
             return replace_surrogates(value)
@@ -109,7 +109,7 @@ def raw_input(value: Any) -> Any:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """The text as a Markdown code block, with a fence longer than any in it."""
+    """Return the text as a Markdown code block, with a fence longer than any in it."""
     longest = max((len(found) for found in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"

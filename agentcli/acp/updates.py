@@ -77,7 +77,7 @@ Update = (
 
 
 class Updates:
-    """The updates of one session. It knows which calls without a result the editor has been told of, and what of a reply was streamed."""
+    """Updates of one session. It tracks which unfinished calls the editor knows, and which parts of a reply were streamed."""
 
     def __init__(self, session: AgentSession) -> None:
         self._session = session
@@ -89,7 +89,7 @@ class Updates:
         self._new_reply()
 
     def of(self, event: Event) -> list[Update]:
-        """The updates for an event; many events have none."""
+        """Return the updates for an event; many events have none."""
         match event:
             case TextDelta(text) if text:
                 self._said = True
@@ -113,9 +113,9 @@ class Updates:
                 return [thought_chunk(line)] if (line := notice_of(event)) else []
 
     def asking(self, request: ApprovalRequest) -> tuple[ToolCallStart | None, ToolCallUpdate]:
-        """The call that waits for the person, unless the editor knows it already, and the call as its question shows it.
+        """Return the start of the call that waits for the person, unless the editor knows it, and the call as its question shows it.
 
-        A call that is none of this session's, such as one of a subagent, gets an id of its own.
+        A call of another session, such as a subagent's, gets its own id.
         """
         call = request.call
         own = call.call_id in self._calls
@@ -137,11 +137,11 @@ class Updates:
         return start, shown
 
     def is_own(self, call_id: str) -> bool:
-        """True for a call of this session that has no result yet: it will come as an event."""
+        """Return True for a call of this session without a result: its result will come as an event."""
         return call_id in self._calls
 
     def finished(self, result: ToolResult) -> list[Update]:
-        """The end of a call, with its beginning where the editor has not heard of it."""
+        """Return the end of a call, with its start if the editor does not know the call."""
         call = self._calls.pop(result.call_id, None) or ToolCall(result.call_id, result.name, {})
         traits = traits_of(call, self._session.tools)
         status: ToolCallStatus = "failed" if result.failed else "completed"
@@ -165,7 +165,7 @@ class Updates:
         return [*start, end]
 
     def plan(self) -> list[Update]:
-        """The todo list, where it has changed: the tool that changes it records it itself."""
+        """Return the todo list if it has changed: the tool that changes it records it itself."""
         todo = self._session.history.todo
         if todo == self._todo:
             return []
@@ -176,7 +176,7 @@ class Updates:
         return [AgentPlanUpdate(session_update="plan", entries=entries)]
 
     def know(self, message: Message) -> None:
-        """Note the calls of a reply."""
+        """Record the calls of a reply."""
         self._calls |= {call.call_id: call for call in message.calls}
         self._started -= {call.call_id for call in message.calls}
 
@@ -244,13 +244,13 @@ class Updates:
                 return [*([text_content(fenced(request.preview))] if request.preview else []), *why]
 
     def _unsaved(self, path: Path) -> FileText | None:
-        """The text that an edit is made in, where the editor had not saved it."""
+        """Return the unsaved text that an edit started from; None if the editor had saved the file."""
         content = self._session.buffers.edited.get(path.resolve())
         return None if content is None else usable(content.decode())
 
 
 def unstreamed(message: Message, *, thoughts: bool = True, text: bool = True) -> list[Update]:
-    """A reply's thoughts and text as whole chunks."""
+    """Return a reply's thoughts and text as whole chunks."""
     thinking = "\n\n".join(part.text for part in message.parts if isinstance(part, Thinking) and part.text)
     said = "".join(part.text for part in message.parts if isinstance(part, Text))
     updates: list[Update] = [thought_chunk(thinking)] if thoughts and thinking else []
@@ -258,7 +258,7 @@ def unstreamed(message: Message, *, thoughts: bool = True, text: bool = True) ->
 
 
 def notice_of(event: Event) -> str:
-    """An event that is no part of the answer, as a line for the person; empty where there is nothing to say."""
+    """Return an event outside the answer as a line for the person; empty if there is nothing to say."""
     match event:
         case Warned(message) | Noticed(message):
             return message
@@ -275,17 +275,17 @@ def notice_of(event: Event) -> str:
 
 
 def message_chunk(text: str, message_id: str = "") -> AgentMessageChunk:
-    """A piece of the answer; without an id it is a message of its own."""
+    """Return a piece of the answer; without an id it is a separate message."""
     block = TextContentBlock(type="text", text=replace_surrogates(text))
     return AgentMessageChunk(session_update="agent_message_chunk", content=block, message_id=message_id or new_id())
 
 
 def thought_chunk(text: str, message_id: str = "") -> AgentThoughtChunk:
-    """A piece of the reasoning, or a notice of the program; without an id it stands for itself."""
+    """Return a piece of the reasoning, or a notice of the program; without an id it is a separate thought."""
     block = TextContentBlock(type="text", text=replace_surrogates(text))
     return AgentThoughtChunk(session_update="agent_thought_chunk", content=block, message_id=message_id or new_id())
 
 
 def new_id() -> str:
-    """An id for a message."""
+    """Return an id for a message."""
     return str(uuid4())

@@ -1,4 +1,4 @@
-"""Approval of tool calls: decided purely by rules and mode; a person is asked only where the decision is "ask"."""
+"""Approval of tool calls: decided purely by rules and mode; a person is asked only if the decision is "ask"."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from agentcli.agent.hooks.opinion import NO_OPINION, Opinion, may_allow, swayed
+from agentcli.agent.calls.call import Call, beginning
+from agentcli.agent.hooks.opinion import may_allow, swayed
+from agentcli.agent.hooks.outcome import NOTHING as NOTHING_SAID
+from agentcli.agent.hooks.outcome import Outcome
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ToolError
-from agentcli.core.event import PermissionDecided
-from agentcli.core.message import Status, ToolCall, ToolResult
+from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Mode
 from agentcli.core.schema import check
 from agentcli.core.tool import Effect, Tool, Traits
@@ -24,18 +26,16 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
 
-if TYPE_CHECKING:
-    from agentcli.permissions.readonly.commands import Looks
-
 Preview = Callable[[Tool, Mapping[str, Any], Path | None], Awaitable[str]]
 """The preview of a call in its approval request: for an edit, the diff it would make at the path that was decided about."""
 
-Request = Callable[[ApprovalRequest], Awaitable[tuple[Opinion, Mapping[str, Any] | None]]]
+AskHooks = Callable[[ApprovalRequest], Awaitable[Outcome]]
+"""Asks hooks in place of the person."""
 
 
-async def no_request(_: ApprovalRequest) -> tuple[Opinion, Mapping[str, Any] | None]:
-    """The answer where no hook is asked."""
-    return NO_OPINION, None
+async def no_hooks(_: ApprovalRequest) -> Outcome:
+    """Return the answer if there are no hooks."""
+    return NOTHING_SAID
 
 
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
@@ -45,32 +45,10 @@ TIRED = "Asked too often? Shift-Tab: auto-edit · /mode auto runs ordinary comma
 _REFUSED = "The user said no to this call. Do not try another way to the same end."
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
-    """The decision about one call. `call` is the call that may run: the user may have edited it.
-
-    `event` is None where nothing had to be decided, since the call cannot work.
-    """
-
-    call: ToolCall
-    event: PermissionDecided | None
-    refused: str = ""
-    """The reason for a refusal, for the model; empty when the call may run."""
-    status: Status = "denied"
-    """The status of a refused call: `error` for one that could not have worked anyway."""
-    path: Path | None = None
-    """The resolved path that was decided about: the tool may use this one and no other, wherever links lead by then."""
-    machine: Looks = ""
-    """For a read-only command: how far it looks at the machine, which no sandbox shows."""
-    records: bool = False
-    """For a command that nobody was asked about: git records something in the workspace's repository."""
-
-
 @dataclass(slots=True)
 class ApprovalGate:
-    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores those of an "always", all or none.
-
-    `later` gives the calls of the same reply that come after one.
+    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores those of an "always" for
+    the project, `save_everywhere` for every project: all or none.
     """
 
     traits: Mapping[str, Traits]
@@ -81,94 +59,122 @@ class ApprovalGate:
     preview: Preview
     save: Callable[[Sequence[str]], None]
     repeats: RepeatGuard
+    save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
+    switched: Callable[[Mode], object] = lambda _: None
+    """Records that an answer has changed the mode."""
     after_plan: Mode = "ask"
     """The mode that an approved plan is carried out in: auto-edit where the person said so for the session."""
     turn_rules: Rules = field(default_factory=Rules)
     """Rules that hold until the turn ends, besides the others."""
     notice: Callable[[str], object] = lambda _: None
     """Tells the person something."""
-    later: Callable[[ToolCall], Sequence[tuple[ToolCall, Tool]]] = lambda _: ()
-    request: Request = no_request
-    """Asks the hooks before a person is asked: their opinion, and the input that they would rather have."""
     _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The calls that were allowed together with one before them, each with what was shown of it, and why it asked."""
     _denied_unattended: bool = False
     _questions: int = 0
 
-    async def permit(self, call: ToolCall, tool: Tool, opinion: Opinion = NO_OPINION) -> Permit:
-        """Decide about one call; ask if need be. What a person edited is decided about again, as it will run.
+    async def decide(
+        self, call: Call, later: Sequence[tuple[ToolCall, Tool]] = (), ask_hooks: AskHooks = no_hooks
+    ) -> Call:
+        """Decide about one call; ask if need be. Input that a person edited is decided about again, as it will run.
 
-        `opinion` is that of the hooks, which stand before every question.
+        The hooks' earlier messages about the call precede every question; `ask_hooks` asks them in place of the person. `later` are
+        the calls of the same reply that come after this one.
         """
         try:
-            _checked(tool, call.input)
-            decision = swayed(self._decide(call, tool), opinion, self.mode)
+            _checked(call)
+            decision = swayed(self._decide(call), call.hooked, self.mode)
             if decision.decision != "ask":
-                return _permit(call, decision)
-            ask = await self._ask(call, tool, decision)
-            if opinion.changed_by:
-                ask = replace(ask, why=f"Changed by the hook {opinion.changed_by}. {ask.why}".rstrip())
+                return call.decided(decision)
+            ask = await self._ask(call, decision)
+            if call.hooked.changed_by:
+                ask = replace(ask, why=f"Changed by the hook {call.hooked.changed_by}. {ask.why}".rstrip())
         except ToolError as error:
-            # Nobody is asked about a call that cannot work, such as an edit that cannot be made; the model is told at once.
-            return Permit(call, None, str(error), "error")
-        if self._allowed.pop(call.call_id, None) == (ask.preview, ask.why):
-            return _permit(call, replace(decision, decision="allow", rule="user:all"))
-        if (decided := await self._by_hooks(call, tool, decision, ask)) is not None:
+            # The person is not asked about a call that cannot work, such as an impossible edit; the model is told at once.
+            return call.refused(str(error), "error")
+        if self._allowed.pop(call.call.call_id, None) == (ask.preview, ask.why):
+            return call.decided(replace(decision, decision="allow", rule="user:all"))
+        if (decided := self._by_hooks(call, decision, await ask_hooks(ask))) is not None:
             return decided
-        ask = replace(ask, others=await self._others(call) if ask.kind != "plan" else ())
+        ask = replace(ask, others=await self._others(later) if ask.kind != "plan" else ())
         try:
             answer = await self.approve(ask)
         except ToolError as error:
-            return Permit(call, None, str(error), "error")  # nobody can be asked in the way that was meant
+            return call.refused(str(error), "error")  # nobody can be asked in the way that was meant
         if answer is not None and answer.choice == "all":
             self._allowed = {other.call.call_id: (other.preview, other.why) for other in ask.others}
         if answer is None:
             return self._unattended(call, decision)
         if ask.kind == "command":
             self._hint()
-        return self._answered(call, tool, decision, answer)
+        return self._answered(call, decision, answer)
 
-    async def _by_hooks(self, call: ToolCall, tool: Tool, decision: Decision, ask: ApprovalRequest) -> Permit | None:
-        """The decision of hooks in place of the person's; None where they leave it to the person."""
-        opinion, given = await self.request(ask)
-        if opinion.answer == "deny":
-            return _permit(call, swayed(decision, opinion, self.mode))
-        if opinion.answer != "allow" or not may_allow(decision, self.mode):
+    def objection(self, call: ToolCall, permitted: ToolCall) -> str:
+        """Return the reason why a permitted call may not become another one by itself; empty if rules and mode see the same in both."""
+        before, after = (
+            decide(each, self.traits, self.rules + self.turn_rules, self.mode, self.workspace)
+            for each in (permitted, call)
+        )
+        if after.decision == "deny":
+            return after.why
+        return "" if after.decision == "allow" or after.rule == before.rule else "it needs a permission of its own"
+
+    def _by_hooks(self, call: Call, decision: Decision, answer: Outcome) -> Call | None:
+        """Apply the hooks' decision in place of the person's; return None if they leave the call to the person."""
+        given = answer.verdict.input
+        if answer.verdict.answer == "deny":
+            return call.decided(swayed(decision, answer, self.mode))
+        if answer.verdict.answer != "allow" or not may_allow(decision, self.mode):
             return None
-        if given is not None and dict(given) != dict(call.input):
-            call = replace(call, input=dict(given))
+        if given is not None and dict(given) != dict(call.call.input):
+            call = call.with_input(given)
             try:
-                _checked(tool, call.input)
-                decision = self._decide(call, tool)
+                _checked(call)
+                decision = self._decide(call)
             except ToolError as error:
-                return Permit(call, None, str(error), "error")
+                return call.refused(str(error), "error")
             if decision.decision != "ask":
-                return _permit(call, decision)
-        decided = swayed(decision, opinion, self.mode)
-        return _permit(call, decided) if decided.decision == "allow" else None
+                return call.decided(decision)
+        decided = swayed(decision, answer, self.mode)
+        return call.decided(decided) if decided.decision == "allow" else None
 
-    def _unattended(self, call: ToolCall, decision: Decision) -> Permit:
-        """The denial of a call that nobody is there to allow; the first one tells the model what to expect."""
+    def _unattended(self, call: Call, decision: Decision) -> Call:
+        """Deny a call because no person is there to allow it; the first denial tells the model what to expect."""
         denied = replace(decision, decision="deny", why=f"{decision.why}. {NOBODY}" if decision.why else NOBODY)
         more = "" if self._denied_unattended else f". {FIRST_DENIAL}"
         self._denied_unattended = True
-        return Permit(call, _event(call, denied), denied.why + more)
+        return call.decided(denied, denied.why + more)
 
     def _keep(self, decision: Decision, answer: ApprovalResponse) -> None:
-        """Add the rules of an answer to the session's, and save those that are for good."""
+        """Add the rules of an answer to the session's, and save the permanent ones."""
         rules = _chosen_rules(decision, answer)
         self.rules += parse_rules(allow=rules, origin="session")
         if rules and answer.choice in ("always", "prefix"):
-            self._save(rules)
+            self._save(rules, answer.everywhere)
+        if decision.edits and answer.choice == "session":
+            self.allow_edits()
 
-    def _save(self, rules: Sequence[str]) -> None:
-        """Save rules for good, and say where they hold: for the session alone where the config cannot be written."""
+    def forget(self, rule: str) -> None:
+        """Drop an allow rule that an answer has added or saved."""
+        answered = ("your answers", "session")
+        kept = tuple(one for one in self.rules.allow if str(one) != rule or one.origin not in answered)
+        self.rules = replace(self.rules, allow=kept)
+
+    def allow_edits(self) -> None:
+        """Switch from mode ask to auto-edit."""
+        if self.mode == "ask":
+            self.mode = "auto-edit"
+            self.switched(self.mode)
+
+    def _save(self, rules: Sequence[str], everywhere: bool) -> None:
+        """Save rules permanently, and say where they count: in the session alone if they cannot be written."""
         try:
-            self.save(rules)
+            (self.save_everywhere if everywhere else self.save)(rules)
         except AgentError as error:
             self.notice(f"Allowed for this session only: {', '.join(rules)}. {error}")
         else:
-            self.notice(f"Saved in your config, for every project: {', '.join(rules)}")
+            place = "in your config, for every project" if everywhere else "for this project"
+            self.notice(f"Saved {place}: {', '.join(rules)}")
 
     def _hint(self) -> None:
         """Say once, after the third question about a command, how to be asked less."""
@@ -176,19 +182,19 @@ class ApprovalGate:
         if self._questions == QUESTIONS:
             self.notice(TIRED)
 
-    def _decide(self, call: ToolCall, tool: Tool) -> Decision:
-        decision = decide(call, self.traits, self.rules + self.turn_rules, self.mode, self.workspace)
-        if tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
+    def _decide(self, call: Call) -> Decision:
+        decision = decide(call.call, self.traits, self.rules + self.turn_rules, self.mode, self.workspace)
+        if call.its_tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
             return Decision("ask", "plan", "")
-        if decision.decision == "allow" and self.repeats.reached(call):
+        if decision.decision == "allow" and self.repeats.reached(call.call):
             why = f"The same call gave the same result {self.repeats.limit} times in a row"
             return Decision("ask", "repeat", why, unsaved="repeated calls are asked about each time")
         return decision
 
-    async def _ask(self, call: ToolCall, tool: Tool, decision: Decision) -> ApprovalRequest:
-        given = _checked(tool, call.input)
+    async def _ask(self, call: Call, decision: Decision) -> ApprovalRequest:
+        given, tool = _checked(call), call.its_tool
         return ApprovalRequest(
-            call=call,
+            call=call.call,
             title=tool.title(given) or tool.name,
             why=decision.why,
             preview=await self._preview(tool, given, decision.path),
@@ -201,13 +207,14 @@ class ApprovalGate:
             unsaved=decision.unsaved,
             prefixes=decision.prefixes,
             session=decision.session,
-            revise=partial(self._revised, call, tool),
+            edits=decision.edits,
+            revise=partial(self._revised, call),
         )
 
-    async def _revised(self, call: ToolCall, tool: Tool, given: Mapping[str, Any]) -> ApprovalRequest:
-        _checked(tool, given)
-        call = replace(call, input=dict(given))
-        return await self._ask(call, tool, self._decide(call, tool))
+    async def _revised(self, call: Call, given: Mapping[str, Any]) -> ApprovalRequest:
+        call = call.with_input(given)
+        _checked(call)
+        return await self._ask(call, self._decide(call))
 
     async def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
         try:
@@ -215,51 +222,52 @@ class ApprovalGate:
         except ToolError as error:
             if path is None or any(path.is_relative_to(root) for root in self.workspace.resolved_roots):
                 raise
-            # What is the matter with a file outside is not told to the model before somebody has allowed it.
+            # The model does not learn the trouble with a file outside the workspace before a person has allowed the call.
             return str(error)
 
-    async def _others(self, call: ToolCall) -> tuple[ApprovalRequest, ...]:
-        asking = [await self._asking(*each) for each in self.later(call)]
+    async def _others(self, later: Sequence[tuple[ToolCall, Tool]]) -> tuple[ApprovalRequest, ...]:
+        asking = [await self._asking(beginning(call, tool)) for call, tool in later]
         return tuple(ask for ask in asking if ask is not None)
 
-    async def _asking(self, call: ToolCall, tool: Tool) -> ApprovalRequest | None:
-        """The request for approval of a call as things stand; None where none is needed, or it cannot be shown yet."""
+    async def _asking(self, call: Call) -> ApprovalRequest | None:
+        """Return the request for approval that a call needs now; None if it needs none, or cannot be shown yet."""
         try:
-            _checked(tool, call.input)
-            decision = self._decide(call, tool)
-            ask = await self._ask(call, tool, decision) if decision.decision == "ask" else None
+            _checked(call)
+            decision = self._decide(call)
+            ask = await self._ask(call, decision) if decision.decision == "ask" else None
         except ToolError:
             return None
         return ask if ask is not None and ask.kind != "plan" else None
 
-    def _answered(self, call: ToolCall, tool: Tool, decision: Decision, answer: ApprovalResponse) -> Permit:
+    def _answered(self, call: Call, decision: Decision, answer: ApprovalResponse) -> Call:
         if answer.choice == "no":
             why = f"The user said no: {answer.reason}" if answer.reason else _REFUSED
-            return _permit(call, replace(decision, decision="deny", rule="user", why=why))
-        if answer.input is not None and dict(answer.input) != dict(call.input):
-            call = replace(call, input=dict(answer.input))
-            decision = self._decide(call, tool)
+            return call.decided(replace(decision, decision="deny", rule="user", why=why))
+        if answer.input is not None and dict(answer.input) != dict(call.call.input):
+            call = call.with_input(answer.input)
+            decision = self._decide(call)
             if decision.decision == "deny":
-                return _permit(call, decision)
-        if tool.traits.presents_plan:
+                return call.decided(decision)
+        if call.its_tool.traits.presents_plan:
             self.after_plan = "ask" if answer.choice == "once" else "auto-edit"
         else:
             self._keep(decision, answer)
-        self.repeats.forgive(call)
-        return _permit(call, replace(decision, decision="allow", rule=f"user:{answer.choice}"))
+        self.repeats.forgive(call.call)
+        return call.decided(replace(decision, decision="allow", rule=f"user:{answer.choice}"))
 
 
-def _checked(tool: Tool, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The input as it will run. Raises ToolError where it cannot work."""
+def _checked(call: Call) -> Mapping[str, Any]:
+    """Return the input as it will run. Raises ToolError if it cannot work."""
+    tool, given = call.its_tool, call.call.input
     checked: Mapping[str, Any] = given if tool.foreign else check(tool.schema.parameters, given)
     return checked
 
 
 def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]:
-    """The rules that an answer adds to those of the session."""
+    """Return the rules that an answer adds to the rules of the session."""
     match answer.choice:
         case "session":
-            return [rule for rule in [decision.session or decision.always] if rule]
+            return [rule for rule in [decision.session or decision.always] if rule and not decision.edits]
         case "always":
             return [rule for rule in [decision.always] if rule]
         case "prefix":
@@ -281,26 +289,15 @@ class RepeatGuard:
             self._last.append((_key(call), result.output))
 
     def reached(self, call: ToolCall) -> bool:
-        """True if this call has just given the same result `limit` times in a row."""
+        """Return True if this call has just given the same result `limit` times in a row."""
         full = self.limit > 0 and len(self._last) == self.limit
         return full and len(set(self._last)) == 1 and self._last[0][0] == _key(call)
 
     def forgive(self, call: ToolCall) -> None:
-        """Start counting anew: a person said that it is all right."""
+        """Reset the count: a person allowed the call to be repeated."""
         if self._last and self._last[-1][0] == _key(call):
             self._last.clear()
 
 
 def _key(call: ToolCall) -> str:
     return call.name + dumps(dict(call.input))
-
-
-def _permit(call: ToolCall, decision: Decision) -> Permit:
-    refused = decision.why if decision.decision == "deny" else ""
-    return Permit(
-        call, _event(call, decision), refused, path=decision.path, machine=decision.machine, records=decision.records
-    )
-
-
-def _event(call: ToolCall, decision: Decision) -> PermissionDecided:
-    return PermissionDecided(call.call_id, call.name, decision.decision, decision.rule, decision.why)

@@ -43,11 +43,11 @@ class EditorFiles:
         self._changed: set[Path] = set()
 
     def changed(self, paths: Iterable[Path]) -> None:
-        """Note that calls change these files on disk: for a while, or for good, the editor has their former text."""
+        """Note that calls change these files on disk: the editor may still have their former text."""
         self._changed.update(paths)
 
     def compared(self, path: Path, text: str, saved: bytes) -> _Buffer | None:
-        """The buffer with a text, of a file with the content `saved`; None without unsaved changes."""
+        """Return the buffer for the text of a file with the content `saved`; None without unsaved changes."""
         content, fingerprint = content_of(text, saved), hashlib.sha256(text.encode()).hexdigest()
         if content is None:
             self._agreed[path] = fingerprint
@@ -59,7 +59,7 @@ class EditorFiles:
 
 
 class UnsavedBuffers:
-    """The unsaved buffers of an editor, where a session has one: their content for tools, and their saving before an edit.
+    """The unsaved buffers of an editor, if a session has one: their content for tools, and their saving before an edit.
 
     Only files in the workspace are asked about. A file that is no text in UTF-8, or larger than a tool reads, is taken from disk,
     as is one that the editor has no answer for, or that has changed on disk as well.
@@ -73,12 +73,12 @@ class UnsavedBuffers:
         """The unsaved content of files in which an edit is asked for or made, until its end is shown."""
 
     async def contents(self, paths: Sequence[Path]) -> Mapping[Path, bytes]:
-        """The content of those of the files, by resolved path, that have unsaved changes."""
+        """Return the content of the files that have unsaved changes, by resolved path."""
         found = {path: await self._buffer(path) for path in paths}
         return {path: buffer.content for path, buffer in found.items() if buffer is not None and not buffer.conflicts}
 
     async def for_edit(self, path: Path | None) -> Mapping[Path, bytes]:
-        """The content of a file that is to be edited. Raises ToolError where it has unsaved changes that cannot be saved first."""
+        """Return the content of a file to edit if it has unsaved changes. Raises ToolError if they cannot be saved first."""
         buffer = await self._to_edit(path)
         if path is None or buffer is None:
             return {}
@@ -88,7 +88,7 @@ class UnsavedBuffers:
     async def save(self, tool: Tool, path: Path | None, given: Mapping[str, Any]) -> None:
         """Have the editor save a file that a call is about to change, so that file and buffer agree, if the call can work.
 
-        Raises ToolError where the call cannot work, and where the changes stay unsaved.
+        Raises ToolError if the call cannot work, or if the changes stay unsaved.
         """
         if self._files is None or path is None:
             return
@@ -111,7 +111,7 @@ class UnsavedBuffers:
         return await editor.save(path, buffer.text) and await self._buffer(path) is None
 
     async def _to_edit(self, path: Path | None) -> _Buffer | None:
-        """The buffer of a file that is to be edited."""
+        """Return the buffer of a file to edit, and note its content."""
         buffer = await self._buffer(path)
         if path is not None and buffer is not None:
             self.edited[path] = buffer.content
@@ -120,7 +120,7 @@ class UnsavedBuffers:
         return buffer
 
     async def _buffer(self, path: Path | None) -> _Buffer | None:
-        """The buffer of a file; None where it has no unsaved changes, or cannot be compared."""
+        """Return the buffer of a file; None if it has no unsaved changes, or cannot be compared."""
         if self._files is None or path is None or not any(path.is_relative_to(root) for root in self._ctx.roots):
             return None
         saved = await asyncio.to_thread(_on_disk, self._ctx.for_call(path), path)
@@ -130,7 +130,7 @@ class UnsavedBuffers:
         return await asyncio.to_thread(self._files.compared, path, text, saved)
 
     def _require_saving(self, path: Path, buffer: _Buffer) -> Checkpointer:
-        """The checkpointer, for a buffer that may be saved: without one, what that overwrites could not be put back."""
+        """Return the checkpointer for a buffer that may be saved: without one, the overwritten content could not be restored."""
         if buffer.conflicts:
             raise self._refusal(path, _CONFLICT)
         if self._checkpointer is None or self._files is None or not self._files.editor.saves:
@@ -152,7 +152,7 @@ _CONFLICT = (
 
 
 def content_of(text: str, saved: bytes) -> bytes | None:
-    """The bytes of a file, saved before as `saved`, with the text of an editor; None where that is no other.
+    """Return the bytes of a file, saved before as `saved`, with the text of an editor; None if the text is the same.
 
     Editors may leave out a byte order mark and the last line end, and have `\\n` for all of them: that alone is no change.
     """
@@ -168,7 +168,7 @@ def content_of(text: str, saved: bytes) -> bytes | None:
 
 
 def _on_disk(ctx: SessionToolContext, path: Path) -> bytes | None:
-    """The content of a text file, nothing for one that is not there yet; None for anything else."""
+    """Return the content of a text file, empty for a file that does not exist yet; None for anything else."""
     try:
         with open_parent(ctx, str(path)) as handle:
             data = load_if_there(ctx, handle) or b""
@@ -178,13 +178,13 @@ def _on_disk(ctx: SessionToolContext, path: Path) -> bytes | None:
 
 
 def _decoded(data: bytes) -> tuple[str, Encoding] | None:
-    """The text of a file in UTF-8 without damage; None for any other, which an editor may read in another way."""
+    """Decode a file in undamaged UTF-8; return None for any other file, which an editor may read in another way."""
     decoded = decode(data)
     return decoded if decoded and decoded[1].name == _UTF8 and _is_text(decoded[0]) else None
 
 
 def _is_text(text: str) -> bool:
-    """True for text that UTF-8 can hold, without the zero bytes by which a binary file is known."""
+    """Return True for text that UTF-8 can encode, without the zero bytes that mark a binary file."""
     return "\0" not in text and replace_surrogates(text) == text
 
 

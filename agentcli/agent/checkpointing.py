@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message
+from agentcli.core.message import Message, ToolCall
 from agentcli.core.record import Body, Checkpoint, Undo
 from agentcli.core.resolve import spelled
-from agentcli.core.tool import RunTool, Tool, ToolContext, ToolOutput
+from agentcli.core.tool import Tool
 from agentcli.sessions.checkpoints.changes import Changes, listed
 from agentcli.sessions.checkpoints.checkpoints import Restored
 from agentcli.sessions.checkpoints.undo import rewind_to_redo
@@ -37,7 +37,7 @@ class Checkpointer:
         make_changes: MakeChanges,
         record: Callable[[Body], Recorded],
         warn: Callable[[Warned], object] = lambda _: None,
-        cwd: Path | None = None,
+        cwd: Path = Path(),
         changed: Callable[[Iterable[Path]], object] | None = None,
     ) -> None:
         """`warn` is called for changes that cannot be undone, once a file; paths in `cwd` are shown relative to it.
@@ -48,23 +48,23 @@ class Checkpointer:
         self._waiting: list[Body] = []
         self._record, self._warn = record, warn
         self._warned: set[str] = set()
-        self._inside = f"{os.path.realpath(cwd)}/" if cwd else "/"
+        self._cwd, self._inside = cwd, f"{os.path.realpath(cwd)}/"
         self._alone = asyncio.Lock()  # subagents work side by side, and share this
         self._changes = make_changes(self._waiting.append)
         self._changes.recover()
         self._append()
 
     async def run(
-        self, run: RunTool, tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any], *, harmless: bool
-    ) -> ToolOutput:
-        """Run a tool; its changes can be undone afterwards. A `harmless` command changes nothing."""
-        change = None if harmless else self._around(tool, ctx, call_id, given)
+        self, work: Callable[[], Awaitable[Result]], tool: Tool, path: Path | None, given: ToolCall
+    ) -> Result:
+        """Run a tool's call, which is to change the file at `path` if any; its changes can be undone afterwards."""
+        change = self._around(tool, path, given)
         if change is None:
-            return await run(tool, ctx, call_id, given)
+            return await work()
         try:
-            return await self._noted(change, lambda: run(tool, ctx, call_id, given))
+            return await self._noted(change, work)
         finally:
-            if given.get("run_in_background"):
+            if given.input.get("run_in_background"):
                 self._warn_of_background()
 
     async def save(self, path: Path, save: Callable[[], Awaitable[bool]]) -> bool:
@@ -97,15 +97,13 @@ class Checkpointer:
         """Restore the files as they were at record `seq`. Raises InputError when nothing was changed since."""
         return self._tell(self._changes.rewind(seq), "Put back")
 
-    def _around(
-        self, tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]
-    ) -> AbstractContextManager[None] | None:
+    def _around(self, tool: Tool, path: Path | None, call: ToolCall) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
             case "write":
-                path = ctx.allowed_path or spelled(ctx.cwd, str(given.get(tool.traits.subject, "")))
-                return self._changes.edits([Path(path), *_missing_folders(Path(path))], [call_id])
+                path = Path(path or spelled(self._cwd, str(call.input.get(tool.traits.subject, ""))))
+                return self._changes.edits([path, *_missing_folders(path)], [call.call_id])
             case "run":
-                return self._changes.command([call_id])
+                return self._changes.command([call.call_id])
             case _:
                 return None
 
@@ -146,7 +144,7 @@ class Checkpointer:
         return {self._near(path): why for path, why in paths.items()}
 
     def _near(self, path: str) -> str:
-        """A path as seen from the workspace."""
+        """Return a path relative to the workspace."""
         return path.removeprefix(self._inside) if path != self._inside.rstrip("/") else "the workspace"
 
     def _append(self) -> list[Recorded]:
@@ -197,5 +195,5 @@ class UndoStack:
 
 
 def _missing_folders(file: Path) -> Sequence[Path]:
-    """The folders above a file that a tool would create with it."""
+    """Return the missing folders above a file, which a tool would create with it."""
     return list(takewhile(lambda folder: not os.path.lexists(folder), file.parents))

@@ -6,24 +6,25 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import date
 
+from agentcli.agent.calls.stages import CallStages
 from agentcli.agent.compaction.compactor import Compactor
-from agentcli.agent.execute import NOT_RUN, refusal
+from agentcli.agent.core import SessionCore
+from agentcli.agent.execute import NOT_RUN
 from agentcli.agent.fallback import FallbackModel
+from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.hooks.turn_hooks import TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.request_builder import RequestBuilder
-from agentcli.agent.settings import AgentSettings
-from agentcli.agent.spending import BudgetGuard, RunLimits
+from agentcli.agent.seen_files import seen_in
 from agentcli.agent.streams import until_interrupted
-from agentcli.agent.tool_runner import ToolRunner
-from agentcli.context.budget import Spent
+from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, Part, Text, Usage, reminder
+from agentcli.core.message import Message, Part, Text, reminder
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Failure, Mode, Prune, Retry, Settings
+from agentcli.core.streams import closing
 
 MODE_WORDS: Mapping[Mode, str] = {
     "ask": "Edits and commands are put to the user from now on before they run.",
@@ -32,7 +33,10 @@ MODE_WORDS: Mapping[Mode, str] = {
         "Plan mode is on: read and search only, change nothing. Work out a plan and present it with the exit_plan tool, "
         "or as your answer where there is none; the user decides whether to carry it out."
     ),
-    "yolo": "Calls run without asking from now on, unless a rule of the user forbids them.",
+    "yolo": (
+        "Calls run without asking from now on, unless a rule of the user forbids them; the user is asked about commands that need root's "
+        "powers, or remove or overwrite files outside the workspace."
+    ),
     "auto": (
         "Commands that the sandbox can hold, and edits inside the workspace, run without asking from now on; the user is asked about "
         "what uses the network, leads outside the workspace, touches protected files or cannot be undone."
@@ -50,33 +54,39 @@ class Conversation:
 
     def __init__(
         self,
-        builder: RequestBuilder,
-        runner: ToolRunner,
-        settings: AgentSettings,
-        guard: BudgetGuard,
-        run_limits: RunLimits,
-        summariser: Callable[[ModelSpec], Model],
-        fallback: FallbackModel,
-        outside: Callable[[], Sequence[str]] = tuple,
+        core: SessionCore,
+        stages: CallStages,
+        source: Source | None,
+        outside: Callable[[], Sequence[str]],
+        background: Callable[[], Awaitable[bool]] | None,
     ) -> None:
-        self.journal = builder.journal
-        self.builder = builder
-        self.runner = runner
-        self.settings = settings
-        self.guard = guard
-        self.run_limits = run_limits
+        """`outside` gives notices of events outside of the conversation; `background` waits for background work before a turn ends,
+        None if a later turn reports it; `source` is the way in which the session began, if its records do not tell.
+        """
+        setup = core.setup
+        self.core = core
+        self.journal = core.journal
+        self.builder = core.builder
+        self.stages = stages
+        self.settings = setup.settings.agent
+        self.guard = core.guard
+        self.spending = core.spending
         self._outside = outside
-        self.fallback = fallback
-        cwd = str(runner.ctx.cwd)
-        self.compactor = Compactor(builder, self.record, self.objection, summariser, runner.hooks, fallback, cwd)
-        self.hooked = TurnHooks(self.journal, runner, lambda part: self.pending.append(part))
-        self.steps = 0
-        self.reminders = Reminders(self.journal)
+        self._background = background
+        self.fallback = FallbackModel(setup.settings.agent.fallback_model, setup.models.connect)
+        self.compactor = Compactor(
+            core.builder,
+            core.record,
+            self.objection,
+            setup.models.summariser,
+            core.hooks,
+            self.fallback,
+            str(core.ctx.cwd),
+        )
         self.pending: list[Part] = []
-        self.background: Callable[[], Awaitable[bool]] | None = None
-        """Waits for background work before a turn ends; None where a later turn reports it."""
+        self.hooked = TurnHooks(core, self.pending, source)
+        self.reminders = Reminders(self.journal)
         self._steering: list[Prompt] = []
-        self._spent_before = (Usage(), 0.0)
         self._trouble = ""
 
     @property
@@ -85,31 +95,35 @@ class Conversation:
         return self.builder.model
 
     @property
+    def steps(self) -> int:
+        """Requests of this turn so far."""
+        return self.spending.steps
+
+    @property
     def steered(self) -> bool:
         """True if the user has added a prompt that the model has not seen."""
         return bool(self._steering)
 
     async def waited_for_background(self, interrupt: asyncio.Event) -> bool:
         """Wait for background work that no later turn would report; true if there is news for the model then."""
-        if self.background is None or interrupt.is_set():
+        if self._background is None or interrupt.is_set():
             return False
-        return bool(await until_interrupted(interrupt, self.background()))
+        return bool(await until_interrupted(interrupt, self._background()))
 
     def record(self, body: Body) -> Recorded:
         """Save a record. It is durable when this returns; if the disk fails, `news` will say so."""
-        return self.runner.record(body)
+        return self.core.record(body)
 
     def begin(self, prompt: Prompt) -> Iterator[Event]:
         """Record the prompt before anything else happens with it."""
-        self.steps = 0
-        self.runner.ended_by_hook = ""
+        self.core.printed.ended = ""
         self.hooked.begin()
         self.compactor.new_turn()
         self.guard.new_task()
-        history = self.journal.history
-        self._spent_before = (history.usage, history.cost or 0.0)
+        self.spending.begin()
+        turn = self.journal.history.turn + 1
         yield from self.answer_open_calls()
-        yield self._record_prompt(prompt, history.turn + 1)
+        yield self._record_prompt(prompt, turn)
         yield from self.news()
 
     def steer(self, prompt: Prompt) -> None:
@@ -134,31 +148,24 @@ class Conversation:
 
     def allow_step(self) -> None:
         """Count one more request of this turn. Raises LimitReached before a request that a limit forbids."""
-        usage, cost = self.spent()
-        self.run_limits.check(self.steps, usage, cost)
+        usage, cost = self.spending.spent()
+        self.spending.limits.check(self.steps, usage, cost)
         if 0 < self.settings.max_steps <= self.steps:
             raise LimitReached(
                 f"The turn reached {self.steps} steps (agent.max_steps). Type “go on” to continue, or raise the limit."
             )
-        self.steps += 1
+        self.spending.steps += 1
 
-    def spent(self) -> tuple[Usage, float]:
-        """Tokens and USD of this turn so far."""
-        usage, cost = self._spent_before
-        now = self.journal.history
-        return now.usage - usage, (now.cost or 0.0) - cost
-
-    def totals_spent(self) -> tuple[Spent, Spent]:
-        """Tokens and USD spent by the session and by the task."""
-        usage, cost = self.spent()
-        now = self.journal.history
-        return Spent(now.usage.total, now.cost), Spent(usage.total, cost)
+    def allow_again(self) -> None:
+        """Raise LimitReached if tokens, cost or time forbid asking for this reply once more."""
+        self.spending.limits.check(0, *self.spending.spent())
 
     async def make_room(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Prune and compact as the policy wants before the next request."""
         self.builder.recount()
-        async for event in self.compactor.make_room(interrupt, boundary=self.steps == 1):
-            yield event
+        async with closing(self.compactor.make_room(interrupt, boundary=self.steps == 1)) as events:
+            async for event in events:
+                yield event
         for event in await self.hooked.compacted(interrupt):
             yield event
         for event in self.news():
@@ -171,34 +178,36 @@ class Conversation:
 
     async def overflow(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Compact because the provider refused the prompt as too long."""
-        async for event in self.compactor.compact(interrupt, "overflow"):
-            yield event
+        async with closing(self.compactor.compact(interrupt, "overflow")) as events:
+            async for event in events:
+                yield event
 
     async def hold_back(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """Ask the budgets for the next request, and wait where one runs low. Raises LimitReached when it may not be made."""
-        session, task = self.totals_spent()
+        """Ask the budgets for the next request, and wait if one runs low. Raises LimitReached if it may not be made."""
+        session, task = self.spending.totals()
         running_low = self.guard.reminder(session, task)
         if running_low:
             yield self.remind(running_low)
         window, spec = self.builder.window(), self.model.spec
         size, edited = window.tokens, window.view.foreseen is not None
         price = spec.cost(self.builder.cache.expected(size, spec.cache_lifetime, edited=edited)) or 0.0
-        async for event in self.guard.pay(session, task, size, price, interrupt):
-            if isinstance(event, Waiting):
-                yield self.record(Retry(0, event.delay, event.reason))
-            yield event
+        async with closing(self.guard.pay(session, task, size, price, interrupt)) as events:
+            async for event in events:
+                if isinstance(event, Waiting):
+                    yield self.record(Retry(0, event.delay, event.reason))
+                yield event
 
     async def objection(self, other: ModelSpec, tokens: int | None = None) -> str:
-        """The reason why the budgets forbid sending this session, or `tokens` tokens, to another model; empty where they allow it."""
+        """Return the reason why the budgets forbid sending this session, or `tokens` tokens, to another model; empty if they allow it."""
         size = self.builder.window().tokens if tokens is None else tokens
-        return await self.guard.objection(*self.totals_spent(), size, other.cost(Usage(input=size)) or 0.0)
+        return await self.core.objection(other, size)
 
     def can_fall_back(self, error: ModelError) -> bool:
-        """True if the fallback model can take over after this error."""
+        """Return True if the fallback model can take over after this error."""
         return self.fallback.instead_of(self.model.spec, error) is not None
 
     def fall_back(self, error: ModelError) -> Iterator[Event]:
-        """Go on with the fallback model, and say so. Thoughts of the former one are not sent to it."""
+        """Continue with the fallback model, and say so. Thoughts of the former one are not sent to it."""
         former = self.model.spec.name
         self.builder.model = self.fallback.instead_of(self.model.spec, error) or self.model
         self.builder.recount()
@@ -212,9 +221,14 @@ class Conversation:
         history = self.journal.history
         return self.record(Prune((), 0, f"thinking dropped: {why}", drop_thinking_before=history.last_seq + 1))
 
+    def named(self, reply: ReplyBuilder) -> ReplyBuilder:
+        """Return a reply whose calls have the names of our tools."""
+        return replace(reply, parts=self.stages.prepare.named(reply.parts)) if reply.has_calls else reply
+
     def received(self, reply: ReplyBuilder, failure: AgentError | None) -> Iterator[Event]:
         """Record a reply, or what arrived of it. An empty one is not stored, but its cost is."""
         turn, spec = self.journal.history.turn, self.model.spec
+        reply = self.named(reply)
         yield from self.compactor.provider.learn(reply)
         if not reply.empty:
             yield self.record(reply.message(turn, spec, error=str(failure) if failure else ""))
@@ -230,6 +244,14 @@ class Conversation:
                 yield Warned(health.warning())
         yield from self.news()
 
+    def cut_off(self, reply: ReplyBuilder) -> Iterator[Event]:
+        """Record what a reply has cost that broke off and is asked for again."""
+        if reply.usage is not None:
+            spec = self.model.spec
+            cost = spec.cost(reply.usage)
+            yield self.record(Failure("The reply was cut off; it was asked for again.", spec.name, reply.usage, cost))
+            yield UsageReported(reply.usage, cost, reply.usage.total)
+
     def failed(self, error: AgentError) -> Event:
         """Record that a turn failed."""
         return self.record(Failure(str(error), self.model.spec.name))
@@ -237,7 +259,7 @@ class Conversation:
     def answer_open_calls(self, why: str = NOT_RUN) -> Iterator[Event]:
         """Record a result for each call that will not run: every call has exactly one."""
         for call in self.journal.history.open_calls:
-            yield self.record(refusal(call, why, "interrupted"))
+            yield self.record(self.stages.unrun(call, why))
 
     def news(self) -> Iterator[Event]:
         """Warnings about failed saves, and a notice once saving works again."""
@@ -250,8 +272,11 @@ class Conversation:
 
     def _record_prompt(self, prompt: Prompt, turn: int) -> Event:
         parts = prompt.parts or (Text(prompt.text),)
-        injected, self.pending = tuple(self.pending), []
-        return self.record(Message("user", (*injected, *parts), turn))
+        injected = tuple(self.pending)
+        self.pending.clear()
+        message = Message("user", (*injected, *parts), turn)
+        self.core.ctx.seen.update(seen_in(message))
+        return self.record(message)
 
 
 class Reminders:
@@ -266,11 +291,11 @@ class Reminders:
     def due(
         self, mode: Mode, today: date, unattended: str = "", facts: Sequence[str] = (), servers: str = ""
     ) -> Sequence[Part]:
-        """The reminders to send with the next prompt.
+        """Return the reminders to send with the next prompt.
 
-        The date and these `facts` (instruction files that changed, skills that came, subagents that were interrupted) are said again where the view no longer says them. `unattended` is
-        the reminder of a run where nobody can allow calls; it is given once. So is the list of `servers` where the view has it:
-        what changes among them is told as it happens.
+        The date and these `facts` (changed instruction files, new skills, interrupted subagents) are repeated if the view no longer
+        has them. `unattended` is the reminder of a run in which no person can allow calls; it is given once. So is the list of
+        `servers` while the view has it: their changes are told as they happen.
         """
         due: list[Part] = []
         for fact in (f"Today is {today.isoformat()}.", *facts):
@@ -289,7 +314,7 @@ class Reminders:
         return due
 
     def _newest(self, fact: str) -> str:
-        """The newest reminder in the view that begins like this one; empty where there is none."""
+        """Return the newest reminder in the view that begins like this one; empty if there is none."""
         beginning = fact[:_KIND]
         for entry in reversed(self._journal.history.entries):
             for part in entry.body.parts if isinstance(entry.body, Message) and entry.body.role == "user" else ():

@@ -1,156 +1,108 @@
-"""Runs the calls of a reply: asked for in order, run together where that is safe, each answered exactly once."""
+"""Runs the calls of a reply: asked for in order, run together if that is safe, each answered exactly once."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
-import time
 from collections.abc import AsyncIterator, Sequence
 
-from agentcli.agent.approval import Permit
-from agentcli.agent.streams import until_interrupted
-from agentcli.agent.tool_runner import ToolRunner
-from agentcli.core.errors import AgentError
-from agentcli.core.event import Event, Recorded, ToolStarted
-from agentcli.core.message import Status, ToolCall, ToolResult
-from agentcli.core.tool import Tool, ToolOutput
+from agentcli.agent.calls.call import Call
+from agentcli.agent.calls.stages import CallStages
+from agentcli.agent.streams import PrintedEvents, until_interrupted
+from agentcli.core.dataclass import replace
+from agentcli.core.event import Event, ToolStarted
+from agentcli.core.message import ToolCall
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task, when_done
 
-INTERRUPTED = "Interrupted by the user: this call may or may not have taken effect."
 NOT_RUN = "Not run: the user interrupted before it began."
 
-_log = logging.getLogger(__name__)
 
+async def execute(
+    calls: Sequence[ToolCall], stages: CallStages, printed: PrintedEvents, interrupt: asyncio.Event
+) -> AsyncIterator[Event]:
+    """Run the calls and record one result for each. An interrupt ends it early; it still ends normally.
 
-async def execute(calls: Sequence[ToolCall], runner: ToolRunner, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    """Run the calls and record one result for each. An interrupt ends it early; it still ends normally."""
-    calls = [runner.prepared(call) for call in calls]
-    answered: set[str] = set()
-    allowed: list[tuple[ToolCall, Tool]] = []
-    titles: dict[str, str] = {}
-    for call in calls:
+    What they tell while they are on their way comes through `printed`.
+    """
+    on_way = stages.prepared(calls)
+    allowed: list[int] = []
+    for at in range(len(on_way)):
         if interrupt.is_set():
             break
-        decided = await until_interrupted(interrupt, _decided(call, runner, titles))
-        for line in runner.printed.take():
+        judged = await until_interrupted(interrupt, stages.judge(on_way, at))
+        for line in printed.take():
             yield line
-        if isinstance(decided, str):
-            answered.add(call.call_id)
-            yield runner.record(refusal(call, decided, "error"))
-            continue
-        if decided is None or runner.ended_by_hook:
+        if judged is None:
             break
-        tool, permit = decided
-        if permit.refused and interrupt.is_set():
-            break  # leaving a question with Ctrl-C, or with the terminal, says no to nothing
-        if permit.event is not None:
-            yield permit.event
-        if permit.refused:
-            answered.add(call.call_id)
-            refused = refusal(call, permit.refused, permit.status, titles[call.call_id])
-            yield runner.record(runner.with_context(refused))
+        # Leaving a question with Ctrl-C, or with the terminal, says no to nothing.
+        left = interrupt.is_set() and judged.result is not None
+        if judged.tool is not None and (left or printed.ended):
+            on_way[at] = replace(judged, result=None)
+            break
+        if judged.event is not None:
+            yield judged.event
+        if judged.result is not None:
+            yield stages.record(judged)
         else:
-            allowed.append((permit.call, tool))
-    for group in _groups(allowed):
-        if interrupt.is_set() or runner.ended_by_hook:
+            allowed.append(at)
+    for group in _groups(on_way, allowed):
+        if interrupt.is_set() or printed.ended:
             break
-        async for event in _together(group, runner, interrupt):
-            if isinstance(event, Recorded) and isinstance(event.record.body, ToolResult):
-                answered.add(event.record.body.call_id)
-            yield event
-    for call in calls:
-        if call.call_id not in answered:
-            why = f"Not run: {runner.ended_by_hook}" if runner.ended_by_hook else NOT_RUN
-            yield runner.record(refusal(call, why, "interrupted", titles.get(call.call_id, "")))
+        async with closing(_together(on_way, group, stages, printed, interrupt)) as events:
+            async for event in events:
+                yield event
+    why = f"Not run: {printed.ended}" if printed.ended else NOT_RUN
+    for call in on_way:
+        if call.result is None:
+            yield stages.record(replace(call, notes=()).refused(why, "interrupted"))
 
 
-def refusal(call: ToolCall, why: str, status: Status, title: str = "") -> ToolResult:
-    """The answer to a call that did not run."""
-    now = time.time()
-    return ToolResult(call.call_id, call.name, status, why, title=title, started=now, ended=now)
-
-
-def _groups(calls: Sequence[tuple[ToolCall, Tool]]) -> list[list[tuple[ToolCall, Tool]]]:
+def _groups(on_way: Sequence[Call], allowed: Sequence[int]) -> list[list[int]]:
     """Neighbouring calls that may run in parallel as groups; any other call is a group of its own, in its place."""
-    groups: list[list[tuple[ToolCall, Tool]]] = []
-    for call, tool in calls:
-        if groups and tool.traits.parallel and groups[-1][-1][1].traits.parallel:
-            groups[-1].append((call, tool))
+    groups: list[list[int]] = []
+    for at in allowed:
+        if groups and _parallel(on_way[at]) and _parallel(on_way[groups[-1][-1]]):
+            groups[-1].append(at)
         else:
-            groups.append([(call, tool)])
+            groups.append([at])
     return groups
 
 
-async def _decided(call: ToolCall, runner: ToolRunner, titles: dict[str, str]) -> tuple[Tool, Permit] | str:
-    """The tool of a call, whose title is noted, and the decision about it; or the reason why there is no such tool."""
-    tool = await runner.find(call)
-    if isinstance(tool, str):
-        return tool
-    titles[call.call_id] = _title(tool, call)
-    return tool, await runner.permit(call, tool)
+def _parallel(call: Call) -> bool:
+    return call.tool is not None and call.tool.traits.parallel
 
 
 async def _together(
-    group: Sequence[tuple[ToolCall, Tool]], runner: ToolRunner, interrupt: asyncio.Event
+    on_way: list[Call], group: Sequence[int], stages: CallStages, printed: PrintedEvents, interrupt: asyncio.Event
 ) -> AsyncIterator[Event]:
-    printed = runner.printed
-    waiting = [asyncio.create_task(_run(call, tool, runner)) for call, tool in group]
-    for task in waiting:
-        task.add_done_callback(lambda _: printed.came.set())
-    for call, tool in group:
-        yield ToolStarted(call, _title(tool, call))
+    """Run some of the calls side by side. Each has its result in `on_way` once that is recorded."""
+    waiting = [(at, start_task(stages.run(on_way[at]))) for at in group]
+    for _, task in waiting:
+        when_done(task, printed.came.set)
+
+    def record(at: int, call: Call) -> Event:
+        on_way[at] = call
+        return stages.record(call)
+
     try:
+        for at in group:
+            yield ToolStarted(on_way[at].call, on_way[at].title_now)
         while waiting and not interrupt.is_set():
             await until_interrupted(interrupt, printed.came.wait())
             for line in printed.take():
                 yield line
             # In the order of the calls: what only reads loses nothing by waiting for its neighbour.
-            while waiting and waiting[0].done():
+            while waiting and waiting[0][1].done():
                 for line in printed.take():
                     yield line
-                yield runner.record(waiting.pop(0).result())
-        for task in waiting:
-            task.cancel()
-        for result in await asyncio.gather(*waiting, return_exceptions=True):
-            # A task cancelled before its first step has no result: the caller answers its call.
-            if isinstance(result, ToolResult):
-                yield runner.record(result)
+                at, task = waiting.pop(0)
+                yield record(at, task.result())
     finally:
-        for task in waiting:
+        for _, task in waiting:
             task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-
-
-async def _run(call: ToolCall, tool: Tool, runner: ToolRunner) -> ToolResult:
-    """One call, its failures turned into an answer. A cancelled tool may still hand back what it had."""
-    started, began = time.time(), time.monotonic()
-    try:
-        outcome = await runner.run(tool, call.call_id, call.input)
-    except asyncio.CancelledError:
-        outcome = ToolOutput(INTERRUPTED, status="interrupted")
-    except (AgentError, OSError) as error:
-        outcome = ToolOutput(str(error), status="error")
-    except Exception as error:  # noqa: BLE001 - a bug in one tool must not cost the conversation; the log has the traceback
-        _log.exception("tool %s failed", call.name)
-        outcome = ToolOutput(f"The tool failed: {type(error).__name__}: {error}", status="error")
-    result = ToolResult(
-        call_id=call.call_id,
-        name=call.name,
-        status=outcome.status,
-        output=outcome.output,
-        truncated=outcome.truncated,
-        output_file=outcome.output_file,
-        title=outcome.title or _title(tool, call),
-        started=started,
-        ended=started + time.monotonic() - began,  # the wall clock may be set meanwhile
-        metadata=outcome.metadata,
-        images=outcome.images,
-    )
-    return await runner.finished(call, result)
-
-
-def _title(tool: Tool, call: ToolCall) -> str:
-    # A model may send any JSON; a title is not worth failing over.
-    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
-        return tool.title(call.input) or tool.name
-    return tool.name
+        results = await asyncio.gather(*(task for _, task in waiting), return_exceptions=True)
+        # A task cancelled before its first step has no result: the caller answers its call.
+        ended = zip([at for at, _ in waiting], results, strict=True)
+        recorded = [record(at, result) for at, result in ended if isinstance(result, Call)]
+    for event in recorded:
+        yield event

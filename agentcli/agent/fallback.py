@@ -1,4 +1,4 @@
-"""The model that takes over where another one has failed for good; connected when it is first needed."""
+"""The model that takes over if another one has failed permanently; connected when it is first needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "
 
 
 class FallbackModel:
-    """The model called `name`, which nobody asks before another one fails; without a name there is none.
+    """The model called `name`, which is not asked before another one fails; without a name there is none.
 
     `trouble` says why it cannot be asked, once that has been found out.
     """
@@ -24,7 +24,7 @@ class FallbackModel:
         self._model: Model | None = None
 
     def instead_of(self, spec: ModelSpec, error: ModelError) -> Model | None:
-        """The model to ask now that the one with this spec has failed; None where this one would not do better."""
+        """Return the model to ask now that the one with this spec has failed; None if the fallback model would not do better."""
         if error.cause not in PASSED_ON:
             return None
         model = self._connected()

@@ -60,7 +60,7 @@ _REFUSED = Defect("refused", "", 0, "refused to go on", "Rephrase the request.",
 
 
 def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
-    """The defect of an incomplete reply; None for a complete one. `most_pauses` in a row end the turn."""
+    """Return the defect of an incomplete reply; None for a complete one. `most_pauses` in a row end the turn."""
     match reply.stop:
         case "malformed_call":
             return _malformed(reply.malformed)
@@ -70,7 +70,7 @@ def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
             return _FULL
         case "pause":
             again = max(0, most_pauses - 1)
-            cure = "Type “go on”, or raise agent.max_pauses."
+            cure = "Type “go on”."
             return Defect("pause", "", again, "paused without coming to an end", cure)
         case "refusal":
             return _REFUSED
@@ -91,7 +91,7 @@ def _malformed(tool: str) -> Defect:
 
 
 def at_last(defect: Defect, reply: ReplyBuilder) -> AgentError:
-    """The error that ends a turn whose last replies all had this defect."""
+    """Return the error that ends a turn whose last replies all had this defect."""
     times = defect.again + 1
     often = "" if times == 1 else " twice in a row" if times == 2 else f" {times} times in a row"
     message = f"The model {defect.happened}{often}{_named(reply)}. {defect.cure}"
@@ -103,7 +103,7 @@ def at_last(defect: Defect, reply: ReplyBuilder) -> AgentError:
 
 
 def not_run(reply: ReplyBuilder) -> str:
-    """The result of a call whose reply did not end as it should have."""
+    """Return the result of a call whose reply did not end as it should have."""
     return f"Not run: the reply that asked for it did not end as it should have{_named(reply)}."
 
 
@@ -111,6 +111,6 @@ _GOOD: frozenset[Stop | None] = frozenset({"end_turn", "tool_use", "stop_sequenc
 
 
 def _named(reply: ReplyBuilder) -> str:
-    """The reason why the reply ended, in brackets: the provider's own word where it has one."""
+    """Return the reason why the reply ended, in brackets: the provider's own word if it has one."""
     reason = reply.detail or ("" if reply.stop in _GOOD else reply.stop)
     return f" ({reason})" if reason else ""

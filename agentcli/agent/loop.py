@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterator
 
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.execute import NOT_RUN, execute
@@ -13,9 +12,11 @@ from agentcli.agent.incomplete import Kind, at_last, defect, not_run
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.streams import until_set
+from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, ContextError, HookBlocked, LimitReached, ModelError
 from agentcli.core.event import (
     CallDelta,
+    Ending,
     Event,
     Noticed,
     ReplyRestarted,
@@ -23,46 +24,69 @@ from agentcli.core.event import (
     TextDelta,
     ThinkingDelta,
     TurnEnded,
+    Waiting,
     Warned,
 )
 from agentcli.core.record import Retry
+from agentcli.core.streams import closing
 
 
 async def turn(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    """Answer a prompt. Ends with exactly one TurnEnded, whatever happens; after it the history is valid and saved."""
+    """Answer a prompt. Ends with exactly one TurnEnded; after it the history is valid and saved.
+
+    One that is closed or cancelled, or that raises because of a bug, ends without, once nothing of it runs any more and every call
+    has its answer.
+    """
     try:
-        async for event in _work(conversation, prompt, interrupt):
-            yield event
-    except AgentError as error:
-        yield conversation.failed(error)
-        for event in await conversation.hooked.stop_failed(error, interrupt):
-            yield event
-        yield TurnEnded("limit" if isinstance(error, LimitReached) else "failed", error=error, steps=conversation.steps)
+        try:
+            async with closing(_work(conversation, prompt, interrupt)) as events:
+                async for event in events:
+                    yield event
+        except AgentError as error:
+            yield conversation.failed(error)
+            for event in await conversation.hooked.stop_failed(error, interrupt):
+                yield event
+            ending: Ending = "limit" if isinstance(error, LimitReached) else "failed"
+            yield TurnEnded(ending, error=error, steps=conversation.steps)
+    except BaseException:
+        _unseen(conversation.answer_open_calls())
+        raise
+
+
+def _unseen(events: Iterator[Event]) -> None:
+    """Run steps that record, although their events no longer have a reader."""
+    for _ in events:
+        pass
 
 
 async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
     for event in conversation.begin(prompt):
         yield event
     asked_again: Counter[Kind] = Counter()
+    printed = conversation.core.printed
     while True:
         conversation.allow_step()
-        async for event in conversation.take_steering(interrupt):
-            yield event
-        async for event in conversation.make_room(interrupt):
-            yield event
+        async with closing(conversation.take_steering(interrupt)) as events:
+            async for event in events:
+                yield event
+        async with closing(conversation.make_room(interrupt)) as events:
+            async for event in events:
+                yield event
         box = ReplyBox()
-        async for event in _ask(conversation, box, interrupt):
-            yield event
+        async with closing(_ask(conversation, box, interrupt)) as events:
+            async for event in events:
+                yield event
         reply = box.reply
-        async for event in execute(reply.calls, conversation.runner, interrupt):
-            yield event
+        async with closing(execute(reply.calls, conversation.stages, printed, interrupt)) as events:
+            async for event in events:
+                yield event
         for event in conversation.answer_open_calls(NOT_RUN if interrupt.is_set() else not_run(reply)):
             yield event
         if interrupt.is_set():
             yield TurnEnded("interrupted", text=reply.text, steps=conversation.steps)
             return
-        if conversation.runner.ended_by_hook:
-            raise HookBlocked(conversation.runner.ended_by_hook)
+        if printed.ended:
+            raise HookBlocked(printed.ended)
         flaw = defect(reply, conversation.settings.max_pauses)
         if flaw is None or conversation.steered:
             asked_again.clear()
@@ -101,8 +125,9 @@ async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Eve
     tried: set[str] = set()
     while True:
         try:
-            async for event in _stream(conversation, box, interrupt):
-                yield event
+            async with closing(_stream(conversation, box, interrupt)) as events:
+                async for event in events:
+                    yield event
             return
         except ModelError as error:
             if error.cause in tried:
@@ -111,8 +136,9 @@ async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Eve
             match error.cause:
                 case "too_long" | "too_large":
                     before = conversation.builder.window().tokens
-                    async for event in conversation.overflow(interrupt):
-                        yield event
+                    async with closing(conversation.overflow(interrupt)) as events:
+                        async for event in events:
+                            yield event
                     if conversation.builder.window().tokens >= before:
                         why = f"{error} Nothing more can be summarised: unpin messages, or go on in a new session with /handoff."
                         raise ContextError(why) from error
@@ -121,8 +147,9 @@ async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Eve
                 case _ if conversation.can_fall_back(error):
                     for notice in conversation.fall_back(error):
                         yield notice
-                    async for event in conversation.make_room(interrupt):
-                        yield event
+                    async with closing(conversation.make_room(interrupt)) as events:
+                        async for event in events:
+                            yield event
                 case _:
                     if conversation.fallback.trouble:
                         yield Warned(conversation.fallback.trouble)
@@ -130,33 +157,46 @@ async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Eve
 
 
 async def _stream(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-    """Send the request as it is now. What arrives is recorded, also when the stream breaks off or is interrupted."""
+    """Send the current request. What arrives is recorded, also when the stream breaks off or is interrupted."""
     reply = ReplyBuilder()
     failure: ModelError | LimitReached | None = None
-    async for event in conversation.hold_back(interrupt):
-        yield event
-    steps = until_set(interrupt, conversation.model.stream(conversation.builder.request()))
+    async with closing(conversation.hold_back(interrupt)) as events:
+        async for event in events:
+            yield event
+    stream = until_set(interrupt, conversation.model.stream(conversation.builder.request()))
     try:
-        async with aclosing(steps):
+        async with closing(stream) as steps:
             async for step in steps:
+                if isinstance(step, ReplyRestarted):
+                    for event in conversation.cut_off(reply):
+                        yield event
+                    reply = replace(reply, usage=None)
+                    conversation.allow_again()
                 reply = reply.add(step)
                 conversation.journal.stream(reply.so_far)
                 match step:
                     case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted() | Noticed():
                         yield step
                     case Retrying(attempt, delay, reason):
-                        conversation.run_limits.check_wait(delay, reason)
+                        conversation.spending.limits.check_wait(delay, reason)
                         yield conversation.record(Retry(attempt, delay, reason))
+                        yield step
+                    case Waiting(delay, reason):
+                        conversation.spending.limits.check_wait(delay, reason)
+                        yield conversation.record(Retry(0, delay, reason))
                         yield step
                     case _:
                         pass
     except (ModelError, LimitReached) as error:
         failure = error
+    except BaseException:
+        _unseen(conversation.received(reply, None))
+        raise
     if isinstance(failure, ModelError) and conversation.can_fall_back(failure):
-        # The other model answers from the beginning: half an answer of this one would stand before it.
+        # The other model answers from the beginning: half an answer of this one would precede it.
         yield ReplyRestarted()
         reply = ReplyBuilder(usage=reply.usage)
-    box.reply = reply
+    box.reply = reply = conversation.named(reply)
     for event in conversation.received(reply, failure):
         yield event
     if failure is not None:

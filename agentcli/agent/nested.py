@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from agentcli.agent.core import SessionCore
 from agentcli.context.inject import wrap
 from agentcli.context.view import view
 from agentcli.core.errors import ToolError
@@ -16,6 +17,7 @@ from agentcli.core.message import ToolResult
 from agentcli.core.tool import Traits
 from agentcli.integrations.extensions.places import programs
 from agentcli.integrations.instructions import Instructions, beneath, folders
+from agentcli.permissions.denied.files import denial_of, reading_denials
 
 FILES = 3
 """Instruction files that one result brings at most."""
@@ -35,15 +37,24 @@ class NestedInstructions:
     A file is brought again once no result in the view holds it any more, as after a compaction.
     """
 
-    def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path], home: Path) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        cwd: Path,
+        roots: Sequence[Path],
+        home: Path,
+        unreadable: Callable[[Path], bool] = lambda _: False,
+    ) -> None:
+        """`unreadable` is true for a file that a rule keeps from being read."""
         self._journal, self._cwd, self._roots, self._home = journal, cwd, roots, home
+        self._unreadable = unreadable
         self._left = SESSION_BYTES
 
     def added(self, result: ToolResult, path: Path | None, traits: Traits) -> ToolResult:
-        """The result with what its call brings into view; the same where that is nothing."""
+        """Return the result with the instructions that its call brings into view; unchanged if there are none."""
         if path is None or result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
             return result
-        found = [*self._found(path)]
+        found = [file for file in self._found(path) if not self._unreadable(file.path)]
         if not found:
             return result
         known = self.in_view()
@@ -62,7 +73,7 @@ class NestedInstructions:
         return replace(result, output=output, metadata={**result.metadata, METADATA: paths})
 
     def in_view(self) -> Sequence[str]:
-        """The paths of those that stand in the view now."""
+        """Return the paths of the instruction files that are in the view now."""
         results = [
             block.part
             for message in view(self._journal.history).messages
@@ -72,7 +83,7 @@ class NestedInstructions:
         return [str(path) for result in results for path in result.metadata[METADATA]]
 
     def _found(self, path: Path) -> Iterator[Instructions]:
-        """The rules for this path of the folders that the session began with, then the instruction files between those and it."""
+        """Yield the rules for this path from the folders that the session began with, then the instruction files between them and the path."""
         begun = [*folders(self._cwd)]
         for folder in begun:
             yield from _rules_for(path, folder, begun[0].resolve())
@@ -81,10 +92,25 @@ class NestedInstructions:
             yield from _rules_for(path, folder, root, always=True)
 
 
+def nested_of(core: SessionCore) -> NestedInstructions | None:
+    """Return what brings the instruction files of a session; None for a folder that the user does not trust."""
+    setup, approval = core.setup, core.approval
+
+    def unreadable(path: Path) -> bool:
+        """Return true for a file that a rule keeps from being read."""
+        return denial_of(path, reading_denials(approval.rules.deny, setup.tools.traits), setup.workspace) is not None
+
+    workspace = setup.workspace
+    roots, home = workspace.resolved_roots, workspace.home
+    return (
+        NestedInstructions(core.journal, workspace.cwd, roots, home, unreadable) if setup.permissions.trusted else None
+    )
+
+
 class NestedSkills:
     """Finds the folders of skills between the folders that a session began with and the ones that its calls touch.
 
-    What was found is known as long as the session is open, and on resume as long as a result in the records in force names it.
+    A found folder is known as long as the session is open, and on resume as long as a result in the records in force names it.
     """
 
     def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path]) -> None:
@@ -99,7 +125,7 @@ class NestedSkills:
         return tuple(self._known)
 
     def noted(self, result: ToolResult, path: Path | None, traits: Traits) -> ToolResult:
-        """The result, with the folders of skills that its call is the first to touch in its metadata."""
+        """Note in the result's metadata the folders of skills that its call is the first to touch."""
         if path is None or result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
             return result
         touched = [folder for folder, _ in folders_to(path, self._cwd, self._roots)]
@@ -112,7 +138,7 @@ class NestedSkills:
 
 
 def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) -> Iterator[Instructions]:
-    """The rules of a folder that are for certain paths, this one among them; `always`, also those for all paths."""
+    """Yield the rules of a folder that apply to this path; with `always`, also the rules for all paths."""
     from agentcli.integrations.path_rules import rules_of
     from agentcli.tools.lib.search import glob_regex
 
@@ -129,7 +155,7 @@ def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) 
 
 
 def folders_to(path: Path, cwd: Path, roots: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
-    """The folders from a root down to this path, outermost first, each with the root; without those from the repository's root to `cwd`.
+    """Yield the folders from a root down to this path, outermost first, each with the root; without the folders from the repository's root to `cwd`.
 
     Folders that git ignores are left out.
     """

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from agentcli.agent.compaction.summariser import Summariser
+from agentcli.agent.core import SessionCore
 from agentcli.context.inject import wrap
 from agentcli.core.errors import AgentError
-from agentcli.core.event import Event, UsageReported
+from agentcli.core.event import UsageReported
 from agentcli.core.message import Usage
-from agentcli.core.model import Model, ModelSpec
 from agentcli.core.subagent_result import spending
 from agentcli.core.text.truncate import truncate_middle
 from agentcli.core.tool import PageAnswer
@@ -24,31 +23,24 @@ CHARACTERS = 3
 REPLY = 2_000
 """Tokens that it may answer with."""
 
-Objection = Callable[[ModelSpec, int], Awaitable[str]]
-"""The reason why the budgets forbid a prompt of so many tokens to this model; empty where they allow it."""
-
 
 class PageReader:
-    """Answers questions about pages. `connect` gives the model, `tell` gets the usage of each answer as an event."""
+    """Answers questions about pages; the usage of each answer is printed as an event."""
 
-    def __init__(
-        self, connect: Callable[[], Model], objection: Objection, tell: Callable[[Event], None], seconds: float
-    ) -> None:
-        self._connect = connect
-        self._objection = objection
-        self._tell = tell
-        self._seconds = seconds
+    def __init__(self, core: SessionCore) -> None:
+        self._core = core
+        self._seconds = core.setup.settings.limits.fetch_answer_seconds
 
     async def answer(self, question: str, page: str) -> PageAnswer:
-        """The model's answer, or why there is none. Never raises for a model that fails: the page is there to be read."""
+        """Return the model's answer, or why there is none: no AgentError is raised, since the page is there to be read."""
         try:
-            model = self._connect()
+            model = self._core.setup.models.summariser(self._core.model)
         except AgentError as error:
             return PageAnswer(trouble=str(error))
         summariser = Summariser(model, calls=1, longest=REPLY)
         excerpt = truncate_middle(page, max(1, min(SHOWN, summariser.room * CHARACTERS)))
         text = f"{wrap('page', excerpt)}\n{wrap('question', question)}"
-        forbidden = await self._objection(model.spec, len(text) // CHARACTERS)
+        forbidden = await self._core.objection(model.spec, len(text) // CHARACTERS)
         if forbidden:
             return PageAnswer(trouble=forbidden)
         request = replace(summariser.request([prompt("page.md")], text), options={"thinking": False})
@@ -61,7 +53,7 @@ class PageReader:
         except AgentError as error:
             trouble = str(error)
         for event in summariser.news():
-            self._tell(replace(event, kind="page") if isinstance(event, UsageReported) else event)
+            self._core.printed.add(replace(event, kind="page") if isinstance(event, UsageReported) else event)
         spent = (
             spending(model.spec.name, summariser.usage, summariser.cost, "pages") if summariser.usage != Usage() else {}
         )

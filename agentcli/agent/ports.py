@@ -29,6 +29,8 @@ class ApprovalRequest:
     """The wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
     session: str = ""
     """The exact rule that the choice "session" would add, or empty where the question is put each time."""
+    edits: bool = False
+    """True where the choice "session" allows all edits in the workspace: it switches to mode auto-edit."""
     others: tuple[ApprovalRequest, ...] = ()
     """The later calls of the same reply that will be asked about as well, in their order."""
     revise: Callable[[Mapping[str, Any]], Awaitable[ApprovalRequest]] | None = None
@@ -37,7 +39,8 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResponse:
-    """The decision of the person: allow once, for this session, always, always with other arguments (`prefix`), or no. `reason` goes to the model with a no.
+    """The decision of the person: allow once, for this session, always in this project, always with other arguments (`prefix`), or no.
+    `reason` goes to the model with a no.
 
     `all` allows this call once and, as they were shown, all `others` of the question. `input` replaces the call's input when
     the person edited the proposal.
@@ -47,7 +50,9 @@ class ApprovalResponse:
     reason: str = ""
     input: Mapping[str, Any] | None = None
     rules: tuple[str, ...] = ()
-    """With `prefix`, the wider rules to save, which the person may have edited."""
+    """With `prefix`, the rules to save in place of those offered, which the person may have edited."""
+    everywhere: bool = False
+    """True to save the rules for every project, not for this one alone."""
 
 
 Approve = Callable[[ApprovalRequest], Awaitable[ApprovalResponse | None]]
@@ -66,11 +71,11 @@ class TextEditor(Protocol):
         ...
 
     async def text(self, path: Path) -> str | None:
-        """The text of a file with the changes that are not saved; None where the editor does not say."""
+        """Return the text of a file with its unsaved changes; None if the editor does not say."""
         ...
 
     async def save(self, path: Path, text: str) -> bool:
-        """Put a text into a file and save it; false where that failed."""
+        """Put a text into a file and save it; return False if that failed."""
         ...
 
 
@@ -102,9 +107,9 @@ class StatusFacts:
     """Facts for the status line about a session, its window aside.
 
     `sandbox` is a word. `prunes` is the size of the window in tokens below which nothing is pruned, `early` that from
-    which it is compacted where that pays, `compacts` that at which it is in any case; 0 where that does not happen by
+    which it is compacted if that pays, `compacts` that at which it is in any case; 0 if that does not happen by
     itself. `hit_rate` is the share of all input that came from the cache, 0 to 1, None before the first request.
-    `budget` is the share used of the budget that is used most, None where none is set. `jobs` run in the background.
+    `budget` is the share used of the budget that is used most, None if none is set. `jobs` run in the background.
     """
 
     sandbox: str = ""

@@ -25,7 +25,7 @@ class ReplyBuilder:
     """The tool whose call is malformed, where it is known."""
 
     def add(self, step: StreamEvent) -> ReplyBuilder:
-        """The reply after one more event of the stream."""
+        """Return the reply after one more event of the stream."""
         match step:
             case TextDelta(text):
                 return replace(self, tail=(self.tail, text))
@@ -43,7 +43,7 @@ class ReplyBuilder:
                 return self
 
     def so_far(self) -> tuple[Part, ...]:
-        """The parts if the stream ended now, the unfinished text included."""
+        """Return the parts if the stream ended now, the unfinished text included."""
         unfinished = _joined(self.tail)
         return (*self.parts, Text(unfinished)) if unfinished else self.parts
 
@@ -51,6 +51,11 @@ class ReplyBuilder:
     def text(self) -> str:
         """The text of the reply so far."""
         return "".join(part.text for part in self.so_far() if isinstance(part, Text))
+
+    @property
+    def has_calls(self) -> bool:
+        """True if it has calls, whether they may run or not."""
+        return any(isinstance(part, ToolCall) for part in self.parts)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -66,13 +71,13 @@ class ReplyBuilder:
 
     @property
     def empty(self) -> bool:
-        """True if the conversation cannot go on from it: no text and no calls."""
+        """True if the conversation cannot continue from it: no text and no calls."""
         return not any(
             isinstance(part, ToolCall) or (isinstance(part, Text) and part.text.strip()) for part in self.so_far()
         )
 
     def message(self, turn: int, model: ModelSpec, *, error: str = "") -> Message:
-        """The reply as it goes into the session: finished, interrupted or failed."""
+        """Return the reply as it goes into the session: finished, interrupted or failed."""
         return Message(
             role="assistant",
             parts=tuple(part for part in self.so_far() if _has_content(part)),

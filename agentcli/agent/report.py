@@ -41,7 +41,7 @@ class SessionReport:
 
     def budgets(self) -> Sequence[tuple[Budget, Spent]]:
         """Each budget that is set, with what has been spent of it."""
-        return self._conversation.guard.state(*self._conversation.totals_spent())
+        return self._conversation.guard.state(*self._conversation.spending.totals())
 
     def window(self) -> WindowUsage:
         """Usage of the context window."""
@@ -49,7 +49,7 @@ class SessionReport:
         return WindowUsage(window.tokens, window.usable)
 
     def context(self) -> WindowReport:
-        """The context window, its parts and messages as they are now."""
+        """Report the context window, its parts and messages as they are now."""
         builder, window = self._conversation.builder, self._conversation.builder.window()
         planned = forecast(self._journal.history, window, datetime.now(UTC))
         tools = window.counter.overhead((), builder.tools)
@@ -71,7 +71,7 @@ class SessionReport:
         return cost_lines(self._journal.records())
 
     def budget(self) -> Sequence[str]:
-        """Lines about what is left of each budget."""
+        """Describe the rest of each budget, a line for each."""
         state = self.budgets()
         lines = [f"{budget.scope} ({budget.mode}): {budget.left(spent)} left" for budget, spent in state]
         return lines or [
@@ -88,7 +88,7 @@ class SessionReport:
         )
 
     def tasks(self) -> Sequence[str]:
-        """The background jobs."""
+        """Describe the background jobs."""
         return job_lines(self._jobs.all(), time.monotonic())
 
     def automatic_actions(self) -> Sequence[str]:
@@ -110,13 +110,13 @@ class SessionReport:
         )
 
     def diff(self) -> str:
-        """This session's changes to files as a unified diff."""
+        """Return this session's changes to files as a unified diff."""
         made = batches(self._journal.records_of("checkpoint"))
         return changes(results_in_force(self._journal.records_of("tool_result"), made))
 
 
 def lost(journal: Journal) -> Sequence[str]:
-    """A line about the records of a session that could not be read; none where all could."""
+    """Return a line about the records of a session that could not be read; none if all could."""
     named, more = journal.notes[:LOSSES_TOLD], len(journal.notes) - LOSSES_TOLD
     if not named:
         return ()
@@ -127,7 +127,7 @@ def lost(journal: Journal) -> Sequence[str]:
 
 
 def assumed(model: ModelSpec) -> str:
-    """The assumptions about a model that is in no table; empty for any other."""
+    """Return the assumptions about a model that is in no table; empty for any other."""
     if model.known:
         return ""
     window = f"a window of {model.window:,} tokens"
@@ -139,7 +139,7 @@ def assumed(model: ModelSpec) -> str:
 
 
 def unlimited(model: ModelSpec) -> str:
-    """A warning that limits of cost do not hold; empty where the model's price is known."""
+    """Return a warning that limits of cost do not hold; empty if the model's price is known."""
     if model.prices is not None:
         return ""
     return (
@@ -149,7 +149,7 @@ def unlimited(model: ModelSpec) -> str:
 
 
 def lifetime(model: ModelSpec, today: str) -> str:
-    """A warning about a model that is retired, or will be within `RETIRES_SOON` days of `today`; empty for any other."""
+    """Return a warning about a model that is retired, or will be within `RETIRES_SOON` days of `today`; empty for any other."""
     if not model.retires or model.retires > (date.fromisoformat(today) + timedelta(RETIRES_SOON)).isoformat():
         return ""
     verb = "retires" if today < model.retires else "was retired"
@@ -199,7 +199,7 @@ def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
 
 
 def job_lines(jobs: Sequence[Job], now: float) -> Sequence[str]:
-    """The background jobs of a session, oldest first; `now` is in monotonic seconds."""
+    """Describe the background jobs of a session, oldest first; `now` is in monotonic seconds."""
     if not jobs:
         return ["There are no background jobs. Ctrl-B sends a running command to the background."]
     return [_job(job, now) for job in jobs]

@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class RequestBuilder:
-    """Builds the requests of a session. `model` may be exchanged; `system` and `tools` stand at the beginning of each request.
+    """Builds the requests of a session. `model` may be exchanged; `system` and `tools` begin each request.
 
     `settings` are those of the context, `traits` those of all tools. In tests (`strict`) a request that breaks an invariant raises; a user's is
     mended and it is logged.
@@ -81,7 +81,7 @@ class RequestBuilder:
         self.recount()
 
     def window(self) -> Window:
-        """The context window as it stands."""
+        """Return the current context window."""
         history = self.journal.history
         if self._seen[0] is not history:
             self._seen = history, grown(history, *self._seen)
@@ -95,13 +95,13 @@ class RequestBuilder:
         return self._window[2]
 
     def request(self) -> Request:
-        """The next request, noted as sent. The same records give the same bytes."""
+        """Return the next request, and note it as sent. The same records give the same bytes."""
         request = self._checked(self._assembled())
         self.cache.note_request(request)
         return request
 
     async def count_exactly(self, interrupt: asyncio.Event) -> bool:
-        """Ask the provider how large the next prompt is. False, and the estimate stands, where it does not say in time."""
+        """Ask the provider how large the next prompt is. Return False, and keep the estimate, if it does not answer in time."""
         counting = self.model.count(self._assembled())
         tokens = await until_interrupted(interrupt, counting, self.settings.exact_count_seconds)
         if tokens is not None:
@@ -109,7 +109,7 @@ class RequestBuilder:
         return tokens is not None
 
     def fitting(self, prompt: Prompt) -> Prompt:
-        """The prompt; a part too large for the window goes to a file, and a reference takes its place."""
+        """Return the prompt; write a part too large for the window to a file and put a reference in its place."""
         window = self.window()
 
         def replaced(part: Part) -> Part:
@@ -135,7 +135,6 @@ class RequestBuilder:
             "thinking": agent.thinking,
             "effort": self.effort,
             "thinking_budget": agent.thinking_budget,
-            "thinking_display": agent.thinking_display,
             "session": self.journal.id,
         }
 
@@ -198,18 +197,18 @@ class CacheMonitor:
         self._edits, self._answered_at = edits, self._sent_at
 
     def expected(self, size: int, lifetime: float, *, edited: bool = False) -> Usage:
-        """The expected usage of a prompt of `size` tokens; entries of the cache live `lifetime` seconds. `edited`: by the provider, for this request."""
+        """Return the expected usage of a prompt of `size` tokens; entries of the cache live `lifetime` seconds. `edited`: by the provider, for this request."""
         cold = edited or not self._answered_at or time.time() - self._answered_at > lifetime
         read = 0 if cold or self._edits != self._edits_now() else min(size, self.health.expected)
         return Usage(input=size - read, cache_read=read)
 
     def _edits_now(self) -> int:
-        """A number that changes whenever earlier messages change."""
+        """Return a number that changes whenever earlier messages change."""
         history = self._journal.history
         return len(history.prunes) + (history.compaction.seq if history.compaction else 0)
 
 
 def _records_in_view(history: History) -> Sequence[Record]:
-    """The records that the view is made of, edits included, in their order."""
+    """Return the records that the view is made of, edits included, in their order."""
     newest = [history.compaction] if history.compaction else []
     return sorted((*history.entries, *history.prunes, *newest), key=lambda record: record.seq)

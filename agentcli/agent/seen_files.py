@@ -18,7 +18,7 @@ def seen_files(records: Iterable[Record]) -> dict[Path, str]:
 
 
 def seen_in(body: Body) -> dict[Path, str]:
-    """The files that one record shows to the model."""
+    """Return the files that one record shows to the model, each with its digest."""
     match body:
         case ToolResult(metadata={"seen": Mapping() as seen}):
             return {Path(path): str(digest) for path, digest in seen.items()}

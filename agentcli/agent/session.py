@@ -4,38 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import cast
 
 from agentcli.agent import loop
 from agentcli.agent.checkpointing import UndoStack
+from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.conversation import Conversation
-from agentcli.agent.delegation.subagents import Subagents
-from agentcli.agent.delegation.unfinished import Unfinished, interruption_notices, reminder
-from agentcli.agent.extensions.server_tools import CATALOGUE_SHARE
-from agentcli.agent.extensions.session import SessionExtensions
+from agentcli.agent.core import core_of
 from agentcli.agent.extensions.turn import changed_for_turn
-from agentcli.agent.fallback import FallbackModel
+from agentcli.agent.features import Features
 from agentcli.agent.hooks.outcome import Source
-from agentcli.agent.pages import PageReader
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
-from agentcli.agent.request_builder import RequestBuilder
-from agentcli.agent.setup import SessionSetup, beginning, changed_beginning, changed_instructions
-from agentcli.agent.spending import BudgetGuard
+from agentcli.agent.setup import SessionSetup, StandingInstructions, beginning
 from agentcli.agent.streams import until_interrupted
 from agentcli.agent.titles import TitleWriter
-from agentcli.agent.tool_runner import ToolRunner
-from agentcli.context.settings import PolicyName
-from agentcli.context.tokens.counter import TokenCounter
+from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
+from agentcli.core.boxed import Boxed
 from agentcli.core.errors import InputError
-from agentcli.core.event import Event, Noticed, TurnEnded, Warned
+from agentcli.core.event import Event, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult
-from agentcli.core.model import Model, ModelSpec, ToolSchema
+from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Unpin
 from agentcli.core.servers import Servers, ServerState
+from agentcli.core.streams import closing
 from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import for_model, for_person
@@ -53,50 +46,29 @@ class AgentSession:
     ) -> None:
         self.journal = journal
         self.cwd = setup.workspace.cwd
-        self.for_people = frozenset(name for name, traits in setup.traits.items() if traits.for_people)
-        self.tools: Sequence[Tool] = setup.tools
-        self.sandbox = setup.sandbox
-        self.instructions = setup.reread()
-        """The instruction files in force."""
-        self.notes: Sequence[str] = [*lost(journal), *setup.notes, *filter(None, [setup.unattended(for_person, mode)])]
+        self.for_people = frozenset(name for name, traits in setup.tools.traits.items() if traits.for_people)
+        self.tools: Sequence[Tool] = setup.tools.offered
+        self.sandbox = setup.permissions.sandbox
+        self.notes: Sequence[str] = [
+            *lost(journal),
+            *setup.run.notes,
+            *filter(None, [setup.unattended(for_person, mode)]),
+        ]
         """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self._setup = setup
-        self._opened_at = journal.history.last_seq
-        self._runner = ToolRunner(
-            journal,
-            setup,
-            mode,
-            self._leave_plan,
-            lambda *call: self._subagents.delegate(*call),
-            lambda *asked: self._pages.answer(*asked),
-            lambda *asked: self.extensions.open_skill(*asked),
-            lambda: self.model,
-        )
-        self._subagents: Subagents = Subagents(
-            setup, self._runner, lambda: self.conversation, AgentSession, lambda: self.extensions
-        )
-        self.extensions: SessionExtensions = SessionExtensions(
-            setup, self._runner, lambda: self.conversation, self._subagents.delegate
-        )
-        self._pages: PageReader = PageReader(
-            lambda: setup.summariser(self.model),
-            lambda spec, tokens: self.conversation.objection(spec, tokens),
-            self._runner.ctx.printed.add,
-            setup.limits.fetch_answer_seconds,
-        )
-        self.jobs = self._runner.jobs
-        self.hooks = self._runner.hooks
-        self.buffers = self._runner.buffers
-        self.undo_stack = UndoStack(journal, self._runner.record, self._runner.checkpointer)
-        self.conversation: Conversation = self._conversation(model, mode)
-        self.conversation.hooked.source = source or self.conversation.hooked.source
-        self.compactor = self.conversation.compactor
-        if setup.depth or setup.one_turn or not setup.attended:
-            self.conversation.background = self._subagents.wait_for_background
-        self.report = SessionReport(self.conversation, self.jobs, setup.sandbox, self._opened_at)
-        self._titles = TitleWriter(setup.summariser, setup.agent.titles)
+        self.core = core = core_of(journal, setup, model, mode)
+        self.jobs, self.hooks, self.buffers = core.jobs, core.hooks, core.buffers
+        self._approval = core.approval
+        self._features = features = Features(core, AgentSession, self._leave_plan)
+        self.extensions = features.extensions
+        waits = setup.parent.depth or setup.run.one_turn or not setup.person.attended
+        background = features.subagents.wait_for_background if waits else None
+        self.conversation: Conversation = Conversation(core, features.stages, source, features.news, background)
+        self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
+        self.compactor: Compactor = self.conversation.compactor
+        self.report = SessionReport(self.conversation, self.jobs, setup.permissions.sandbox, core.opened_at)
+        self._titles = TitleWriter(setup.models.summariser, setup.settings.agent.titles)
         self._model_warnings: set[str] = set()
-        self._interruptions_reported = False
 
     @property
     def history(self) -> History:
@@ -104,45 +76,63 @@ class AgentSession:
         return self.journal.history
 
     @property
+    def instructions(self) -> StandingInstructions:
+        """The instruction files in force."""
+        return self._features.instructions.now
+
+    @property
     def model(self) -> ModelSpec:
         """The model in use."""
-        return self.conversation.model.spec
+        return self.core.model
 
     @property
     def mode(self) -> Mode:
         """The permission mode."""
-        return self._runner.approval.mode
+        return self._approval.mode
 
     @property
     def rules(self) -> Rules:
-        """The permission rules in force, those of the session included."""
-        return self._runner.approval.rules
+        """The permission rules in force, including the session's."""
+        return self._approval.rules
+
+    @property
+    def nested_instructions(self) -> Sequence[str]:
+        """The paths of the instruction files that results in the view have brought."""
+        return self._features.nested.in_view() if self._features.nested is not None else ()
+
+    def forget_rule(self, rule: str) -> None:
+        """Drop an allow rule that an answer of the person has added or saved."""
+        self._approval.forget(rule)
 
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """The user says something; the model works until it is done. Ends with exactly one TurnEnded."""
+        """Answer a prompt as `loop.turn` does. Ends with exactly one TurnEnded; raises AgentError if it cannot begin."""
         await self.prepare(interrupt)
-        self.conversation.run_limits = self._setup.run_limits()
+        self.core.spending.limits = self._setup.run.limits()
         self.extensions.grant(prompt.grants)
         for notice in self._notices():
             yield notice
-        self._remind(await self.extensions.refresh())
+        self._remind(await self._features.facts())
         admitted = await self.conversation.hooked.admit(prompt.text, interrupt)
         for event in admitted:
             yield event
         if admitted and isinstance(admitted[-1], TurnEnded):
             return
         try:
+            require_readable(prompt, self.rules, self._setup)
             prompt = await self.extensions.expanded(prompt) if prompt.typed else prompt
         except InputError as error:
             yield TurnEnded("failed", error=error)
             return
         self.extensions.grant(prompt.grants)
-        with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.connect) as notices:
+        with changed_for_turn(self.conversation.builder, prompt.grants, self._setup.models.connect) as notices:
             for notice in notices:
                 yield notice
             try:
-                async for event in loop.turn(self.conversation, self.conversation.builder.fitting(prompt), interrupt):
-                    yield event
+                async with closing(
+                    loop.turn(self.conversation, self.conversation.builder.fitting(prompt), interrupt)
+                ) as events:
+                    async for event in events:
+                        yield event
             finally:
                 self.journal.settle()
 
@@ -156,19 +146,19 @@ class AgentSession:
         if ask_window is not None:
             await ask_window()
         setup, servers = self._setup, self._setup.servers
-        seconds = setup.mcp.wait if setup.attended else None
-        if servers is not None and (not self.history.system or not setup.attended):
+        seconds = setup.settings.mcp.wait if setup.person.attended else None
+        if servers is not None and (not self.history.system or not setup.person.attended):
             await until_interrupted(interrupt, servers.settle(seconds))
         if self.history.system:
             return
-        room = 0 if setup.agent.is_small(self.model.window) else setup.mcp.upfront_tokens
-        upfront = self._runner.server_tools.upfront(room)
-        self._runner.record(beginning(setup, self.model, self.mode, upfront))
+        room = 0 if setup.settings.agent.is_small(self.model.window) else setup.settings.mcp.upfront_tokens
+        upfront = self._features.servers.upfront(room)
+        self.core.record(beginning(setup, self.model, self.mode, upfront))
         self.conversation.builder.begin(self.history)
 
     @property
     def server_pool(self) -> Servers | None:
-        """The servers of the run; None where none is configured."""
+        """The servers of the run; None if none is configured."""
         return self._setup.servers
 
     @property
@@ -177,8 +167,17 @@ class AgentSession:
         return self._setup.servers.states() if self._setup.servers is not None else ()
 
     def steer(self, prompt: Prompt) -> None:
-        """Add to the running turn at its next safe point."""
+        """Add to the running turn at its next safe point. Raises InputError for a file that a deny rule keeps from being read."""
+        require_readable(prompt, self.rules, self._setup)
         self.conversation.steer(self.conversation.builder.fitting(prompt))
+
+    def readable_changes(self, diff: str) -> str:
+        """Return a diff of the repository without the files that deny rules keep from being read."""
+        return readable_changes(diff, self.rules, self._setup)
+
+    def shared_command(self, command: str, argv: Sequence[str]) -> Boxed:
+        """Prepare a person's command whose output the model sees. Raises InputError if deny rules forbid it."""
+        return shared_command(command, argv, self.rules, self.mode, self._setup)
 
     def pin(self, seq: int | None, unpin: bool = False) -> Sequence[Event]:
         """Pin the message with this seq, by default the newest prompt. Raises InputError for one that does not exist."""
@@ -190,13 +189,13 @@ class AgentSession:
         record = self.journal.record(seq)
         if record is None or not isinstance(record.body, Message | ToolResult):
             raise InputError(f"There is no message {seq}. /context all lists them with their numbers.")
-        return [self._runner.record(Unpin(seq) if unpin else Pin(seq))]
+        return [self.core.record(Unpin(seq) if unpin else Pin(seq))]
 
     async def _leave_plan(self, plan: str) -> bool:
-        """The person approved the plan: go on in the mode that was chosen with it. False outside of plan mode."""
+        """Leave plan mode after the person approved the plan, for the mode chosen with it. Return False outside of plan mode."""
         if self.mode != "plan":
             return False
-        self.switch(mode=self._runner.approval.after_plan)
+        self.switch(mode=self._approval.after_plan)
         return True
 
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
@@ -204,12 +203,12 @@ class AgentSession:
         if mode and mode not in MODES:
             raise InputError(f"There is no mode {mode!r}. Use one of: {', '.join(MODES)}.")
         if model:
-            self.conversation.builder.model = self._setup.connect(model)
+            self.conversation.builder.model = self._setup.models.connect(model)
             model = self.model.name
         if mode:
-            self._runner.approval.mode = mode
+            self._approval.mode = mode
         ends = lifetime(self.model, self._setup.today().isoformat()) if model else ""
-        return [self._runner.record(Settings(model, mode)), *([Warned(ends)] if ends else [])]
+        return [self.core.record(Settings(model, mode)), *([Warned(ends)] if ends else [])]
 
     @property
     def effort(self) -> str:
@@ -222,7 +221,7 @@ class AgentSession:
 
     def rename(self, name: str) -> Sequence[Event]:
         """Give the session a name that `resume` takes. Raises InputError for one that cannot be shown as it is."""
-        return [self._runner.record(Title(name=name_of(name)))]
+        return [self.core.record(Title(name=name_of(name)))]
 
     async def improve_title(self) -> Sequence[Event]:
         """Have the cheap model write a title once the session has content; call it while idle.
@@ -235,11 +234,11 @@ class AgentSession:
         if written is None:
             return []
         title, spent = written
-        return [self._runner.record(title), *spent] if title.title or spent else []
+        return [self.core.record(title), *spent] if title.title or spent else []
 
     def reread_instructions(self) -> None:
         """Read the instruction files again; the next prompt tells the model of what has changed."""
-        self.instructions = self._setup.reread()
+        self._features.instructions.reread()
 
     @property
     def source(self) -> Source:
@@ -263,67 +262,22 @@ class AgentSession:
         self.close()
 
     def close(self) -> None:
-        """Save what is unsaved and let others open the session. Its background jobs end."""
-        self.jobs.abandon()
-        self.hooks.close()
+        """Save unsaved records and let others open the session. Its background jobs end."""
+        self._features.close()
         self.journal.close()
 
     def _notices(self) -> Iterator[Event]:
-        """Notices for the person before a turn: of servers, interrupted subagents and an unknown model, each once."""
-        yield from map(Warned, self._runner.server_tools.warnings())
-        if not self._interruptions_reported:
-            self._interruptions_reported = True
-            yield from map(Noticed, interruption_notices(self._interrupted))
-        limited = self.conversation.run_limits.cost is not None or any(
-            budget.cost for budget, _ in self.report.budgets()
-        )
+        """Notices for the person before a turn: of features, and of an unknown model once."""
+        yield from self._features.notices()
+        limited = self.core.spending.limits.cost is not None or any(budget.cost for budget, _ in self.report.budgets())
         for warning in (assumed(self.model), unlimited(self.model) if limited else ""):
             if warning and warning not in self._model_warnings:
                 self._model_warnings.add(warning)
                 yield Warned(warning)
 
-    def _remind(self, changed_extensions: str) -> None:
+    def _remind(self, facts: Sequence[str]) -> None:
         """Add the reminders that are due to the next prompt."""
-        setup = self._setup
-        changed = changed_instructions(self.instructions.text, self.history.system)
-        room = min(setup.mcp.catalogue_tokens, int(self.model.window * CATALOGUE_SHARE))
+        unattended = self._setup.unattended(for_model, self.mode)
         self.conversation.pending += self.conversation.reminders.due(
-            self.mode,
-            setup.today(),
-            setup.unattended(for_model, self.mode),
-            (changed, changed_extensions, reminder(self._interrupted)),
-            self._runner.server_tools.catalogue(room),
-        )
-
-    @property
-    def _interrupted(self) -> Sequence[Unfinished]:
-        """The subagents that were at work when the program ended; none in a session that began in this process."""
-        return self._subagents.unfinished if self._opened_at else ()
-
-    def _conversation(self, model: Model, mode: Mode) -> Conversation:
-        setup = self._setup
-        policy = setup.policy or self.history.policy or setup.context.policy
-        for body in changed_beginning(setup, self.journal, model.spec, mode):
-            self._runner.record(body)
-        born = self.history if self.history.system else beginning(setup, model.spec, mode)
-        builder = RequestBuilder(
-            self.journal,
-            model,
-            born.system,
-            tuple(map(ToolSchema.recorded, born.tools)),
-            TokenCounter(setup.estimator(policy)),
-            replace(setup.context, policy=cast(PolicyName, policy)),
-            setup.agent,
-            setup.traits,
-            strict=setup.strict,
-        )
-        return Conversation(
-            builder,
-            self._runner,
-            setup.agent,
-            BudgetGuard(setup.budget, setup.approve, setup.above),
-            setup.run_limits(),
-            setup.summariser,
-            FallbackModel(setup.agent.fallback_model, setup.connect),
-            lambda: [*self._runner.news(), *self.extensions.touched()],
+            self.mode, self._setup.today(), unattended, facts, self._features.listings()
         )

@@ -25,9 +25,10 @@ from agentcli.core.servers import Servers
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.integrations.extensions.discover import Extensions
 from agentcli.integrations.worktrees import Worktree, no_worktree
+from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -65,92 +66,179 @@ class StandingInstructions:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSetup:
-    """Dependencies and settings of a session, from the composition root: tools, models, approvers."""
+class ModelAccess:
+    """The models that a session can reach."""
 
     connect: Callable[[str], Model]
     summariser: Callable[[ModelSpec], Model]
     estimator: Callable[[str], Estimator]
     """The token estimator for the policy of that name."""
-    tools: Sequence[Tool]
+    defers: Callable[[ModelSpec], bool] = lambda _: False
+    """True for a model that loads the tools of servers that a search finds as its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """The tools of a session: `offered` to the model, and run by `run`."""
+
+    offered: Sequence[Tool]
     traits: Mapping[str, Traits]
     """The traits of all tools that there are, of those as well that the sessions do not have."""
     run: RunTool
+    brought: Sequence[Tool] = ()
+    """The tools of an embedding program: a resumed session gets them as they are now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The system prompts and instructions of a session."""
+
     system: Callable[[ModelSpec, Mode], tuple[str, ...]]
     """The system prompt of a session that begins now, with this model and in this mode."""
+    system_of: Callable[[str, ModelSpec, Mode], tuple[str, ...]] = lambda text, *_: (text,)
+    """The system prompt of a session whose definition has a text in place of the program's own."""
+    reread: Callable[[], StandingInstructions] = lambda: StandingInstructions()
+    """Reads the instruction files as they are now."""
+    restated: bool = False
+    """True if this run asks for its own system prompt, whatever the session has recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """The settings of a session, by theme."""
+
     context: ContextSettings
     budget: BudgetSettings
     agent: AgentSettings
     hooks: HookSettings
     limits: ToolLimits
+    mcp: McpSettings = field(default_factory=McpSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """The permissions that a session begins with, and where further ones are saved."""
+
     rules: Rules
-    workspace: Workspace
-    approve: Approve
-    ask: AskUser
     save_rules: Callable[[Sequence[str]], None]
-    file_hooks: Sequence[Hook] = ()
-    """The hooks of files, besides those of the configuration."""
-    subagent: Subagent | None = None
-    """The identity that hooks get, for a subagent."""
-    reread: Callable[[], StandingInstructions] = lambda: StandingInstructions()
-    """Reads the instruction files as they are now."""
+    """Saves allow rules for the project."""
+    save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
+    """Saves allow rules for every project."""
     trusted: bool = False
     """True if the user trusts the folder: its instruction files further down are brought by the calls that touch them."""
+    sandboxes: Callable[[Mode, Hidden], Sandboxes] = lambda *_: Sandboxes()
+    """The sandboxes of commands in a mode, with what is hidden from them."""
+    sandbox: str = ""
+    """The state of the sandbox, in a word for the status line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The person who is asked."""
+
+    approve: Approve
+    ask: AskUser
     attended: bool = True
-    """False where nobody is there to allow a call."""
-    sandboxes: Callable[[Mode], Sandboxes] = lambda _: Sandboxes()
-    jobs: Callable[[], Jobs] = Jobs
-    strict: bool = False
-    policy: str = ""
-    """The policy that this run asks for, whatever the session has recorded."""
-    restated: bool = False
-    """True if this run asks for its own system prompt, whatever the session has recorded."""
-    changes: Callable[[Journal], MakeChanges | None] = lambda _: None
-    checkpointer: Checkpointer | None = None
-    """The parent's checkpointer, for a subagent: its changes are undone in the parent's session."""
+    """False if nobody is there to allow a call."""
+    editor: EditorFiles | None = None
+    """The editor that runs the session, if it lets its buffers be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentSetup:
+    """The sessions and worktrees of subagents."""
+
     child: Callable[[Journal], Journal] = lambda _: MemorySession()
     """Creates the session of a subagent."""
-    worktree: Callable[[str], Worktree] = no_worktree
-    """Makes a worktree for a subagent, by the id of its call. Raises NoWorktree."""
-    former_worktree: Callable[[Path], Worktree | None] = lambda _: None
-    """The worktree that a former subagent worked in, by its folder; None where it is gone."""
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
     """The session of a former subagent of a session, by its id, to go on with; None where there is none of that id."""
     children: Children = lambda _, since: ()
     """The subagents that a session has started since one of its records."""
-    above: Callable[[], tuple[Spent, Spent]] | None = None
-    """Spending of the parent's session and task, for a subagent."""
-    sandbox: str = ""
-    """The state of the sandbox, in a word for the status line."""
-    run_limits: Callable[[], RunLimits] = RunLimits
-    today: Callable[[], date] = date.today
-    system_of: Callable[[str, ModelSpec, Mode], tuple[str, ...]] = lambda text, *_: (text,)
-    """The system prompt of a session whose definition has a text in place of the program's own."""
+    worktree: Callable[[str], Worktree] = no_worktree
+    """Makes a worktree for a subagent, by the id of its call. Raises NoWorktree."""
+    former_worktree: Callable[[Path], Worktree | None] = lambda _: None
+    """The worktree that a former subagent worked in, by its folder; None where it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """What a subagent has of the session above it; empty for any other session."""
+
     depth: int = 0
     """The level of this session: 0, or for a subagent the number of those above it."""
-    extensions: Callable[[], Extensions] = Extensions
-    """The skills, slash commands and kinds of agents that there are now."""
-    notes: Sequence[str] = ()
-    """Notes for the person about the settings."""
-    mcp: McpSettings = field(default_factory=McpSettings)
-    defers: Callable[[ModelSpec], bool] = lambda _: False
-    """True for a model that loads the tools of servers that a search finds as its own."""
-    editor: EditorFiles | None = None
-    """The editor that runs the session, if it lets its buffers be read."""
-    servers: Servers | None = None
-    """The servers of the run, None where none is configured."""
+    identity: Subagent | None = None
+    """The identity that hooks get, for a subagent."""
+    above: Callable[[], tuple[Spent, Spent]] | None = None
+    """Spending of the parent's session and task."""
+    checkpointer: Checkpointer | None = None
+    """The parent's checkpointer: the changes of a subagent are undone in the parent's session."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSetup:
+    """What this run of the program asks of a session."""
+
+    policy: str = ""
+    """The policy that it asks for, whatever the session has recorded."""
+    limits: Callable[[], RunLimits] = RunLimits
     one_turn: bool = False
     """True if the first turn is the last: it waits for its subagents in the background, whose reports nobody could ask for later."""
-    brought: Sequence[Tool] = ()
-    """The tools of an embedding program: a resumed session gets them as they are now."""
+    notes: Sequence[str] = ()
+    """Notes for the person about the settings."""
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSetup:
+    """Dependencies and settings of a session, from the composition root."""
+
+    models: ModelAccess
+    tools: Toolset
+    prompts: Prompts
+    settings: SessionSettings
+    permissions: Permissions
+    person: Person
+    workspace: Workspace
+    subagents: SubagentSetup = field(default_factory=SubagentSetup)
+    parent: Parent = field(default_factory=Parent)
+    run: RunSetup = field(default_factory=RunSetup)
+    file_hooks: Sequence[Hook] = ()
+    """The hooks of files, besides those of the configuration."""
+    extensions: Callable[[], Extensions] = Extensions
+    """The skills, slash commands and kinds of agents that there are now."""
+    servers: Servers | None = None
+    """The servers of the run, None where none is configured."""
+    jobs: Callable[[], Jobs] = Jobs
+    changes: Callable[[Journal], MakeChanges | None] = lambda _: None
+    today: Callable[[], date] = date.today
 
     def unattended(self, text: Callable[..., str], mode: Mode) -> str:
-        """The text about what this run denies because nobody is there to allow it; empty where somebody is."""
-        return "" if self.attended else text(mode, sandboxed=self.workspace.sandboxed, rules=bool(self.rules.allow))
+        """Return the text about the calls that this run denies because no person is there to allow them; empty if one is."""
+        return (
+            ""
+            if self.person.attended
+            else text(mode, sandboxed=self.workspace.sandboxed, rules=bool(self.permissions.rules.allow))
+        )
+
+
+class Standing:
+    """The instruction files of a session as they were read last: `now`."""
+
+    def __init__(self, setup: SessionSetup, journal: Journal) -> None:
+        self._setup, self._journal = setup, journal
+        self.now = setup.prompts.reread()
+
+    def reread(self) -> None:
+        """Read the files again."""
+        self.now = self._setup.prompts.reread()
+
+    async def changed(self) -> str:
+        """Return the reminder of the files, if the session began with others."""
+        return changed_instructions(self.now.text, self._journal.history.system)
 
 
 def changed_instructions(standing: str, recorded: Sequence[str]) -> str:
-    """A reminder of the instruction files as they are now, where a session began with others; empty where it did not."""
+    """Return a reminder of the current instruction files if a session began with others; empty if not."""
     block = next((block for block in recorded if block.startswith(INSTRUCTIONS)), "")
     # Only the texts are compared: the lines above them are this program's own.
     then = block[block.find("\n\n") + 2 :] if block else ""
@@ -162,31 +250,31 @@ def changed_instructions(standing: str, recorded: Sequence[str]) -> str:
 
 
 def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = ()) -> Settings:
-    """The settings recorded just before a session's first request: from then on its system prompt and tools stay the same.
+    """Return the settings recorded just before a session's first request: from then on its system prompt and tools stay the same.
 
-    `more` are tools of servers that the model sees from the start. A small window gets fewer tools and a shorter prompt, a run without a person no tool that
-    waits for one. A window that shrinks later, by another model or because the server tells only with its first reply how it has loaded the
-    model, leaves both as they are.
+    `more` are tools of servers that the model sees from the start. A small window gets fewer tools and a shorter prompt; a run
+    without a person gets no tool that waits for one. A window that shrinks later, by another model or because the server tells
+    only with its first reply how it has loaded the model, leaves both as they are.
     """
-    offered = (tool.schema for tool in _fitting(setup, model) if setup.attended or not tool.traits.needs_person)
+    offered = (tool.schema for tool in _fitting(setup, model) if setup.person.attended or not tool.traits.needs_person)
     raw = tuple(tool.raw for tool in (*offered, *more))
-    return Settings(model.name, mode, setup.context.policy, setup.system(model, mode), raw)
+    return Settings(model.name, mode, setup.settings.context.policy, setup.prompts.system(model, mode), raw)
 
 
 def _fitting(setup: SessionSetup, model: ModelSpec) -> Sequence[Tool]:
-    """The tools that a session with this model can afford."""
-    small = setup.agent.is_small(model.window)
-    return [tool for tool in setup.tools if not (small and tool.traits.dispensable)]
+    """Return the tools that a session with this model can afford."""
+    small = setup.settings.agent.is_small(model.window)
+    return [tool for tool in setup.tools.offered if not (small and tool.traits.dispensable)]
 
 
 def changed_beginning(setup: SessionSetup, journal: Journal, model: ModelSpec, mode: Mode) -> list[Settings]:
-    """Settings to record when a session is resumed that has a beginning."""
+    """Return the settings to record when a session that has a beginning is resumed."""
     history = journal.history
     if not history.system:
         return []
-    asked = setup.policy if setup.policy != history.policy else ""
+    asked = setup.run.policy if setup.run.policy != history.policy else ""
     system = _restated(setup, history.system, model, mode)
-    now = _with_brought(setup.brought, (*history.tools, *_for_person(setup, model, history.tools)))
+    now = _with_brought(setup.tools.brought, (*history.tools, *_for_person(setup, model, history.tools)))
     tools = () if now == tuple(history.tools) else now
     return [Settings(policy=asked, system=system, tools=tools)] if asked or system or tools else []
 
@@ -194,22 +282,22 @@ def changed_beginning(setup: SessionSetup, journal: Journal, model: ModelSpec, m
 def _for_person(
     setup: SessionSetup, model: ModelSpec, recorded: Sequence[Mapping[str, Any]]
 ) -> Sequence[Mapping[str, Any]]:
-    """The tools that wait for a person, where a session that began without one has one now."""
+    """Return the tools that wait for a person, if a session that began without a person has one now."""
     waiting = [tool for tool in _fitting(setup, model) if tool.traits.needs_person]
     had = {tool.name for tool in waiting} & {raw["name"] for raw in recorded}
-    return [tool.schema.raw for tool in waiting] if setup.attended and not had else []
+    return [tool.schema.raw for tool in waiting] if setup.person.attended and not had else []
 
 
 def _with_brought(brought: Sequence[Tool], recorded: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
-    """The recorded tools with those that are brought now in place of former ones."""
+    """Return the recorded tools, with the tools brought now in place of former ones of the same name."""
     names = {tool.name for tool in brought}
     return (*(raw for raw in recorded if raw["name"] not in names), *(tool.schema.raw for tool in brought))
 
 
 def _restated(setup: SessionSetup, recorded: tuple[str, ...], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
-    """The system prompt in place of the recorded one: where this run asks for it, or works in another folder."""
+    """Return the system prompt in place of the recorded one, if this run asks for it or works in another folder."""
     here = any(block.startswith(WHERE) and f"\nFolder: {setup.workspace.cwd}\n" in block for block in recorded)
-    if here and not setup.restated:
+    if here and not setup.prompts.restated:
         return ()
-    fresh = setup.system(model, mode)
+    fresh = setup.prompts.system(model, mode)
     return fresh if fresh != recorded else ()

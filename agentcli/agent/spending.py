@@ -14,7 +14,35 @@ from agentcli.context.settings import BudgetSettings
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned
+from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, Usage
+
+
+class TurnSpending:
+    """What the session has spent, and how much of it in this turn, whose limits are `limits`. `steps` counts its requests."""
+
+    def __init__(self, journal: Journal, limits: RunLimits) -> None:
+        self.limits = limits
+        self.steps = 0
+        self._journal = journal
+        self._before = (Usage(), 0.0)
+
+    def begin(self) -> None:
+        """Begin a turn."""
+        history = self._journal.history
+        self.steps, self._before = 0, (history.usage, history.cost or 0.0)
+
+    def spent(self) -> tuple[Usage, float]:
+        """Tokens and USD of this turn so far."""
+        usage, cost = self._before
+        now = self._journal.history
+        return now.usage - usage, (now.cost or 0.0) - cost
+
+    def totals(self) -> tuple[Spent, Spent]:
+        """Tokens and USD spent by the session and by the task."""
+        usage, cost = self.spent()
+        now = self._journal.history
+        return Spent(now.usage.total, now.cost), Spent(usage.total, cost)
 
 
 class BudgetGuard:
@@ -31,7 +59,7 @@ class BudgetGuard:
         self._reminded: set[str] = set()
 
     def new_task(self) -> None:
-        """The user has said something: what was approved or warned of for the former task no longer counts."""
+        """Start a new task: approvals and warnings for the former task no longer count."""
         self._approved -= {"task"}
         self._warned -= {"task", "task over"}
         self._reminded -= {"task"}
@@ -60,14 +88,14 @@ class BudgetGuard:
                 await asyncio.wait_for(interrupt.wait(), verdict.delay)
 
     async def objection(self, session: Spent, task: Spent, tokens: int, cost: float) -> str:
-        """The reason against a request besides the turn's own, such as one for a summary; empty where it may be made."""
+        """Return the reason against a request other than the turn's own, such as one for a summary; empty if it may be made."""
         warned = self._warned
         _, refused = await self._verdict(session, task, tokens, cost)
         self._warned = warned  # a warning that was not shown counts as not given
         return refused
 
     def reminder(self, session: Spent, task: Spent) -> str:
-        """The reminder for the model about budgets that run low; each is reported once."""
+        """Return the reminder for the model about budgets that run low; each is reported once."""
         low = [
             each
             for each in self.state(session, task)
@@ -77,7 +105,7 @@ class BudgetGuard:
         return budget_notice(low)
 
     async def _verdict(self, session: Spent, task: Spent, tokens: int, cost: float) -> tuple[Verdict, str]:
-        """The verdict of the budgets, with the reason of a refusal; the person is asked about each budget that demands it."""
+        """Return the verdict of the budgets, with the reason of a refusal; ask the person about each budget that demands it."""
         state, first = self.state(session, task), None
         while True:
             verdict = check_budgets(
@@ -129,7 +157,7 @@ class RunLimits:
             )
 
     def rest(self, turns: int, usage: Usage, cost: float) -> RunLimits:
-        """The limits that remain after so much, for a subagent."""
+        """Return the limits that remain after this spending, for a subagent."""
         return RunLimits(
             None if self.turns is None else max(0, self.turns - turns),
             None if self.cost is None else max(0.0, self.cost - cost),
@@ -138,5 +166,5 @@ class RunLimits:
         )
 
     def left(self) -> float | None:
-        """Seconds left, never below 0; None where time is not limited."""
+        """Return the seconds left, never below 0; None if time is not limited."""
         return None if self.seconds is None else max(0.0, self.seconds - (self.clock() - self.started))

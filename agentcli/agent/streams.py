@@ -1,4 +1,4 @@
-"""Waits that an interrupt ends. They are made in the task that waits: what is there at once costs no turn of the event loop."""
+"""Waits that an interrupt ends. They are made in the task that waits: a value that is ready costs no turn of the event loop."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from contextlib import suppress
 from typing import TypeVar
 
 from agentcli.core.event import Event
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 
 Result = TypeVar("Result")
 
@@ -29,24 +31,20 @@ async def until_interrupted(
 async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Result]) -> AsyncGenerator[Result, None]:
     """Yield the values of a stream as they come, until it ends or `interrupt` is set, which also ends the wait for a value.
 
-    However this generator ends, the stream has been closed first: an abandoned async generator would otherwise go on until it is
+    However this generator ends, the stream has been closed first: an abandoned async generator would otherwise continue until it is
     collected. The stream runs in the reader's own task: it cannot run ahead.
     """
     loop, interrupt = asyncio.get_running_loop(), interrupt or asyncio.Event()
     rested = loop.time()
-    async with _Watch(interrupt) as watch:
+    async with _Watch(interrupt) as watch, closing(stream) as values:
         try:
             while not interrupt.is_set():
-                yield await watch.over(anext(stream))
+                yield await watch.over(anext(values))
                 if loop.time() - rested > LONGEST_RUN:
                     await asyncio.sleep(0)
                     rested = loop.time()
         except (_EndedEarly, StopAsyncIteration):
             return
-        finally:
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
 
 
 class _EndedEarly(Exception):
@@ -59,18 +57,22 @@ class _Watch:
     def __init__(self, event: asyncio.Event, seconds: float | None = None) -> None:
         self._event, self._seconds = event, seconds
         self._waiting: asyncio.Task[object] | None = None
+        self._watcher: asyncio.Task[None] | None = None
         self._ended = False
 
     async def __aenter__(self) -> _Watch:
-        self._watcher = asyncio.create_task(self._watch())
+        self._watcher = start_task(self._watch())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._watcher.cancel()
-        await asyncio.gather(self._watcher, return_exceptions=True)
+        # The error that ends a task refers to its frame, and that to us: we would stay until a collection of garbage.
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.cancel()
+            await asyncio.gather(watcher, return_exceptions=True)
 
     async def over(self, work: Awaitable[Result]) -> Result:
-        """The result of `work`. Raises _EndedEarly where it was cancelled, unless it has a result nevertheless."""
+        """Return the result of `work`. Raises _EndedEarly if it was cancelled without a result."""
         # Each value of a stream may be read in a task of its own.
         task = asyncio.current_task()
         assert task is not None
@@ -78,7 +80,7 @@ class _Watch:
         try:
             return await work
         except (Exception, asyncio.CancelledError) as error:
-            # A cancellation from elsewhere goes on.
+            # A cancellation from elsewhere propagates.
             if self._ended and task.cancelling() == cancelling + 1:
                 raise _EndedEarly from error
             raise
@@ -97,10 +99,15 @@ class _Watch:
 
 
 class PrintedEvents:
-    """Events of running tools that wait to be shown. `came` is set when there is one, or something else to look at."""
+    """Queue of what calls on their way tell: events that wait to be shown, and the end of the turn.
+
+    `came` is set when there is an event, or something else to look at.
+    """
 
     def __init__(self) -> None:
         self.came = asyncio.Event()
+        self.ended = ""
+        """The reason why a hook ends the turn, if one does."""
         self._events: list[Event] = []
 
     def add(self, event: Event) -> None:
@@ -109,7 +116,7 @@ class PrintedEvents:
         self.came.set()
 
     def take(self) -> list[Event]:
-        """The events since the last call."""
+        """Return the events since the last call."""
         self.came.clear()
         events, self._events = self._events, []
         return events

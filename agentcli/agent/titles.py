@@ -33,7 +33,7 @@ class TitleWriter:
     async def write(
         self, history: History, main: ModelSpec, context: int
     ) -> tuple[Title, Sequence[UsageReported]] | None:
-        """The title with its cost; None if none is wanted or there is no cheap model. `context`: tokens in the window."""
+        """Ask for the title and return it with its cost; None if none is wanted or there is no cheap model. `context`: tokens in the window."""
         if not self._enabled or not wanted(history):
             return None
         self._enabled = False
@@ -45,21 +45,21 @@ class TitleWriter:
 
 
 def wanted(history: History) -> bool:
-    """True if a prompt was answered and nobody has named the session yet."""
+    """Return True if a prompt was answered and the session has no title or name yet."""
     last = history.entries[-1].body if history.entries else None
     answered = isinstance(last, Message) and last.role == "assistant" and not last.calls and bool(last.text.strip())
     return answered and not history.title and not history.name
 
 
 def is_cheap(model: ModelSpec, main: ModelSpec) -> bool:
-    """True if titles may be asked of a model: another than the session's, or the cheap one of its family."""
+    """Return True if titles may be asked of a model: another than the session's, or the cheap one of its family."""
     return model.name == main.summary_model or model.name != main.name
 
 
 async def improved(history: History, model: Model, context: int) -> tuple[Title, Sequence[UsageReported]]:
-    """The title to record, empty where the model had none, with what it cost. `context` are the tokens in the window.
+    """Return the title to record, empty if the model had none, with its cost. `context` is the number of tokens in the window.
 
-    Never raises for a model that fails: a title is worth no one's attention.
+    If the model fails with an AgentError, there is no title: it is not worth a message to the person.
     """
     summariser, text = Summariser(model, calls=1, context=context, longest=REPLY), ""
     request = replace(summariser.request([prompt("title.md")], _beginning(history)), options={"thinking": False})
@@ -73,7 +73,7 @@ async def improved(history: History, model: Model, context: int) -> tuple[Title,
 
 
 def cleaned(text: str) -> str:
-    """The model's answer as a title: one line, without the marks that models put around one."""
+    """Return the model's answer as a title: one line, without the marks that models put around one."""
     line = next((line for line in text.splitlines() if line.strip("#*`\"'“”„«» \t")), "")
     line = line.strip("#*`\"'“”„«» \t").removeprefix("Title:").strip("*`\"'“”„«» \t").rstrip(".")
     return first_title(Message("assistant", (Text(line),)))

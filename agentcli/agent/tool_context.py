@@ -22,21 +22,18 @@ from agentcli.tools.jobs import Jobs
 
 
 class SessionToolContext:
-    """The tool context of one open session. `printed` fills with the output of running tools; `record` appends to the session."""
+    """The tool context of one open session. `printed` gets the output of running tools; `record` appends to the session."""
 
     def __init__(
         self,
         workspace: Workspace,
         journal: Journal,
         record: Callable[[Body], Recorded],
+        printed: PrintedEvents,
         *,
         limits: ToolLimits,
         ask: AskUser,
         jobs: Jobs,
-        spawn: Spawn,
-        leave_plan: LeavePlan,
-        answer_page: AnswerPage,
-        open_skill: OpenSkill,
         servers: Servers | None = None,
     ) -> None:
         self.cwd = workspace.cwd
@@ -47,21 +44,28 @@ class SessionToolContext:
         self.allowed_path: Path | None = None
         self.buffers: Mapping[Path, bytes] = {}
         self.sandbox = NO_SANDBOX
+        self.hidden: tuple[Path, ...] = ()
         self.jobs: object | None = jobs
-        self.spawn: Spawn | None = spawn
-        self.leave_plan: LeavePlan | None = leave_plan
-        self.answer_page: AnswerPage | None = answer_page
-        self.open_skill: OpenSkill | None = open_skill
+        self.spawn: Spawn | None = None
+        self.leave_plan: LeavePlan | None = None
+        self.answer_page: AnswerPage | None = None
+        self.open_skill: OpenSkill | None = None
         self.servers = servers
         self.variables: Mapping[str, str] = {}
+        self.objection: Callable[[str], str] = lambda _: "it was not judged"
         self.seen: dict[Path, str] = {}
-        self.printed = PrintedEvents()
+        self.printed = printed
         self._journal = journal
         self._record = record
         self._ask = ask
 
+    def offer(self, spawn: Spawn, leave_plan: LeavePlan, answer_page: AnswerPage, open_skill: OpenSkill) -> None:
+        """Add the services that are built on the core of the session: subagents, plans, questions about pages, skills."""
+        self.spawn, self.leave_plan = spawn, leave_plan
+        self.answer_page, self.open_skill = answer_page, open_skill
+
     def for_call(self, path: Path | None, sandbox: CommandSandbox = NO_SANDBOX) -> SessionToolContext:
-        """The same for one call, whose tool may use the resolved path that it was allowed for and no other."""
+        """Return a copy for one call, whose tool may use only the resolved path that it was allowed for."""
         ctx = copy(self)
         ctx.allowed_path, ctx.sandbox = path, sandbox
         return ctx
@@ -75,7 +79,7 @@ class SessionToolContext:
         self.printed.add(ToolProgress(call_id, text))
 
     def todo(self) -> tuple[TodoItem, ...]:
-        """The list as it stands."""
+        """Return the current list."""
         return self._journal.history.todo
 
     def set_todo(self, items: Sequence[TodoItem]) -> None:
@@ -85,23 +89,23 @@ class SessionToolContext:
     def passages(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Passage]:
-        """The passages of this session's records up to number `newest` that may hold the needles, and of this call, newest first."""
+        """Yield the passages of this session's records up to number `newest` that may contain the needles, and of this call, newest first."""
         return _passages(self._journal, needles, call_id, newest, until)
 
     def index(self) -> Iterator[float]:
-        """Make what is missing of this session's index, then of that of the session that was handed off to it."""
+        """Complete this session's index, then the index of its predecessor, which was handed off to it."""
         journal: Journal | None = self._journal
         while journal is not None:
             yield from journal.index()
             journal = journal.predecessor.journal if journal.predecessor else None
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """The user's answers in order, or None when nobody is there to answer."""
+        """Ask the user, and return the answers in order; None if no user is there to answer."""
         return await self._ask(questions)
 
 
 def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None, until: float) -> Iterator[Passage]:
-    """The passages of a session, then those of the one that was handed off to it, numbered below 1."""
+    """Yield the passages of a session, then those of its predecessor, which was handed off to it, numbered below 1."""
     if newest is None or newest > 0:
         for entry in journal.candidates(needles, call_id, newest, until):
             found = passages(entry, journal.output)

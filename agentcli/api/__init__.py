@@ -1,5 +1,6 @@
 """The Python API: sessions of the agent in a program of yours. Its names are those of the package `agentcli`.
 
-A program that embeds agentcli keeps its process to itself: no signal handler is set, nothing is written to stdout or stderr,
-neither folder nor environment of the process are changed, and sessions may run in any thread that has an event loop.
+A program that embeds agentcli keeps its process to itself: agentcli sets no signal handler, writes nothing to stdout or
+stderr, and changes neither folder nor environment of the process. Sessions may run in any thread that has an event
+loop.
 """

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.api.tools import FROM_ELSEWHERE
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Question
@@ -17,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A call that is not allowed unasked: `name` and `input` of the tool, a line about it, and the reason for asking.
+    """A call that needs permission: `name` and `input` of the tool, a line about it, and the reason for asking.
 
     `preview` is the whole command, the unified diff of an edit, a plan, or the input as JSON.
     """
@@ -32,20 +33,22 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """A no with its reason, which the model is told."""
+    """A refusal with its reason, which the model sees."""
 
     reason: str = ""
 
 
 Answer = bool | str | Sequence[str] | Deny | None
-"""To an Approval: True, False, `session` (also the like for the rest of the session), `always` (saved as a rule), or Deny with a
-reason. To a Question: the answer, several where several may be chosen, or None."""
+"""For an Approval: True, False, `session` (also for similar calls in the session), `always` (saved as a rule), or Deny with a reason.
+
+For a Question: the answer, several if several may be chosen, or None.
+"""
 OnAsk = Callable[[Approval | Question], Answer | Awaitable[Answer]]
 """Answers an approval or a question; a plain function or an async one."""
 
 
 def approving(on_ask: OnAsk) -> Approve:
-    """The approver that asks a function."""
+    """Return the approver that asks a function."""
 
     async def approve(request: ApprovalRequest) -> ApprovalResponse | None:
         call = request.call
@@ -70,7 +73,7 @@ def approving(on_ask: OnAsk) -> Approve:
 
 
 def answering(on_ask: OnAsk) -> AskUser:
-    """The port of `ask_user` that puts each question to a function. The first that is not answered ends it."""
+    """Return the function for `ask_user` that asks `on_ask` each question. The first one without an answer ends the series."""
 
     async def ask(questions: Sequence[Question]) -> Sequence[str] | None:
         answers = []
@@ -90,10 +93,12 @@ def answering(on_ask: OnAsk) -> AskUser:
 
 
 async def _answer(on_ask: OnAsk, asked: Approval | Question) -> Any:
-    """The answer of the function. Raises ToolError where it fails: the model is told, and the session goes on."""
+    """Return the answer of the function. Raise ToolError if it fails: the model sees the error, and the session continues."""
     try:
         answer = on_ask(asked)
         return await answer if inspect.isawaitable(answer) else answer
-    except (Exception, SystemExit) as error:  # the caller's own code may raise anything; it must not end the turn
+    except FROM_ELSEWHERE:
+        raise
+    except BaseException as error:
         _log.warning("on_ask failed", exc_info=True)
         raise ToolError(f"on_ask failed: {type(error).__name__}: {error}") from error

@@ -1,4 +1,4 @@
-"""A batch of tasks, each by an agent of its own in a worktree of its own: `agentcli batch run` as a function."""
+"""Batch of tasks, each for its own agent in its own worktree: `agentcli batch run` as a function."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from agentcli.api.turn import settled
 from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import INTERRUPTED, InputError, UsageError
+from agentcli.core.tasks import start_task
 from agentcli.core.text.near import did_you_mean, near_names
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class BatchOptions(TypedDict, total=False):
-    """Options of `run_batch`. All have the meaning of the flag of their name but the last."""
+    """Options of `run_batch`. All but the last have the meaning of the flag of their name."""
 
     workers: int
     max_cost_total: float | None
@@ -51,7 +52,7 @@ class BatchOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class BatchTask:
-    """The outcome of a task, as `results.jsonl` holds it. `commit` is its result, `check` the exit code of its check."""
+    """Outcome of a task, as in `results.jsonl`. `commit` is its result, `check` the exit code of its check."""
 
     id: str
     state: str
@@ -68,7 +69,7 @@ class BatchTask:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The outcome of a batch. `exit_code` is that of the command: 0 where all tasks have passed."""
+    """Outcome of a batch. `exit_code` is the command's: 0 if all tasks have passed."""
 
     exit_code: int
     out: Path
@@ -81,8 +82,8 @@ async def run_batch(
 ) -> BatchResult:
     """Start or continue a batch: `tasks` is a file of JSON lines, or mappings with the same keys; `out` is the folder of the batch.
 
-    Whoever is cancelled stops the batch in good order; the same call continues it. Raises AgentError for tasks and options that
-    make no sense.
+    Cancelling the call stops the batch in good order; the same call continues it. Raise AgentError for invalid tasks
+    and options.
     """
     from agentcli.batch.driver import Driver
     from agentcli.batch.examination import examined
@@ -105,7 +106,7 @@ async def run_batch(
     plan = _plan(options, folder)
     await asyncio.to_thread(examined, plan, found, env=dict(os.environ))
     driver = Driver(plan, found, folder, app_dirs(dict(os.environ)), report)
-    running = asyncio.create_task(driver.run())
+    running = start_task(driver.run())
     try:
         await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -127,7 +128,7 @@ def _check(options: Mapping[str, Any]) -> None:
 
 
 def _lines(tasks: str | Path | Iterable[Mapping[str, Any]]) -> tuple[str, Path]:
-    """The tasks as JSON lines, and the folder that their paths are relative to."""
+    """Return the tasks as JSON lines, and the folder that their paths are relative to."""
     if not isinstance(tasks, str | Path):
         return "\n".join(json.dumps(dict(task), default=os.fspath) for task in tasks), Path.cwd()
     try:

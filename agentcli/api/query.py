@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentcli.api.options import RunOptions, checked
 from agentcli.api.session import Session, session_with
 from agentcli.core.errors import AgentError
+from agentcli.core.streams import closing
+from agentcli.core.tasks import run_beside, when_done
 from agentcli.ui.run_events import AnyEvent, Result
 
 if TYPE_CHECKING:
@@ -18,17 +20,17 @@ if TYPE_CHECKING:
 
 
 def query(prompt: str, **options: Unpack[RunOptions]) -> AsyncGenerator[AnyEvent, None]:
-    """One prompt: the events of its run, the result last. Raises UsageError at once for options that make no sense.
+    """Run one prompt; yield the events of its run, the result last. Raise UsageError at once for invalid options.
 
-    Reading the first event raises AgentError for all that keeps a session from being opened.
+    Reading the first event raises AgentError for any problem that prevents opening a session.
     """
     return _events(session_with(replace(checked(options), one_turn=True)), prompt)
 
 
 async def run(prompt: str, **options: Unpack[RunOptions]) -> Result:
-    """One prompt: its result, also of a run that failed. Raises AgentError where no session can be opened."""
+    """Run one prompt; return its result, also for a failed run. Raise AgentError if no session can be opened."""
     result = None
-    async with aclosing(query(prompt, **options)) as events:
+    async with closing(query(prompt, **options)) as events:
         async for event in events:
             result = event if isinstance(event, Result) else result
     if result is None:
@@ -41,18 +43,16 @@ async def _events(session: Session, prompt: str) -> AsyncGenerator[AnyEvent, Non
         with suppress(AgentError):
             await session.close()
 
-    def left(_: object) -> None:
-        closing.add(asyncio.ensure_future(close()))
+    def left() -> None:
+        run_beside(close())
 
-    closing: set[asyncio.Future[None]] = set()
     reader = asyncio.current_task()
-    if reader is not None:
-        # A reader that was cancelled in its own code leaves the events as they are, until they are collected as garbage.
-        reader.add_done_callback(left)
+    # A reader cancelled in its own code leaves the events open until they are garbage-collected.
+    stay = when_done(reader, left) if reader is not None else None
     try:
-        async with session, aclosing(session.say(prompt)) as events:
+        async with session, closing(session.say(prompt)) as events:
             async for event in events:
                 yield event
     finally:
-        if reader is not None:
-            reader.remove_done_callback(left)
+        if stay is not None:
+            stay()

@@ -1,4 +1,4 @@
-"""A session of the agent in the program around it: several turns, interruption, forks."""
+"""Session of the agent in the program around it: several turns, interruption, forks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from weakref import WeakSet
 from agentcli.api.options import Given, RunOptions, checked
 from agentcli.api.turn import GRACE, Turn, settled
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.ui.run_events import AnyEvent, InitEvent, WarningEvent
 from agentcli.ui.run_results import record_events
 
@@ -24,18 +26,18 @@ if TYPE_CHECKING:
 
 
 _MOMENTS = 3
-"""Rounds of the event loop within which it is seen that nobody reads a turn any more."""
+"""Rounds of the event loop to wait for Python to close the events of a turn without a reader."""
 
 
 _sessions: WeakSet[Session] = WeakSet()
-"""Sessions of this process that were opened."""
+"""Opened sessions of this process."""
 
 
 class Session:
-    """A session: `async with Session(cwd=…) as s`, then `s.say(text)` for each turn. Limits hold for each turn.
+    """A session: `async with Session(cwd=…) as s`, then `s.say(text)` for each turn. Limits apply to each turn.
 
-    Raises UsageError at once for options that make no sense. Opening it raises AgentError where there is no key or model, where
-    configuration is wrong, or where the session to resume does not exist or is open elsewhere.
+    Raises UsageError at once for invalid options. Opening it raises AgentError if a key or model is missing, if
+    configuration is wrong, or if the session to resume does not exist or is open elsewhere.
     """
 
     def __init__(self, **options: Unpack[RunOptions]) -> None:
@@ -54,7 +56,7 @@ class Session:
         await self.close()
 
     async def open(self) -> None:
-        """Open the session, which `async with` does by itself."""
+        """Open the session, which `async with` does automatically."""
         if self._opened is not None or self._closed:
             raise UsageError("This session was opened already. Make another one, with resume to continue it.")
         from agentcli.app.print_mode import init_event
@@ -70,16 +72,16 @@ class Session:
             embed()
             await asyncio.to_thread(warm, agent.model.kind)
             await agent.prepare(asyncio.Event())
-        except BaseException:  # a cancelled start holds no session open either
+        except BaseException:  # a cancelled start must not keep the session open either
             await self.close()
             raise
         self._first = (init_event(agent), *map(WarningEvent, agent.notes))
 
     async def close(self) -> None:
-        """Interrupt the turn that runs, end jobs and servers, and let others open the session. It stays stored."""
+        """Interrupt the running turn, end jobs and servers, and let others open the session. It stays stored."""
         self._closed = True
         if self._opened is not None and self._closing is None:
-            self._closing = asyncio.create_task(self._close(*self._opened))
+            self._closing = start_task(self._close(*self._opened))
         if self._closing is not None:
             await settled(self._closing)
             self._closing.result()
@@ -95,10 +97,11 @@ class Session:
             await program.close()
 
     async def say(self, text: str) -> AsyncGenerator[AnyEvent, None]:
-        """One turn: its events, the result last. Whoever stops reading, or is cancelled, interrupts it; the session goes on from there.
+        """Run one turn; yield its events, the result last.
 
-        `@path` attaches a file, and `/compress` and its like work, as they do for `agentcli -p`. Raises UsageError while another
-        turn runs, and for a session that is not open; InputError for a prompt without text.
+        A reader that stops reading, or is cancelled, interrupts the turn; the session continues from there. `@path`
+        attaches a file, and `/compress` and similar commands work, as they do for `agentcli -p`. Raise UsageError while
+        another turn runs, and for a session that is not open; InputError for a prompt without text.
         """
         program, agent = self._open()
         if not text.strip():
@@ -109,8 +112,9 @@ class Session:
         first, self._first = self._first, ()
         self._turn = turn = Turn(program, agent, text, first)
         try:
-            async for event in turn.events():
-                yield event
+            async with closing(turn.events()) as events:
+                async for event in events:
+                    yield event
         finally:
             try:
                 await turn.leave()
@@ -118,7 +122,7 @@ class Session:
                 self._turn = None if self._turn is turn else self._turn
 
     async def _left_turn(self) -> None:
-        """Wait for the end of a turn whose reader has left, by `break` say: Python closes its events in the next moment."""
+        """Wait for the end of a turn whose reader has left, for example by `break`: Python closes its events in the next moment."""
         for _ in range(_MOMENTS):
             if self._turn is None:
                 return
@@ -129,12 +133,12 @@ class Session:
             await asyncio.sleep(0)
 
     def interrupt(self) -> None:
-        """Interrupt the turn that runs, from any thread; its result comes as soon as it has ended in good order."""
+        """Interrupt the running turn, from any thread; its result comes as soon as it has ended in good order."""
         if self._turn is not None:
             self._turn.interrupt()
 
     def fork(self) -> Session:
-        """A copy of the session as it is now, to be opened by itself. Raises InputError for one that is not stored."""
+        """Return a copy of the current session, to be opened separately. Raise InputError for a session that is not stored."""
         from agentcli.sessions.session import Session as StoredSession
 
         program, agent = self._open()
@@ -146,7 +150,7 @@ class Session:
 
     @property
     def id(self) -> str:
-        """The id by which the session is resumed."""
+        """Id by which the session is resumed."""
         return self._open()[1].journal.id
 
     @property
@@ -161,7 +165,7 @@ class Session:
 
     @property
     def cwd(self) -> Path:
-        """The folder that the session works in."""
+        """Folder that the session works in."""
         return self._open()[1].cwd
 
     @property
@@ -171,12 +175,12 @@ class Session:
 
     @property
     def cost(self) -> float | None:
-        """Cost of the whole session in USD; None where prices are unknown."""
+        """Cost of the whole session in USD; None if prices are unknown."""
         return self._open()[1].history.cost
 
     @property
     def history(self) -> tuple[AnyEvent, ...]:
-        """The messages, calls and results of the whole session as events, without what was undone."""
+        """Messages, calls and results of the whole session as events, without undone ones."""
         from agentcli.core.history import in_force
 
         journal = self._open()[1].journal
@@ -191,16 +195,16 @@ class Session:
 
 
 def session_with(given: Given) -> Session:
-    """A session with options that were checked before."""
+    """Return a session with options that were checked before."""
     session = Session()
     session._given = given
     return session
 
 
 async def _others_closed() -> None:
-    """Wait for the sessions of this loop that are being closed: one of them may be the one to resume.
+    """Wait for the sessions of this loop that are closing: one of them may be the one to resume.
 
-    Python closes the events of a reader that has left, by `break` say, in the next moment.
+    Python closes the events of a reader that has left, for example by `break`, in the next moment.
     """
     if not _sessions:
         return

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, is_dataclass
 from typing import Any, Literal, overload
 
-from agentcli.api.signature import built, hints_of, schema_of
+from agentcli.api.signature import built, parameters, slots_of
 from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.model import ToolSchema
 from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
@@ -21,11 +21,13 @@ from agentcli.tools.lib.truncate import whole_or_cut
 from agentcli.tools.registry import TRAITS
 
 Effect = Literal["none", "read", "write", "run", "network"]
-"""The effect of a call on the world. `none` and `read` are allowed unasked and may run side by side; the others are asked about."""
+"""Effect of a call. `none` and `read` need no permission and may run in parallel; the others ask."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _TITLE = 100
-"""Characters of the line that describes a call."""
+"""Length of the line that describes a call, in characters."""
+FROM_ELSEWHERE = (KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
+"""Exceptions by which other code ends a call in the event loop."""
 _log = logging.getLogger(__name__)
 
 
@@ -37,15 +39,16 @@ class FunctionTool:
         self.function, self.effect = function, effect
         self.name = name or getattr(function, "__name__", "")
         self.description = inspect.cleandoc(description or getattr(function, "__doc__", None) or "")
-        self.parameters = schema_of(function)
-        self._hints = hints_of(function)
+        slots = slots_of(function)
+        self.parameters = parameters(function, slots)
+        self._kinds = {slot.name: slot.kind for slot in slots}
         _check(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
     def tool(self) -> Tool:
-        """The tool as the agent has it."""
+        """Return the tool in the agent's form."""
         schema = ToolSchema(self.name, self.description, self.parameters)
         return Tool(schema, self._run, Traits(self.effect), self._title)
 
@@ -54,18 +57,20 @@ class FunctionTool:
         return clip(f"{self.name}({text})", _TITLE)
 
     async def _run(self, ctx: ToolContext, call_id: str, **given: Any) -> ToolOutput:
-        values = {name: built(self._hints[name], value, name) for name, value in given.items()}
+        values = {name: built(self._kinds[name], value, name) for name, value in given.items()}
         try:
             text = _text(await self._called(values))
         except ToolError:
             raise
-        except (Exception, SystemExit) as error:  # the caller's own code may raise anything; the model hears of it
+        except FROM_ELSEWHERE:
+            raise
+        except BaseException as error:
             _log.warning("the tool %s failed", self.name, exc_info=True)
             raise ToolError(f"{type(error).__name__}: {error}") from error
         return whole_or_cut(ctx, call_id, text, {})
 
     async def _called(self, values: dict[str, Any]) -> Any:
-        """The result of the function. One that is not async runs in a thread, where it holds nobody up."""
+        """Return the result of the function. Run one that is not async in a thread, where it does not block the loop."""
         if inspect.iscoroutinefunction(self.function):
             return await self.function(**values)
         result = await asyncio.to_thread(_guarded, self.function, values)
@@ -81,10 +86,10 @@ def tool(
 def tool(
     function: Callable[..., Any] | None = None, /, *, name: str = "", description: str = "", effect: Effect = "none"
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
-    """Make a function a tool, as a decorator or called; what is given here replaces its own name and docstring.
+    """Make a function a tool, as a decorator or by a call; `name` and `description` replace its own name and docstring.
 
-    A plain function may be given as a tool without this. Raises UsageError for one that has no docstring, or a parameter that
-    cannot be described to a model.
+    A plain function may be passed as a tool without this. Raise UsageError for a function without a docstring, or with
+    a parameter that cannot be described to a model.
     """
     if function is not None:
         return FunctionTool(function, name, description, effect)
@@ -92,7 +97,7 @@ def tool(
 
 
 def as_tools(given: Iterable[Callable[..., Any] | FunctionTool]) -> tuple[Tool, ...]:
-    """The tools of a run. Raises UsageError for what is none, and for a name that is taken."""
+    """Return the tools of a run. Raise UsageError for an invalid one, and for a duplicate name."""
     found: dict[str, Tool] = {}
     for each in given:
         if not callable(each):
@@ -116,15 +121,15 @@ def _check(made: FunctionTool) -> None:
 
 
 def _guarded(function: Callable[..., Any], values: dict[str, Any]) -> Any:
-    """Call a function in a thread. StopIteration cannot pass a future."""
+    """Call a function in a thread, where it must have raised these itself. StopIteration cannot pass a future."""
     try:
         return function(**values)
-    except StopIteration as error:
-        raise RuntimeError(f"StopIteration: {error}") from error
+    except (StopIteration, *FROM_ELSEWHERE) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
 def _text(result: Any) -> str:
-    """The result for the model: a text as it is, anything else as JSON."""
+    """Return the result for the model: a text unchanged, anything else as JSON."""
     if isinstance(result, str):
         return result
     if result is None:

@@ -1,15 +1,16 @@
-"""One turn of an embedded session, in a task of its own: whoever reads its events may leave at any time."""
+"""One turn of an embedded session, in a task of its own, so that the reader of its events may leave at any time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agentcli.app.print_commands import events_of
 from agentcli.core.errors import INTERRUPTED, AgentError
-from agentcli.core.event import Event, TurnEnded
+from agentcli.core.event import TurnEnded
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.ui.run_events import AnyEvent, InitEvent, Result, WarningEvent
 from agentcli.ui.run_results import ResultBuilder, conclusion, run_events
 
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from agentcli.app.program import Program
 
 AHEAD = 100
-"""Events that a turn may be ahead of its reader; then it waits."""
+"""Largest number of events that a turn may be ahead of its reader; then it waits."""
 GRACE = 30.0
-"""Seconds that an interrupted turn may take to end in good order, and again once it is cancelled."""
+"""Time in seconds that an interrupted turn may take to end in good order, and again once it is cancelled."""
 
 
 class Turn:
@@ -37,15 +38,15 @@ class Turn:
         self._ended = False
         self._queue: asyncio.Queue[AnyEvent | None] = asyncio.Queue(AHEAD)
         self._builder = ResultBuilder(agent.journal.id)
-        self._task = asyncio.create_task(self._run())
+        self._task = start_task(self._run())
 
     @property
     def is_over(self) -> bool:
-        """True if its result was made, or nobody reads it any more."""
+        """True if its result exists, or if its reader has left."""
         return self._ended or self._left
 
     async def events(self) -> AsyncIterator[AnyEvent]:
-        """The events as they occur, the result last."""
+        """Yield the events as they occur, the result last."""
         while (event := await self._queue.get()) is not None:
             yield event
         await self._task
@@ -55,7 +56,7 @@ class Turn:
         self._loop.call_soon_threadsafe(self._stop)
 
     async def leave(self) -> None:
-        """Read no further: interrupt the turn if it still runs, and wait until it has ended."""
+        """Stop reading: interrupt the turn if it still runs, and wait until it has ended."""
         self._left = True
         if not self._task.done():
             self._stop()
@@ -89,8 +90,8 @@ class Turn:
         ended = TurnEnded("failed")
         try:
             stream = events_of(self._program, self._agent, self._text, self._interrupt)
-            async with aclosing(cast("Any", stream)) as events:
-                async for event in cast("AsyncIterator[Event]", events):
+            async with closing(stream) as events:
+                async for event in events:
                     ended = event if isinstance(event, TurnEnded) else ended
                     self._builder.note(event)
                     for each in run_events(event):
@@ -105,7 +106,7 @@ class Turn:
 
 
 async def settled(task: asyncio.Task[Any]) -> None:
-    """Wait until a task has ended, also when this is cancelled meanwhile, which is raised then; one that takes too long is cancelled."""
+    """Wait until a task has ended, and cancel it if it takes too long. Keep waiting if this call is cancelled, then raise that."""
     cancelled: asyncio.CancelledError | None = None
     loop = asyncio.get_running_loop()
     for last in (False, True):

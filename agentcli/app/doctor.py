@@ -28,7 +28,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.integrations.foreign import PROGRAMS
-from agentcli.providers import reach
+from agentcli.providers import reachability
 from agentcli.providers.capabilities import gaps
 from agentcli.providers.connect import is_installed
 from agentcli.providers.platforms import PLATFORMS
@@ -44,6 +44,9 @@ from agentcli.providers.settings import (
 )
 from agentcli.tools.registry import TRAITS
 
+NEWEST_SESSIONS = 100
+"""Sessions that are read whole; `agentcli sessions check` reads all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -56,7 +59,7 @@ class Finding:
 
     @property
     def verdict(self) -> Literal["ok", "warn", "FAIL"]:
-        """FAIL where it keeps agentcli from working."""
+        """FAIL if it keeps agentcli from working."""
         return "ok" if self.ok else "FAIL" if self.needed else "warn"
 
     @property
@@ -70,7 +73,7 @@ CONNECT_SECONDS, ANSWER_SECONDS = 1.0, 10.0
 
 
 def diagnose(options: Options, live: bool = False, reading: Reading = unseen) -> list[Finding]:
-    """All findings for a run with these options; where the configuration cannot be read, those of the built-in one."""
+    """All findings for a run with these options; if the configuration cannot be read, the findings of the built-in one."""
     try:
         return examine(Program(options), live, reading)
     except ConfigError as error:
@@ -85,7 +88,7 @@ def diagnose(options: Options, live: bool = False, reading: Reading = unseen) ->
 
 
 def examine(program: Program, live: bool = False, reading: Reading = unseen) -> list[Finding]:
-    """All findings; none of them changes anything. Without `live` nobody is asked, and only addresses that you set are connected to.
+    """All findings; none of them changes anything. Without `live` no model is asked, and only addresses that you set are connected to.
 
     The records of the sessions that are checked pass `reading`.
     """
@@ -143,7 +146,7 @@ def _model(program: Program) -> Iterator[Finding]:
 
 
 def _platform(settings: ProviderSettings, env: Mapping[str, str]) -> Finding:
-    """The credentials that a platform's SDK would find."""
+    """Report the credentials that a platform's SDK would find."""
     cloud = PLATFORMS[settings.platform]
     found = cloud.found(env, Path(env.get("HOME") or "~").expanduser())
     missing = [f"{each} is not set" for each in cloud.missing(env)]
@@ -157,22 +160,22 @@ def _platform(settings: ProviderSettings, env: Mapping[str, str]) -> Finding:
 
 
 def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
-    """The addresses in force, and whether somebody is there. No key is sent, and nothing is spent."""
+    """Report the addresses in use and whether they answer. No key is sent, and nothing is spent."""
     for settings in {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}.values():
         vendor, own = PROVIDERS[settings.kind], base_url(settings, program.env)
         url = own or vendor.url
         set_by = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
-        address = f"{reach.bare(url)}{f' ({set_by})' if own else ''}"
+        address = f"{reachability.bare(url)}{f' ({set_by})' if own else ''}"
         if settings.platform and not own:
             ok, result = True, "not asked; its SDK knows the address"
         elif not own and needs_key(settings, program.env) and not credentials(settings, program.env):
             ok, result = True, "not asked: no key is set"
         elif live:
-            ok, result = reach.answers(url, vendor.models_path, ANSWER_SECONDS)
-        elif not own or reach.proxied(url):
+            ok, result = reachability.answers(url, vendor.models_path, ANSWER_SECONDS)
+        elif not own or reachability.proxied(url):
             ok, result = True, "not asked; `agentcli doctor --live` asks it"
         else:
-            why = reach.connects(url, CONNECT_SECONDS)
+            why = reachability.connects(url, CONNECT_SECONDS)
             ok, result = not why, why or "a server listens there; `agentcli doctor --live` asks it"
         cure = "" if ok else ". Check the address and that the server runs"
         yield Finding(f"endpoint of {settings.name}", ok, f"{address}: {result}{cure}", needed=live)
@@ -203,7 +206,7 @@ def _helpers(program: Program) -> Iterator[Finding]:
 
 
 def _extensions(program: Program) -> Iterator[Finding]:
-    """The skills, commands and agents, each with its file, and what is wrong with the others."""
+    """Report the skills, commands and agents, each with its file, and what is wrong with the others."""
     from agentcli.tools.registry import tools
 
     found = program.extensions
@@ -244,7 +247,7 @@ def _counting(program: Program) -> Finding:
 
 
 def _policy(program: Program) -> Iterator[Finding]:
-    """The policy, where the model in use does not allow it."""
+    """Report whether the model in use allows the native policy; nothing for another policy."""
     if program.config.context.policy != NATIVE:
         return
     try:
@@ -266,7 +269,7 @@ def _hooks(program: Program) -> Iterator[Finding]:
 
 
 def _others(program: Program) -> Iterator[Finding]:
-    """The programs whose configuration can be taken over, in whole or in part."""
+    """Report the programs whose configuration can be imported, in whole or in part."""
     from agentcli.app.extensions.config_import import import_plan
 
     for name in PROGRAMS:
@@ -277,7 +280,7 @@ def _others(program: Program) -> Iterator[Finding]:
 
 
 def _editors() -> Finding:
-    """True where an editor can start `agentcli acp`: the SDK of the Agent Client Protocol is there, and the command on PATH."""
+    """Report whether an editor can start `agentcli acp`: it needs the Agent Client Protocol's SDK, and the command on PATH."""
     if find_spec("acp") is None:
         return Finding(
             "editors",
@@ -293,7 +296,7 @@ def _editors() -> Finding:
 
 
 def _own_program() -> str:
-    """The command line that starts this program."""
+    """Return the command line that starts `acp` with this program."""
     beside = Path(sys.executable).with_name("agentcli")
     return f"{beside} acp" if beside.exists() else f"{sys.executable} -m agentcli acp"
 
@@ -302,7 +305,7 @@ def _sessions(program: Program, reading: Reading) -> Iterator[Finding]:
     from agentcli.sessions.integrity import check
 
     infos = program.store.list(program.project)
-    newest = infos[: program.config.sessions.doctor]
+    newest = infos[:NEWEST_SESSIONS]
     through = reading(sum(info.records for info in newest))
     broken = [info.id for info in newest if not check(program.store.folder(info), through=through).ok]
     looked = f"{len(infos):,} in this project, " + (f"the newest {len(newest):,} checked, " if newest != infos else "")

@@ -16,6 +16,7 @@ from agentcli.app.launch import WARM_AFTER
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.app.project import TRUSTED
+from agentcli.app.reports import ProgramReports
 from agentcli.app.retention import sweep_later
 from agentcli.app.trust import is_trusted, what_it_would_load
 from agentcli.logs import log_to
@@ -47,7 +48,7 @@ class EditorHost:
     def project(
         self, request: ProjectRequest, approve: Approve, ask: AskUser, editor: TextEditor | None = None
     ) -> EditorProject:
-        """The program in a folder."""
+        """Return the program in the folder of a request."""
         directories = (*self._options.add_dirs, *map(str, request.directories))
         program = Program(replace(self._options, cwd=str(request.cwd), add_dirs=directories), self._env)
         program.approve, program.ask = approve, ask
@@ -57,38 +58,35 @@ class EditorHost:
         return EditorProject(program)
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
-        """Stored sessions, last written first; those of subagents are left out."""
+        """Return the stored sessions, last written first, without the sessions of subagents."""
         store = Store(app_dirs(os.environ if self._env is None else self._env).sessions)
         infos = store.list(store.project_id(cwd) if cwd else None)
         here = str(cwd.resolve()) if cwd else ""
         return [info for info in infos if not is_subagent(info) and (not here or info.directory == here)]
 
 
-class EditorProject:
+class EditorProject(ProgramReports):
     """The program in one folder, for one session. See `agentcli.acp.host.Project`."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
-
     def new(self) -> AgentSession:
-        """A fresh session."""
+        """Start a new session."""
         with self._program.preparing():
             return self._started(self._program.sessions.new())
 
     def open(self, session_id: str) -> AgentSession:
-        """A stored session by its whole id."""
+        """Open a stored session by its whole id."""
         with self._program.preparing():
             return self._started(self._program.sessions.open(self._found(session_id)))
 
     def fork(self, session_id: str) -> AgentSession:
-        """A copy of a session, in this folder."""
+        """Open a copy of a session, in this folder."""
         program = self._program
         return self._started(
             program.sessions.open(program.store.fork(self._found(session_id), directory=program.cwd), "fork")
         )
 
     def models(self) -> Sequence[str]:
-        """The models that have a key."""
+        """Return the names of the models that can be connected."""
         known = self._program.models
         configured = self._program.config.models
         names = dict.fromkeys((*(spec.name for spec in models()), *configured))
@@ -111,13 +109,13 @@ class EditorProject:
         return self._program.workspace_policy.sandbox.working
 
     def _found(self, session_id: str) -> SessionInfo:
-        """A session by its whole id: what an editor sends is no name, nor the beginning of an id."""
+        """Return a session by its whole id: an editor sends no name and no prefix."""
         return self._program.store.chosen(
             session_id, [info for info in self._program.store.list() if info.id == session_id]
         )
 
     def _started(self, session: AgentSession) -> AgentSession:
-        """The session; its servers start, and its provider's SDK is imported, in the background: no prompt has come yet."""
+        """Return the session; start its servers and import its provider's SDK in the background, before the first prompt."""
         warming = Timer(WARM_AFTER, warm, [session.model.kind])
         warming.daemon = True
         warming.start()

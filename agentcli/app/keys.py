@@ -1,4 +1,4 @@
-"""Keys of providers that the user has stored: in the system's keyring where there is one, else in a file for its owner alone."""
+"""Keys of providers that the user has stored: in the system's keyring if there is one, else in a file for its owner alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class KeyStore:
         self.path = folder / file
 
     def places(self) -> Mapping[str, Place]:
-        """Providers with a stored key, each with its place."""
+        """Return the providers that have a stored key, each with its place."""
         return {provider: "file" if "key" in entry else "keyring" for provider, entry in self._entries().items()}
 
     def keys(self) -> Mapping[str, str]:
@@ -37,7 +37,7 @@ class KeyStore:
         return {name: key for name, key in found.items() if key}
 
     def key(self, provider: str) -> str:
-        """One stored key; empty where none is stored, or it cannot be read. Nothing else is asked of the keyring."""
+        """One stored key; empty if none is stored, or it cannot be read. Nothing else is asked of the keyring."""
         entry = self._entries().get(provider)
         return "" if entry is None else _key_of(provider, entry)
 
@@ -48,7 +48,7 @@ class KeyStore:
         return "keyring" if in_keyring else "file"
 
     def remove(self, provider: str) -> None:
-        """Remove a key. Raises InputError where none is stored."""
+        """Remove a key. Raises InputError if none is stored."""
         if provider not in self._entries():
             raise InputError(f"No key is stored for {provider}.")
         _from_keyring(provider, remove=True)
@@ -76,7 +76,7 @@ class KeyStore:
 def with_keys(
     env: Mapping[str, str], providers: Mapping[str, ProviderSettings], stored: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """The environment with the stored keys, each under its provider's variable; a variable that is set wins."""
+    """Return the environment with the stored keys, each in its provider's variable; a variable that is set wins."""
     more = {}
     for name, key in stored.items():
         variables = key_variables(providers[name]) if name in providers else ()
@@ -86,12 +86,12 @@ def with_keys(
 
 
 def provider_of(key: str) -> str:
-    """The provider whose keys begin as this one does; empty where none does."""
+    """Return the provider whose keys begin as this one does; empty if there is none."""
     return next((kind for kind, each in PROVIDERS.items() if each.key_prefix and key.startswith(each.key_prefix)), "")
 
 
 def checked(key: str) -> str:
-    """The key without blanks around it. Raises InputError for what cannot be one."""
+    """Return the key without the blanks around it. Raises InputError if it cannot be a key."""
     key = key.strip()
     if not key or not (key.isascii() and key.isprintable()) or " " in key:
         raise InputError(
@@ -104,7 +104,7 @@ def try_key(settings: ProviderSettings, key: str, env: Mapping[str, str]) -> str
     """Send one free request with the key; the reason why it could not be tried, or empty. Raises CredentialsError if it is rejected."""
     vendor = PROVIDERS[settings.kind]
     url = base_url(settings, env) or vendor.url
-    from agentcli.providers.reach import (
+    from agentcli.providers.reachability import (
         accepts,  # with the HTTP client of the standard library: only a key that is tried needs it
     )
 
@@ -123,7 +123,7 @@ def _is_table(value: object) -> bool:
 
 
 def _keyring() -> Any:
-    """The package `keyring`, which may not be installed."""
+    """Import the package `keyring`; None if it is not installed."""
     try:
         return importlib.import_module("keyring")
     except ImportError:

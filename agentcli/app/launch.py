@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agentcli.app.options import LAST, Options
 from agentcli.core.errors import CredentialsError, InputError
-from agentcli.core.garbage import nothing_collected
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +29,7 @@ WARM_AFTER = 0.3
 
 
 def start(options: Options, early: EarlyTerminal | None = None) -> int:
-    """Run as the command line asks and return the exit code. Raises InputError where a person is needed and nobody is there.
+    """Run as the command line asks and return the exit code. Raises InputError if a person is needed and none is there.
 
     `early` is a terminal that shows the prompt already, and echoes keys while we load.
     """
@@ -47,10 +46,9 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
 def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
     """Run with these options and return the exit code."""
     if options.print:
-        with nothing_collected():
-            from agentcli.app.print_mode import print_mode
-            from agentcli.app.program import Program
-            from agentcli.logs import log_to
+        from agentcli.app.print_mode import print_mode
+        from agentcli.app.program import Program
+        from agentcli.logs import log_to
 
         program = Program(options)
         log_to(program.dirs, program.env, enabled=not options.no_session)
@@ -63,12 +61,12 @@ def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
 
 
 def has_terminal() -> bool:
-    """True if stdin and stdout are a terminal."""
+    """Return whether stdin and stdout are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _needs_model(options: Options) -> NoReturn:
-    """Raises CredentialsError where nothing says which model to talk to: that is what to mend first; else InputError."""
+    """Raise CredentialsError if no model is chosen, which the user has to mend first; else InputError."""
     from agentcli.app.program import Program
 
     program = Program(options)
@@ -78,7 +76,7 @@ def _needs_model(options: Options) -> NoReturn:
 
 
 def repl(options: Options, early: EarlyTerminal | None = None) -> int:
-    """A session with a person at a terminal; on a dumb one, or with `--plain`, a line at a time."""
+    """Run a session with a person at a terminal; line by line on a dumb terminal or with `--plain`. Returns the exit code."""
     from agentcli.ui.terminal.early import possible
 
     load_session = partial(_load_session, options)
@@ -98,7 +96,7 @@ def repl(options: Options, early: EarlyTerminal | None = None) -> int:
 
 
 def load_terminal() -> Callable[[Device], Terminal]:
-    """The class of the terminal that takes over once the program is loaded; the import is the slow part."""
+    """Import the class of the terminal that takes over once the program is loaded; the import is the slow part."""
     from agentcli.ui.terminal.app import Terminal
 
     return Terminal
@@ -119,7 +117,7 @@ def _load_session(
     program = Program(options)
     log_to(program.dirs, program.env, enabled=not options.no_session)
     program.approve, program.ask = approve, ask
-    # Without a name, `resume` opens a fresh session and lets the person pick, where there is something to pick from.
+    # Without a name, `resume` opens a fresh session and lets the person pick, if there is something to pick from.
     with program.preparing():
         if options.session == "" and program.sessions.chosen(LAST):
             session = program.sessions.new()
@@ -164,7 +162,7 @@ def _ask_for_key(error: CredentialsError, options: Options) -> int:
 
 
 def _store_key(text: str, options: Options) -> None:
-    """Try a pasted key and store it. Raises CredentialsError where it is rejected, InputError for what is no key."""
+    """Try a pasted key and store it. Raises CredentialsError if it is rejected, InputError if it is no key."""
     from agentcli.app.keys import KeyStore, checked, provider_of, try_key
     from agentcli.app.program import Program
     from agentcli.providers.registry import SERVERS

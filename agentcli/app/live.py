@@ -12,13 +12,14 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.message import Image, Text, ToolCall, ToolResult, Usage, reminder
 from agentcli.core.model import Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.core.streams import closing
 from agentcli.providers.capabilities import SCHEMA, reduced
 from agentcli.providers.connect import connect
-from agentcli.providers.memory import EndpointMemory
+from agentcli.providers.context_windows import listed_models
+from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
-from agentcli.providers.windows import listed_models
 
 MOST_COST = 0.01
 """USD for one request at most; a model that would cost more is not asked, the vendor's cheap one is."""
@@ -36,7 +37,7 @@ _TOOL = ToolSchema(
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A provider and the model to ask; `cost` in USD at most, None where its price is unknown."""
+    """A provider and the model to ask; `cost` in USD at most, None if its price is unknown."""
 
     settings: ProviderSettings
     model: ModelSpec
@@ -45,7 +46,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a probe: `error`, or for each capability `yes`, `no`, or `-` where the model does not use it."""
+    """The answer to a probe: `error`, or for each capability `yes`, `no`, or `-` if the model does not use it."""
 
     model: str
     capabilities: Sequence[str] = ()
@@ -54,14 +55,14 @@ class Answer:
 
 
 def probes(program: Program) -> list[Probe]:
-    """The request for each provider that has what it needs."""
+    """Return the request for each provider that has what it needs."""
     configured = {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}
     found = (_probe(program, settings) for settings in configured.values() if _ready(program, settings))
     return [probe for probe in found if probe is not None]
 
 
 def offer(asked: Sequence[Probe]) -> str:
-    """The text that says what will be sent and what it costs at most."""
+    """Say what will be sent and what it costs at most."""
     total = sum(probe.cost or 0.0 for probe in asked)
     unknown = any(probe.cost is None for probe in asked)
     names = ", ".join(probe.model.name for probe in asked)
@@ -88,8 +89,9 @@ async def _ask(program: Program, probe: Probe) -> Answer:
         model = connect(spec, probe.settings, program.env, RetryPolicy(attempts=1), memory=fresh)
         try:
             await model.count(request)
-            async for _ in model.stream(request):
-                pass
+            async with closing(model.stream(request)) as stream:
+                async for _ in stream:
+                    pass
         finally:
             await model.close()  # type: ignore[attr-defined]
     except AgentError as error:
@@ -108,7 +110,7 @@ def _ready(program: Program, settings: ProviderSettings) -> bool:
 
 
 def _probe(program: Program, settings: ProviderSettings) -> Probe | None:
-    """The probe with the first of a provider's models that is known by name and cheap enough."""
+    """Return the probe with the first of a provider's models that is known by name and cheap enough; None if there is none."""
     for name in _names(program, settings):
         try:
             model = program.models.spec(name)
@@ -134,7 +136,7 @@ def _names(program: Program, settings: ProviderSettings) -> Iterator[str]:
 
 
 def _request(spec: ModelSpec) -> Request:
-    """A small tool loop with an image in a result, a reminder, marks, thinking and an effort."""
+    """Build a small tool loop with an image in a result, a reminder, marks, thinking and an effort."""
     note = reminder("This is a test of the connection.")
     picture = ToolResult(
         "call_1", "look", "success", "A picture.", images=(Image("image/png", _PIXEL),) if spec.images else ()

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from agentcli.core.dataclass import dataclass
-from agentcli.providers import reach
+from agentcli.providers import reachability
+from agentcli.providers.context_windows import listed_models, stated_window
 from agentcli.providers.registry import PRESETS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, credentials
-from agentcli.providers.windows import listed_models, stated_window
 
 SECONDS = 1.0
 """Time limit of each question to a server."""
@@ -19,7 +19,7 @@ MOST_MODELS = 50
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A known server at its usual port, or where it is configured: its models by name with their windows in tokens (0 where not stated)."""
+    """A known server at its usual port, or at its configured address: its models by name with their windows in tokens (0 if not stated)."""
 
     name: str
     title: str
@@ -39,7 +39,7 @@ def local_servers(providers: Mapping[str, ProviderSettings], env: Mapping[str, s
 def _asked(settings: ProviderSettings, env: Mapping[str, str]) -> LocalServer:
     _, preset = PRESETS[settings.name]
     url, key = settings.base_url, credentials(settings, env)
-    there = not reach.connects(url, SECONDS)
+    there = not reachability.connects(url, SECONDS)
     listed = listed_models(url, key, SECONDS)[:MOST_MODELS] if there else []
     models = {f"{settings.name}/{model}": stated_window(url, model, key, SECONDS) for model in listed}
     return LocalServer(settings.name, preset.title, url, there, models, preset.start)

@@ -10,11 +10,12 @@ from typing import Any
 from agentcli.config import Config
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, CredentialsError, InputError
+from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers import catalog
 from agentcli.providers.connect import connect
-from agentcli.providers.figures import Figures
-from agentcli.providers.memory import EndpointMemory
+from agentcli.providers.endpoint_facts import EndpointMemory
+from agentcli.providers.model_figures import Figures
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
 from agentcli.providers.retrying import RetryPolicy
@@ -45,7 +46,9 @@ class Models:
     stored: Set[str] = frozenset()
     """The variables of `env` that hold stored keys."""
     gates: Path | None = None
-    """The folder of the rate gates that all processes share; None where nothing is shared."""
+    """The folder of the rate gates that all processes share; None if nothing is shared."""
+    attended: bool = False
+    """True if a person is there, who may start a local server that does not run."""
     connected: list[Connected] = field(default_factory=list)
     """The models that were connected: asked for again, to be closed one day."""
 
@@ -56,7 +59,7 @@ class Models:
 
     @property
     def default(self) -> str:
-        """The model for whoever asks for none: the configured one, else that of the first key there is; empty without any."""
+        """The model if none is requested: the configured one, else the default of the first provider whose key or address is set; empty without any."""
         if self.config.general.model:
             return self.config.general.model
         for provider in PROVIDERS.values():
@@ -65,9 +68,9 @@ class Models:
         return ""
 
     def spec(self, name: str) -> ModelSpec:
-        """The spec of a model, with that of the model that writes its summaries.
+        """Return the spec of a model, including the model that writes its summaries.
 
-        Raises InputError, naming the near ones, when nothing is.
+        Raises InputError, naming similar models, if none has this name.
         """
         found = self._listed(name)
         mapping = self.config.context.compression_model
@@ -75,11 +78,19 @@ class Models:
         prices = self._listed(writer).prices if writer else found.prices
         return replace(found, summary_model=writer, summary_prices=prices)
 
-    def connect(self, name: str, *, brief: bool = False) -> Model:
-        """The model with this name, ready for requests; with `brief` an outage is not waited out.
+    def price(self, name: str, usage: Usage, time: str) -> float | None:
+        """USD of a usage of the model with this name at a time in ISO form; None if it is not known."""
+        try:
+            prices = catalog.spec(name, self._overrides, self.providers, time[:10]).prices
+        except (InputError, ConfigError):
+            return None
+        return None if prices is None else prices.cost(usage)
 
-        One that was connected already is given again, with the connections that it holds; a script begins anew.
-        Raises CredentialsError where a key is missing.
+    def connect(self, name: str, *, brief: bool = False) -> Model:
+        """Connect the model with this name; with `brief` an outage is not waited out.
+
+        A model that is connected already is returned again with its open connections; a script starts from its beginning.
+        Raises CredentialsError if a key is missing.
         """
         found = self._connect(name, brief)
         if PROVIDERS[found.spec.kind].takes_key:
@@ -103,11 +114,12 @@ class Models:
             memory=self.memory,
             stored=self.stored,
             gates=self.gates,
+            attended=self.attended,
         )
         return Connected(model, spec, settings, retry, self.env)
 
     def defers(self, spec: ModelSpec) -> bool:
-        """True if this model shall load tools that a search finds: most gateways refuse that, so `auto` leaves it to the vendor's own address."""
+        """Return whether this model loads tools that a search finds: most gateways refuse that, so `auto` allows it only at the vendor's own address."""
         settings = self.providers.get(spec.provider) or BUILT_IN.get(spec.provider)
         if not spec.deferred_tools or settings is None or not is_vendor(settings):
             return False
@@ -115,7 +127,7 @@ class Models:
         return self.config.mcp.deferred == "on" or (self.config.mcp.deferred == "auto" and own)
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
-        """The error that prevents connecting the model with this name: it is not known, or has no key; else None."""
+        """Return the error that prevents connecting the model with this name (it is not known, or has no key); None if there is none."""
         try:
             self._connect(name, False)
         except (InputError, CredentialsError) as error:
@@ -123,11 +135,11 @@ class Models:
         return None
 
     def summariser(self, spec: ModelSpec) -> Model:
-        """The model that writes the summaries of a session that runs on `spec`. Without one a snapshot is made from the ledger."""
+        """Connect the model that writes the summaries of a session that runs on `spec`. Without a model, a snapshot is made from the ledger."""
         return self.connect(spec.summary_model or spec.name, brief=True)
 
     def _has_fallback(self, spec: ModelSpec) -> bool:
-        """True if another model takes over from this one."""
+        """Return whether another model takes over from this one."""
         name = self.config.agent.fallback_model
         return bool(name) and catalog.full_name(name) not in (spec.id, spec.name)
 
@@ -147,7 +159,7 @@ class Models:
 
 
 async def close_model(model: Model) -> None:
-    """Give back the connections of a model, where it holds any."""
+    """Close the connections of a model, if it has any."""
     close = getattr(model, "close", None)
     if close is not None:
         await close()
@@ -172,7 +184,7 @@ def no_key() -> str:
 
 
 def _provider(name: str, table: Mapping[str, object]) -> ProviderSettings:
-    """A provider from its table, whose settings are of the right types already. The table of a preset changes only what it names."""
+    """Build a provider from its table, whose settings have the right types already. The table of a preset changes only what it names."""
     if name in PRESETS and table.get("kind", PRESETS[name][0]) == PRESETS[name][0]:
         return replace(BUILT_IN[name], **table)  # type: ignore[arg-type]
     kind = table.get("kind", name)

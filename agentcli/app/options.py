@@ -1,16 +1,80 @@
-"""The options of a run as one value: the same for the REPL, `-p`, `resume` and `demo`."""
+"""The options of a run as one value: the same for the REPL, `-p`, `resume` and `demo`.
 
-from __future__ import annotations
+Each field that people can give says so itself (`Flag`). The flags of the command line and its fast path, those of `agentcli acp` and
+`agentcli demo`, the options of the Python API and the arguments of the Harbor adapter are derived from it.
+"""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.annotation import Choice, Items, Scalar, read, unwrapped
+from agentcli.core.dataclass import dataclass, replace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentcli.core.record import Mode
+
+Place = Literal["acp", "demo", "harbor"]
+"""Programs that take a flag in addition to `agentcli` and `agentcli resume`."""
+Kind = Literal["text", "list", "choice", "whole", "decimal", "switch"]
+"""Values of a flag: one text, several, one of a few, a number from 0 on, none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Flag of a run: help in one line, the word that stands for its value there (empty for a switch), its names, the long one last.
+
+    Without names it is called like its field. `also` names the other programs that take it. `file` is the help of a second flag,
+    `--NAME-file FILE`, which reads the value from a file. `field`, `type` and `default` come from the field of `Options` that it sets.
+    """
+
+    help: str
+    value: str = ""
+    names: tuple[str, ...] = ()
+    also: tuple[Place, ...] = ()
+    file: str = ""
+    hidden: bool = False
+    field: str = ""
+    type: Any = str
+    default: Any = None
+
+    @property
+    def name(self) -> str:
+        """Its name in Python: `max_cost` of `--max-cost`."""
+        return self.names[-1].removeprefix("--").replace("-", "_")
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of its values."""
+        match read(self.type):
+            case Scalar() as scalar:
+                return _KINDS[scalar]
+            case Items():
+                return "list"
+            case _:
+                return "choice"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Values of a choice; empty for the other kinds."""
+        kind = read(self.type)
+        return kind.values if isinstance(kind, Choice) else ()
+
+
+_KINDS: Mapping[Scalar, Kind] = {
+    Scalar.TEXT: "text",
+    Scalar.FLAG: "switch",
+    Scalar.WHOLE: "whole",
+    Scalar.NUMBER: "decimal",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Flags of a run. Empty and None mean "not given": configuration decides then.
+    """Flags of a run. Empty and None mean "not given": configuration decides then. They are listed in the order of `--help`.
 
     `then` are said after `prompt`, one after the other; `/compress` and its like are among them carried out. `session` is what `resume` was
     asked for: None for a new session, "" for a choice, "--last" for the newest of this project. `session_id` is the id of a new
@@ -18,37 +82,57 @@ class Options:
     next in a new session that goes on from it; None where it goes on itself.
     """
 
-    prompt: str | None = None
+    prompt: Annotated[
+        str | None,
+        Flag("answer one prompt and exit; - reads it from stdin", "PROMPT", ("-p", "--prompt"), also=("demo",)),
+    ] = None
+    print: Annotated[bool, Flag("", also=("demo",), hidden=True)] = False
+    model: Annotated[
+        str, Flag("provider/model or alias, see `agentcli models`", "MODEL", ("-m", "--model"), also=("acp",))
+    ] = ""
+    mode: Annotated[str, Flag("ask, auto-edit, plan, yolo or auto", "MODE", also=("acp",))] = ""
+    allow: Annotated[
+        tuple[str, ...], Flag("TOOL(pattern) to run without asking; repeatable", "RULE", also=("acp",))
+    ] = ()
+    deny: Annotated[tuple[str, ...], Flag("TOOL(pattern) to never run; repeatable", "RULE", also=("acp",))] = ()
+    cwd: Annotated[str, Flag("work in this folder", "DIR", ("-C", "--cwd"))] = ""
+    add_dirs: Annotated[
+        tuple[str, ...], Flag("add a folder to the workspace; repeatable", "DIR", ("--add-dir",), also=("acp",))
+    ] = ()
+    mcp_config: Annotated[tuple[str, ...], Flag("also use the MCP servers defined there; repeatable", "FILE|JSON")] = ()
+    output_format: Annotated[
+        Literal["text", "json", "stream-json"],
+        Flag("output of -p: text, json or stream-json", "FORMAT", ("-o", "--output-format"), also=("demo",)),
+    ] = "text"
+    max_turns: Annotated[int | None, Flag("stop after N requests to the model", "N", also=("acp", "harbor"))] = None
+    max_cost: Annotated[float | None, Flag("stop at this cost in USD", "USD", also=("acp", "harbor"))] = None
+    max_tokens: Annotated[int | None, Flag("stop after N tokens, input and output", "N", also=("acp", "harbor"))] = None
+    max_time: Annotated[float | None, Flag("stop after this time", "SECONDS", also=("acp", "harbor"))] = None
+    system_prompt: Annotated[
+        str | None, Flag("replace the system prompt", "TEXT", file="replace it with the text of a file")
+    ] = None
+    append_system_prompt: Annotated[
+        str, Flag("add to the system prompt", "TEXT", also=("acp", "harbor"), file="add the text of a file to it")
+    ] = ""
+    agent: Annotated[str, Flag("use this agent, see `agentcli agents list`", "NAME")] = ""
+    settings: Annotated[
+        tuple[str, ...], Flag("change a setting for this run; repeatable", "KEY=VALUE", ("--set",), also=("acp",))
+    ] = ()
+    no_session: Annotated[bool, Flag("do not store the session", also=("acp",))] = False
+    session_id: Annotated[str, Flag("give the new session this id, such as a UUID", "ID")] = ""
+    fork: Annotated[bool, Flag("resume a copy of the session")] = False
+    handoff: Annotated[
+        str | None, Flag("with -p: hand the session off to a new one; TEXT says what comes next", "TEXT")
+    ] = None
+    trust: Annotated[bool, Flag("trust this folder for this run", also=("acp",))] = False
+    plain: Annotated[bool, Flag("print plain lines: no colours, no cursor movement", also=("demo",))] = False
     then: tuple[str, ...] = ()
-    print: bool = False
     session: str | None = None
-    fork: bool = False
-    handoff: str | None = None
-    model: str = ""
-    mode: str = ""
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    cwd: str = ""
-    add_dirs: tuple[str, ...] = ()
-    mcp_config: tuple[str, ...] = ()
-    output_format: Literal["text", "json", "stream-json"] = "text"
-    max_turns: int | None = None
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    max_time: float | None = None
-    system_prompt: str | None = None
-    append_system_prompt: str = ""
-    agent: str = ""
-    settings: tuple[str, ...] = ()
-    no_session: bool = False
-    session_id: str = ""
-    trust: bool = False
-    plain: bool = False
     demo: bool = False
 
     @property
     def restates_system(self) -> bool:
-        """True if this run asks for a system prompt of its own, also where a session goes on that has one."""
+        """True if this run asks for a system prompt of its own, even if a continued session has one."""
         return self.system_prompt is not None or bool(self.append_system_prompt or self.add_dirs or self.agent)
 
     @property
@@ -59,3 +143,45 @@ class Options:
 
 
 LAST = "--last"
+Texts = Sequence[str] | str
+"""One value of a flag that may be repeated, or several."""
+
+
+class FlagOptions(TypedDict, total=False):
+    """The flags that the Python API takes, by their names there, as a type checker sees them."""
+
+    cwd: "str | Path"
+    model: str
+    mode: "Mode"
+    allow: Texts
+    deny: Texts
+    add_dir: "Sequence[str | Path]"
+    mcp_config: Texts
+    max_turns: int | None
+    max_cost: float | None
+    max_tokens: int | None
+    max_time: float | None
+    system_prompt: str | None
+    append_system_prompt: str
+    agent: str
+    set: Mapping[str, Any]
+    no_session: bool
+    session_id: str
+    fork: bool
+    trust: bool
+
+
+@cache
+def flags(place: Place | None = None) -> Sequence[Flag]:
+    """Return the flags of a run in the order of `--help`, or only those that this other program takes."""
+    hints = Options.__annotations__  # values, not texts: this module evaluates its annotations
+    found = [_completed(each, hints[each.name]) for each in fields(Options) if unwrapped(hints[each.name])[1]]
+    return [flag for flag in found if place is None or place in flag.also]
+
+
+def _completed(field: Any, hint: Any) -> Flag:
+    """Return the flag in a field's annotation, completed with the field's name, type and default."""
+    kind, [flag] = unwrapped(hint)
+    assert isinstance(flag, Flag)
+    names = flag.names or ("--" + field.name.replace("_", "-"),)
+    return replace(flag, names=names, field=field.name, type=kind, default=field.default)

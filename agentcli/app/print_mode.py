@@ -20,7 +20,7 @@ from agentcli.app.print_commands import events_of, print_command
 from agentcli.app.program import Program
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError, InputError, ModelError
 from agentcli.core.event import Noticed, TurnEnded
-from agentcli.core.garbage import nothing_collected
+from agentcli.core.streams import closing
 from agentcli.ui.headless import Headless
 from agentcli.ui.reading import reading, reports_on
 from agentcli.ui.run_events import SCHEMA_VERSION, InitEvent, ServerStatus
@@ -33,13 +33,13 @@ MOST_STDIN = 100_000_000
 TWICE = 1.0
 """A second Ctrl-C within this many seconds ends the program at once."""
 STUCK = 4.0
-"""Seconds after which a write counts as read by nobody, once the run is to end."""
+"""Seconds after which a write counts as having no reader, once the run is to end."""
 LIFELINE = "AGENTCLI_LIFELINE"
-"""The variable with the number of a pipe's end: when the other one is closed, whoever started this run is gone, and it ends as by SIGTERM."""
+"""The variable with the number of a pipe's end: when the other end closes, the program that started this run has ended, and the run ends as by SIGTERM."""
 
 
 def print_mode(program: Program, options: Options) -> int:
-    """One prompt without a REPL. Whatever happens, the result is printed last."""
+    """Answer one prompt without a REPL. The result is printed last, also after an unexpected error, which is raised then."""
     # Read before the loop runs: a signal must get through while stdin is waited for.
     with program.preparing():
         text = read_prompt(options.prompt)
@@ -50,7 +50,7 @@ def print_mode(program: Program, options: Options) -> int:
     except (AgentError, BrokenPipeError):
         raise
     except Exception as error:
-        # What nobody foresaw keeps its traceback; whoever reads the output gets the result that comes last all the same.
+        # An unexpected error keeps its traceback; the reader of the output still gets the final result.
         with contextlib.suppress(OSError):
             front.finish(error=error)
         raise
@@ -59,7 +59,7 @@ def print_mode(program: Program, options: Options) -> int:
 async def _print(program: Program, options: Options, text: str, front: Headless) -> int:
     interrupt = asyncio.Event()
     with _signals(interrupt, front) as caught:
-        with program.preparing(), reports_on() as report, nothing_collected():
+        with program.preparing(), reports_on() as report:
             session = program.sessions.begin(reading(report))
         await session.prepare(interrupt)
         front.begin(init_event(session))
@@ -79,7 +79,7 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
 
 
 def init_event(session: AgentSession) -> InitEvent:
-    """The first event of a run with this session."""
+    """Return the first event of a run with this session."""
     return InitEvent(
         schema_version=SCHEMA_VERSION,
         session_id=session.journal.id,
@@ -95,9 +95,10 @@ def init_event(session: AgentSession) -> InitEvent:
 async def _handed_off(
     program: Program, session: AgentSession, following: str, interrupt: asyncio.Event, front: Headless
 ) -> AgentSession:
-    """A new session that goes on from this one; this one, where the handoff was interrupted."""
-    async for event in session.compactor.hand_off(interrupt, following):
-        front.show(event)
+    """Return a new session that continues this one, or this one if the handoff was interrupted."""
+    async with closing(session.compactor.hand_off(interrupt, following)) as events:
+        async for event in events:
+            front.show(event)
     if session.compactor.handoff is None:
         return session
     fresh = program.sessions.hand_off(session, session.compactor.handoff)
@@ -115,17 +116,18 @@ async def _say(
     """One prompt after the other, as long as each is answered."""
     ended = TurnEnded("failed")
     for text in texts:
-        async for event in events_of(program, session, text, interrupt):
-            front.show(event)
-            if isinstance(event, TurnEnded):
-                ended = event
+        async with closing(events_of(program, session, text, interrupt)) as events:
+            async for event in events:
+                front.show(event)
+                if isinstance(event, TurnEnded):
+                    ended = event
         if ended.ending != "done":
             break
     return ended
 
 
 def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: list[int]) -> int:
-    how = conclusion(ended, session.conversation.run_limits.seconds, caught[0] if caught else 0)
+    how = conclusion(ended, session.core.spending.limits.seconds, caught[0] if caught else 0)
     journal, error, cure = session.journal, how.error, ""
     later = isinstance(error, ModelError) and (error.retryable or error.cause == "auth")
     if later and journal.folder is not None and not journal.trouble():
@@ -134,13 +136,13 @@ def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: li
 
 
 def at_time_limit(session: AgentSession, interrupt: asyncio.Event) -> asyncio.TimerHandle | None:
-    """Have the time limit of the run interrupt it; None where it has none."""
-    left = session.conversation.run_limits.left()
+    """Have the time limit of the run interrupt it; None if it has none."""
+    left = session.core.spending.limits.left()
     return None if left is None else asyncio.get_running_loop().call_later(left, interrupt.set)
 
 
 def read_prompt(given: str | None) -> str:
-    """The whole prompt: piped stdin first, then `given`; `-` or nothing reads stdin alone. Raises InputError when it is empty."""
+    """Read the whole prompt: piped stdin first, then `given`; `-` or nothing reads stdin alone. Raises InputError if it is empty."""
     alone = given is None or given == "-"
     piped = "" if sys.stdin is None or sys.stdin.isatty() else _stdin(wait=None if alone else STDIN_WAIT)
     typed = "" if alone else given or ""
@@ -191,7 +193,7 @@ def _signals(interrupt: asyncio.Event, front: Headless) -> Iterator[list[int]]:
         Thread(target=_end_once_stuck, args=(front, code), daemon=True).start()
 
     def heard(code: int) -> None:
-        # The loop hears of a signal by itself, but not while it waits for somebody to read.
+        # The loop notices a signal by itself, but not while a write waits for its reader.
         if front.is_stuck(0):
             end_if_stuck(code)
 
@@ -226,7 +228,7 @@ def _end_once_stuck(front: Headless, code: int) -> None:
 
 
 def _lifeline() -> int:
-    """The end of the pipe that is to be watched; -1 where there is none."""
+    """Return the descriptor of the pipe to watch; -1 if there is none."""
     given = os.environ.pop(LIFELINE, "")
     try:
         return int(given) if stat.S_ISFIFO(os.fstat(int(given)).st_mode) else -1

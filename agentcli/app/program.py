@@ -12,7 +12,18 @@ from agentcli.agent.checkpointing import MakeChanges
 from agentcli.agent.delegation.kinds import kind_named, servers_for, settings_for, tools_for
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
 from agentcli.agent.settings import AgentSettings
-from agentcli.agent.setup import SessionSetup, StandingInstructions
+from agentcli.agent.setup import (
+    ModelAccess,
+    Permissions,
+    Person,
+    Prompts,
+    RunSetup,
+    SessionSettings,
+    SessionSetup,
+    StandingInstructions,
+    SubagentSetup,
+    Toolset,
+)
 from agentcli.agent.spending import RunLimits
 from agentcli.app.extensions.hooks import loaded
 from agentcli.app.extensions.servers import RunServers
@@ -37,8 +48,9 @@ from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, InstructionSet, instruction_set
 from agentcli.integrations.path_rules import standing_rules
 from agentcli.integrations.worktrees import add_worktree, former_worktree
-from agentcli.providers import figures, gate
-from agentcli.providers.memory import FILE, EndpointMemory
+from agentcli.permissions.started import Started
+from agentcli.providers import model_figures, rate_gate
+from agentcli.providers.endpoint_facts import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
@@ -52,12 +64,12 @@ from agentcli.tools.registry import TRAITS, run, tools
 
 
 async def nobody(_: ApprovalRequest) -> ApprovalResponse | None:
-    """The approver of a run without a person."""
+    """Return None: a run without a person has no approver."""
     return None
 
 
 async def no_answer(_: Sequence[Question]) -> Sequence[str] | None:
-    """The answer to `ask_user` where nobody is there: None."""
+    """Return None: `ask_user` has no person to ask."""
     return None
 
 
@@ -65,7 +77,7 @@ class Program(ProjectContext):
     """Everything of one run of agentcli. Parts are made when they are first needed."""
 
     def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
-        """Raises UsageError for a folder that is not there, ConfigError for configuration that is wrong."""
+        """Raise UsageError if the folder does not exist, ConfigError if the configuration is wrong."""
         super().__init__(options, env)
         if options.mode:
             mode_named(options.mode)
@@ -74,21 +86,21 @@ class Program(ProjectContext):
         self.ask: AskUser = no_answer
         self.editor: EditorFiles | None = None
         self.own_tools: Sequence[Tool] = ()
-        """Tools of the program around this one, besides the built-in ones."""
+        """Tools of the program around this one, in addition to the built-in ones."""
         self.one_turn = False
         """True if the first turn of a session is its last."""
         self._connected: list[Connected] = []
         self.servers = RunServers(
             self, lambda: self.given_env, lambda asked: self.ask(asked), lambda: self.workspace_policy.roots
         )
-        self.workspace_policy = WorkspacePolicy(self, lambda ask: self.approve(ask), lambda: self.traits)
+        self.workspace_policy = WorkspacePolicy(self, lambda ask: self.approve(ask), lambda: self.traits, self._started)
         self.selection = Selection(self, lambda: self.models, lambda: self.agent)
         self.sessions = SessionOpener(self, self.selection, lambda: self.models, self._setup)
 
     @cached_property
     def store(self) -> Store:
         """The session store, as the configuration wants it."""
-        return Store(self.dirs.sessions, interval=self.config.sessions.save_every)
+        return Store(self.dirs.sessions)
 
     @cached_property
     def memory(self) -> EndpointMemory:
@@ -98,10 +110,11 @@ class Program(ProjectContext):
     @property
     def models(self) -> Models:
         """The models that configuration and keys make available."""
-        seen = figures.load(self.dirs.state / figures.FILE)
+        seen = model_figures.load(self.dirs.state / model_figures.FILE)
         stored = frozenset(dict(self.env.items() - self.given_env.items()))
-        gates = None if self.options.no_session else self.dirs.state / gate.FOLDER
-        return Models(self.config, self.env, self.memory, seen, stored, gates, self._connected)
+        gates = None if self.options.no_session else self.dirs.state / rate_gate.FOLDER
+        attended = self.approve is not nobody
+        return Models(self.config, self.env, self.memory, seen, stored, gates, attended, self._connected)
 
     @property
     def traits(self) -> Mapping[str, Traits]:
@@ -116,14 +129,14 @@ class Program(ProjectContext):
         await asyncio.to_thread(self.servers.close)
 
     def counts_for(self, history: History, policy: str) -> TokenCounter:
-        """A token counter for a policy, empty for the session's own; it has learned from the session's replies."""
+        """Return a token counter for a policy, the session's own if `policy` is empty; it has learned from the session's replies."""
         counts = TokenCounter(self._estimator(policy or self.selection.policy_of(history)))
         counts.use_model(self.selection.spec_for(history).id, history.system, self.tools_of(history))
         counts.learn(history)
         return counts
 
     def tools_of(self, history: History) -> Sequence[ToolSchema]:
-        """The tools that a session's requests begin with."""
+        """Return the tools that a session's requests begin with."""
         return [*map(ToolSchema.recorded, history.tools)]
 
     @property
@@ -147,15 +160,17 @@ class Program(ProjectContext):
         return self.dirs.cache / "worktrees"
 
     def instruction_files(self) -> InstructionSet:
-        """The instruction files in force, read now."""
+        """Read the instruction files in force."""
         limit, home = self.config.agent.instruction_bytes, Path(self.env.get("HOME") or Path.home())
         found = instruction_set(self.cwd, self.dirs.config, home, trusted=self.trusted, limit=limit)
         brought = [plugin.instructions(limit) for plugin in self.plugins[0]]
         rules = standing_rules(self.cwd, home, limit) if self.trusted else InstructionSet()
         every = (*brought, found, rules)
-        return InstructionSet(
-            tuple(file for each in every for file in each.files), tuple(note for each in every for note in each.notes)
-        )
+        files = [file for each in every for file in each.files]
+        denied = {file.path: rule for file in files if (rule := self.workspace_policy.unreadable(file.path))}
+        notes = [note for each in every for note in each.notes]
+        notes += [f"{path} is not read: the rule {rule} forbids it" for path, rule in denied.items()]
+        return InstructionSet(tuple(file for file in files if file.path not in denied), tuple(notes))
 
     def _instructions(self) -> StandingInstructions:
         counter = TokenCounter(self._estimator(self.config.context.policy))
@@ -167,61 +182,81 @@ class Program(ProjectContext):
             {file.path: file.imported_by for file in found.files if file.imported_by is not None},
         )
 
+    def _started(self) -> Sequence[Started]:
+        """Return the commands of the hooks in force, and of the servers that may be started."""
+        hooks = [
+            Started(f"the hook {hook.event} of {hook.source}", [hook.command, *hook.args], hook.folder or self.cwd)
+            if hook.args is not None
+            else Started(f"the hook {hook.event} of {hook.source}", hook.command, hook.folder or self.cwd)
+            for hook in loaded(self).hooks
+        ]
+        own = [
+            Started(f"the hook {table.get('event')} of config.toml", str(table.get("command")), self.cwd)
+            for table in (
+                *self.config.hooks.commands,
+                {"event": "PreCompress", "command": self.config.hooks.pre_compress},
+            )
+        ]
+        return [*hooks, *own, *self.servers.started()]
+
     def _setup(self, notes: Sequence[str]) -> SessionSetup:
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
         files, hooks, connected = self.instruction_files().files, loaded(self), self.servers.connected()
         servers = servers_for(self.agent, connected) if self.agent else connected
         return SessionSetup(
-            connect=self.models.connect,
-            summariser=self.models.summariser,
-            estimator=self._estimator,
-            tools=self.tools_with(servers is not None),
-            traits=self.traits,
-            brought=self.own_tools,
-            one_turn=self.one_turn,
-            run=run,
-            system=lambda model, mode: self.system_prompt(files, model, mode),
-            context=config.context,
-            budget=config.budget,
-            agent=self.agent_settings,
-            hooks=config.hooks,
-            file_hooks=hooks.hooks,
-            limits=workspace_policy.limits,
-            rules=workspace_policy.rules(),
+            models=ModelAccess(self.models.connect, self.models.summariser, self._estimator, self.models.defers),
+            tools=Toolset(self.tools_with(servers is not None), self.traits, run, self.own_tools),
+            prompts=Prompts(
+                system=lambda model, mode: self.system_prompt(files, model, mode),
+                system_of=lambda text, model, mode: self.system_prompt(files, model, mode, text),
+                reread=self._instructions,
+                restated=options.restates_system,
+            ),
+            settings=SessionSettings(
+                config.context,
+                config.budget,
+                self.agent_settings,
+                config.hooks,
+                workspace_policy.limits,
+                config.mcp,
+            ),
+            permissions=Permissions(
+                rules=workspace_policy.rules(),
+                save_rules=workspace_policy.saved.add,
+                save_everywhere=workspace_policy.save_everywhere,
+                trusted=self.trusted,
+                sandboxes=workspace_policy.sandboxes,
+                sandbox=workspace_policy.sandbox.state,
+            ),
+            person=Person(self.approve, self.ask, self.approve is not nobody, self.editor),
             workspace=workspace_policy.workspace(),
-            sandboxes=workspace_policy.sandboxes,
-            changes=self._changes,
-            child=self.sessions.child,
-            worktree=lambda _: add_worktree(self.cwd, self.worktrees / new_id(), self.given_env),
-            former_worktree=lambda inner: former_worktree(self.cwd, inner, self.worktrees, self.given_env),
-            reopen=self.sessions.reopen,
-            children=self.sessions.children,
-            policy=self.selection.policy_asked,
-            restated=options.restates_system,
-            sandbox=workspace_policy.sandbox.state,
-            approve=self.approve,
-            attended=self.approve is not nobody,
-            ask=self.ask,
-            editor=self.editor,
-            save_rules=workspace_policy.save_rules,
-            reread=self._instructions,
-            trusted=self.trusted,
-            system_of=lambda text, model, mode: self.system_prompt(files, model, mode, text),
+            subagents=SubagentSetup(
+                child=self.sessions.child,
+                reopen=self.sessions.reopen,
+                children=self.sessions.children,
+                worktree=lambda _: add_worktree(self.cwd, self.worktrees / new_id(), self.given_env),
+                former_worktree=lambda inner: former_worktree(self.cwd, inner, self.worktrees, self.given_env),
+            ),
+            run=RunSetup(
+                policy=self.selection.policy_asked,
+                limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
+                one_turn=self.one_turn,
+                notes=(*notes, *self._notes(hooks.notes)),
+            ),
+            file_hooks=hooks.hooks,
             extensions=self.look_for_extensions,
-            run_limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
-            mcp=config.mcp,
-            defers=self.models.defers,
             servers=servers,
-            notes=(*notes, *self._notes(hooks.notes)),
+            changes=self._changes,
         )
 
     def _notes(self, hooks: Sequence[str]) -> Sequence[str]:
-        """Notes for the person about settings, extensions, hooks and servers before the first prompt."""
+        """Return notes for the person about settings, extensions, hooks and servers before the first prompt."""
         unread = unstarted(self, attended=self.approve is not nobody)
-        return (*self.config.warnings, *self.extensions.left_out, *hooks, *self.servers.problems, *unread)
+        trouble = filter(None, [self.workspace_policy.saved.rules()[1]])
+        return (*self.config.warnings, *trouble, *self.extensions.left_out, *hooks, *self.servers.problems, *unread)
 
     def tools_with(self, servers: bool) -> Sequence[Tool]:
-        """The tools of a session, with those that reach servers if there are any."""
+        """Return the tools of a session, including the tools that reach servers if there are any."""
         lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
         offered = [tool for tool in tools() if tool.name not in lacking and (servers or not tool.traits.gate)]
         offered = [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
@@ -230,7 +265,7 @@ class Program(ProjectContext):
 
     @cached_property
     def agent(self) -> AgentKind | None:
-        """The definition that this run works by (`--agent`). Raises UsageError where there is none of that name."""
+        """The definition that this run works by (`--agent`). Raises UsageError if there is none of that name."""
         try:
             return kind_named(self.options.agent, self.extensions.agents) if self.options.agent else None
         except ToolError as error:
@@ -238,14 +273,14 @@ class Program(ProjectContext):
 
     @property
     def agent_settings(self) -> AgentSettings:
-        """The settings of a turn, with those of the definition that this run works by."""
+        """The settings of a turn, including the settings of the definition that this run works by."""
         configured = self.config.agent
         return settings_for(self.agent, configured) if self.agent else configured
 
     def system_prompt(
         self, files: Sequence[Instructions], model: ModelSpec, mode: Mode, own_text: str | None = None
     ) -> tuple[str, ...]:
-        """The system prompt of a session that begins now, with `own_text` in place of the program's."""
+        """Return the system prompt of a session that begins now, with `own_text` in place of the program's."""
         policy, options = self.workspace_policy, self.options
         family = PROVIDERS[model.kind].family_prompt if model.kind in PROVIDERS else ""
         small = self.agent_settings.is_small(model.window)
@@ -272,15 +307,19 @@ class Program(ProjectContext):
         return estimator(context.estimator_of(policy), [self.vocabularies], context.tiktoken)
 
     def _changes(self, journal: Journal) -> MakeChanges | None:
-        """The factory of a session's checkpoints; None for a session that is not stored."""
+        """Return the factory of a session's checkpoints; None for a session without them."""
         if not isinstance(journal, Session) or not self.config.checkpoints.seconds:
             return None
         checkpoints = self.store.checkpoints(
-            journal, self.workspace_policy.roots, listing=covered, limits=self.config.checkpoints
+            journal,
+            self.workspace_policy.roots,
+            listing=covered,
+            limits=self.config.checkpoints,
+            objection=self.workspace_policy.objection,
         )
         return lambda append: Changes(journal, checkpoints, append)
 
 
 def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:
-    """The files of a workspace that a checkpoint covers, and those that it leaves out."""
+    """Return the files of a workspace that a checkpoint covers, and the ones that it leaves out."""
     return everything(base, SKIPPED, most)

@@ -30,18 +30,18 @@ class ProjectContext:
     """The project a command runs in: enough for commands that only manage sessions. Importing it costs a third of a whole Program."""
 
     def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
-        """Raises UsageError for a folder that is not there, InputError where the current one has been removed."""
+        """Raise UsageError if the folder does not exist, InputError if the current one has been removed."""
         self.options = options
         self.given_env = self.env = os.environ if env is None else env
         """The environment without the stored keys. `env` has them as well."""
         self.is_embedded = env is not None
-        """True in a program of somebody else, who gives the environment: that of the process is not to be touched."""
+        """True in another program, which gives the environment: the environment of the process must not change."""
         self.cwd = folder_named(options.cwd or _here())
         self.leave_out([self.cwd])
         self.dirs: AppDirs = app_dirs(self.env)
 
     def leave_out(self, workspace: Sequence[Path]) -> None:
-        """From now on the process finds no program in these folders by name, where the process is ours."""
+        """From now on the process finds no program in these folders by name, if the process is ours."""
         if not self.is_embedded:
             leave_out(workspace)
 
@@ -141,7 +141,7 @@ def _here() -> str:
 
 
 def folder_named(name: str) -> Path:
-    """A folder that the user names. Raises UsageError when it is none."""
+    """Return a folder that the user names. Raises UsageError if it is not a folder."""
     path = Path(name).expanduser().resolve()
     if not path.is_dir():
         raise UsageError(f"{name} is not a folder.")

@@ -44,7 +44,7 @@ def sweep_now(program: Program) -> None:
 
 
 def due(stamp: Path, now: float | None = None) -> bool:
-    """True if the last sweep is a day ago, or lies in the future of a clock that was set back."""
+    """Return whether the last sweep is a day ago, or lies in the future because the clock was set back."""
     try:
         since = (time.time() if now is None else now) - stamp.stat().st_mtime
     except OSError:

@@ -21,11 +21,11 @@ from agentcli.core.history import History
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import MODES, Mode, Settings
+from agentcli.core.record import MODES, Compaction, Mode, Settings
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.sessions.ids import checked_id
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import Parent, SessionInfo
-from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.project import about_gone_folders
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.records import Through
@@ -53,27 +53,31 @@ class Selection:
         self._agent = agent
 
     def spec_for(self, history: History) -> ModelSpec:
-        """The model that a session would go on with."""
-        return self._models().spec(self.model_for(history)[0])
+        """Return the model with which a session would continue; without any key the model that answered last, since reports need no key."""
+        try:
+            name = self.model_for(history)[0]
+        except CredentialsError:
+            name = _answered_last(history)
+            if not name:
+                raise
+        return self._models().spec(name)
 
     def model_for(self, history: History) -> tuple[str, str]:
-        """The model that a session would go on with, and why it is not its own where nobody asked for another.
+        """Return the model with which a session would continue, and why it is not the session's own although no other was requested.
 
-        A session of another program names models that need not be configured here. One of ours never changes to another provider only
-        because a key is missing.
+        A session never changes to another provider only because a key is missing.
         """
         own = "" if self._project.options.model else history.model
         obstacle = self._models().obstacle(own) if own else None
-        imported = not history.system
-        if obstacle is None or (isinstance(obstacle, CredentialsError) and not (imported and self._models().default)):
+        if obstacle is None or isinstance(obstacle, CredentialsError):
             return self._project.options.model or history.model or self.model_name(), ""
         other = self._models().spec(self.model_name()).name
         return other, f"This session cannot go on with {own}. {obstacle} It goes on with {other}; -m takes another."
 
     def model_name(self) -> str:
-        """The model of a new session. Raises CredentialsError, saying how to set a key, when nothing says which.
+        """Return the model of a new session. Raises CredentialsError, saying how to set a key, if none is configured.
 
-        Raises TrustError where a folder that is not trusted would say it.
+        Raises TrustError if only the settings of an untrusted folder name one.
         """
         models, agent = self._models(), self._agent()
         default = models.default
@@ -91,17 +95,17 @@ class Selection:
         raise CredentialsError(no_key())
 
     def mode(self, own: str = "") -> Mode:
-        """The mode of a new session, or of one that has its own. Raises UsageError for one that does not exist."""
+        """Return the mode of a new session, or of a session with a mode of its `own`. Raises UsageError if it does not exist."""
         return mode_named(self._project.options.mode or own or self._project.config.general.mode)
 
     @property
     def policy_asked(self) -> str:
-        """The policy that this run asks for by `--set`; empty where it leaves the choice to session and configuration."""
+        """The policy that this run asks for by `--set`; empty if it leaves the choice to session and configuration."""
         config = self._project.config
         return config.context.policy if config.origins.get("context.policy") == "--set" else ""
 
     def policy_of(self, history: History) -> str:
-        """The policy that a session would go on with."""
+        """Return the policy with which a session would continue."""
         return self.policy_asked or history.policy or self._project.config.context.policy
 
 
@@ -122,11 +126,11 @@ class SessionOpener:
         self._setup = setup
 
     def new(self, source: Source = "startup") -> AgentSession:
-        """A fresh session in the current folder."""
+        """Start a new session in the current folder."""
         return self.session_for(self._fresh(), source=source)
 
     def begin(self, reading: Reading = unseen) -> AgentSession:
-        """The session that the command line asks for."""
+        """Open the session that the command line asks for."""
         match self._options.session:
             case None:
                 return self.session_for(self._fresh(self._options.session_id))
@@ -134,7 +138,7 @@ class SessionOpener:
                 return self.resume(self.chosen(selector), reading)
 
     def chosen(self, selector: str) -> SessionInfo:
-        """The session that `resume` names. Raises InputError when there is none."""
+        """Return the session that `resume` names. Raises InputError if there is none."""
         if selector == LAST:
             newest = self._project.store.newest(self._project.project)
             if newest is None:
@@ -152,15 +156,16 @@ class SessionOpener:
         return self.open(info, reading=reading)
 
     def open(self, info: SessionInfo, source: Source = "resume", reading: Reading = unseen) -> AgentSession:
-        """A session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy when it is open elsewhere."""
+        """Open a session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy if it is open elsewhere."""
         aloof = self._options.no_session
         session = self._project.store.open(info.project_id, info.id, aloof, reading(info.records))
-        return self.session_for(MemorySession(session) if aloof else session, self._from_elsewhere(info), source)
+        notes = (*self._from_elsewhere(info), *self._not_taken_over(session))
+        return self.session_for(MemorySession(session) if aloof else session, notes, source)
 
     def session_for(self, journal: Journal, notes: Sequence[str] = (), source: Source | None = None) -> AgentSession:
-        """An open session, ready to work: with the model and mode it had, unless this run asks for others.
+        """Prepare an open session for work, with the model and mode it had, unless this run asks for others.
 
-        `notes` are said to the person before anything else, with those about the settings.
+        `notes` are shown to the person first, together with the notes about the settings.
         """
         history = journal.history
         name, why = self._selection.model_for(history)
@@ -173,7 +178,7 @@ class SessionOpener:
         return AgentSession(journal, setup, models.connect(spec.name), mode, source)
 
     def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
-        """A new session that goes on from another with this handoff; `session` stays as it is."""
+        """Start a new session that continues another with this handoff; `session` stays as it is."""
         journal = session.journal
         if not isinstance(journal, Session) or self._options.no_session:
             fresh = MemorySession(predecessor=Predecessor(journal, handoff.until))
@@ -185,19 +190,19 @@ class SessionOpener:
         return self.session_for(stored, source="clear")
 
     def past(self, selector: str, reading: Reading = unseen) -> Session:
-        """A session to look at, which nothing is written to."""
+        """Open a session read-only."""
         info = self.chosen(selector)
         return self._project.store.open(info.project_id, info.id, True, reading(info.records))
 
     def child(self, parent: Journal) -> Journal:
-        """The session of a subagent; one that is not kept where its parent is not."""
+        """Create the session of a subagent; in memory if the parent is not stored."""
         if not isinstance(parent, Session):
             return MemorySession()
         origin = Parent(parent.id, parent.history.last_seq, "subagent")
         return self._project.store.create(self._project.cwd, parent=origin, version=__version__)
 
     def reopen(self, parent: Journal, id: str) -> Journal | None:
-        """The session of a former subagent of `parent`. Raises SessionBusy while it is open elsewhere."""
+        """Open the session of a former subagent of `parent`; None if there is none. Raises SessionBusy if it is open elsewhere."""
         if not isinstance(parent, Session):
             return None
         info = next((info for info in self._project.store.list(self._project.project) if info.id == id), None)
@@ -206,7 +211,7 @@ class SessionOpener:
         return self._project.store.open(info.project_id, info.id)
 
     def children(self, parent: Journal, since: int) -> Sequence[tuple[str, str]]:
-        """The subagents that a session has sent since its record `since`, oldest first: their ids, and the first prompt of each."""
+        """Return the ids and first prompts of the subagents that a session has sent since its record `since`, oldest first."""
         if not isinstance(parent, Session):
             return ()
         infos = sorted(self._project.store.list(self._project.project), key=lambda info: info.id)
@@ -220,15 +225,49 @@ class SessionOpener:
         return self._project.store.create(self._project.cwd, version=__version__, session_id=session_id)
 
     def _from_elsewhere(self, info: SessionInfo) -> Sequence[str]:
-        """A notice of the folder that a session comes from, if that is not this project's."""
+        """Return a notice of the folder that a session comes from, if it is not this project's."""
         if info.project_id == self._project.project.id and self._project.project.elsewhere(info) is None:
             return ()
         gone = "" if Path(info.directory).is_dir() else ", which is gone"
         return (f"This session was started in {info.directory}{gone}. It continues in {self._project.cwd}.",)
 
+    def _not_taken_over(self, session: Session) -> Sequence[str]:
+        """Return a notice of the imported settings that have no effect, before an imported session first continues."""
+        if not session.info.foreign or session.history.system:
+            return ()
+        model, mode = _said_elsewhere(session)
+        options, configured = self._options, self._project.config.general
+        left = [
+            *([f"the mode {mode} (--mode sets one)"] if mode and mode != (options.mode or configured.mode) else ()),
+            *([f"the model {model} (-m sets one)"] if model and not options.model else ()),
+            *(["its changes to files (/undo reaches back to here)"] if any(session.records_of("checkpoint")) else ()),
+        ]
+        return (
+            (f"This session was imported, so only its text counts. Not taken over: {', '.join(left)}.",) if left else ()
+        )
+
+
+def _answered_last(history: History) -> str:
+    """Return the model of the newest reply; empty if there is none."""
+    bodies = (entry.body for entry in reversed(history.entries))
+    newest = next((body for body in bodies if isinstance(body, Message) and body.model), None)
+    return f"{newest.provider}/{newest.model}" if newest is not None else ""
+
+
+def _said_elsewhere(session: Session) -> tuple[str, str]:
+    """Return the model and mode that the imported records of a session name last."""
+    said = [
+        record.body.carry if isinstance(record.body, Compaction) else record.body
+        for kind in ("compaction", "settings")
+        for record in session.records_of(kind)
+        if record.seq <= session.info.foreign and isinstance(record.body, Compaction | Settings)
+    ]
+    models, modes = [each.model for each in said if each.model], [each.mode for each in said if each.mode]
+    return models[-1] if models else "", modes[-1] if modes else ""
+
 
 def _is_sent(origin: Parent, session: str, since: int) -> bool:
-    """True if this origin is that of a subagent that a session has sent since its record `since`."""
+    """Return whether this is the origin of a subagent that a session has sent since its record `since`."""
     return (origin.session, origin.kind) == (session, "subagent") and origin.seq >= since
 
 
@@ -240,7 +279,7 @@ def _first_prompt(session: Session) -> str:
 
 
 def mode_named(name: str) -> Mode:
-    """The permission mode of this name. Raises UsageError for one that does not exist."""
+    """Return the permission mode of this name. Raises UsageError if it does not exist."""
     if name not in MODES:
         raise UsageError(f"There is no mode {name!r}. Use one of: {', '.join(MODES)}.")
     return name

@@ -1,4 +1,4 @@
-"""Definitions of a project that would start something, and what a run without a person says of those that nobody approved."""
+"""Definitions of a project that would start something, and the warnings of a run without a person about the ones not approved."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SOURCES: tuple[Callable[[ProjectContext], Iterable[Definition]], ...] = (hooks.d
 
 
 def definitions(project: ProjectContext) -> list[Definition]:
-    """All that the project would start; nothing where the folder is not trusted."""
+    """All that the project would start; nothing if the folder is not trusted."""
     return [one for source in SOURCES for one in source(project)] if project.trusted else []
 
 
 def unstarted(project: ProjectContext, *, attended: bool) -> list[str]:
-    """The warnings about what was not started because nobody approved it; none where somebody is asked."""
+    """Return the warnings about what was not started for lack of approval; none if a person can be asked."""
     if attended:
         return []
     if not project.trusted:

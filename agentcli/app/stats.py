@@ -23,7 +23,7 @@ class Stats:
     days: Mapping[str, CostSum]
 
     def to_json(self) -> dict[str, Any]:
-        """`total`, `models` and `days`: sessions, usage and cost in USD (None where no price is known)."""
+        """`total`, `models` and `days`: sessions, usage and cost in USD (None if no price is known)."""
         return {
             "total": _to_json(self.total),
             "models": {name: _to_json(one) for name, one in self.models.items()},
@@ -32,10 +32,10 @@ class Stats:
 
 
 def collect(sessions: Iterable[SessionInfo]) -> Stats:
-    """The sums over these sessions.
+    """Sum up these sessions.
 
-    What a fork inherited counts once: in the session that it comes from, or where that is gone in the longest of its
-    forks. What a subagent used counts in the session that sent it.
+    Usage that a fork inherited counts once: in its origin, or in the longest of the forks if the origin is gone.
+    Usage of a subagent counts in the session that sent it.
     """
     total = CostSum()
     models: dict[str, CostSum] = {}
@@ -48,7 +48,7 @@ def collect(sessions: Iterable[SessionInfo]) -> Stats:
 
 
 def lines(stats: Stats) -> Sequence[str]:
-    """The same for people, with a bar for each model, those used most first, and for each day."""
+    """Describe the sums to people, with a bar for each model, most used first, and for each day."""
     total = stats.total
     if not total.count:
         return ["No sessions yet."]
@@ -57,12 +57,12 @@ def lines(stats: Stats) -> Sequence[str]:
 
 
 def by_use(sums: Mapping[str, CostSum]) -> Mapping[str, CostSum]:
-    """The sums with the most tokens first."""
+    """Return the sums, most tokens first."""
     return dict(sorted(sums.items(), key=lambda one: -one[1].usage.total))
 
 
 def _apart(sessions: Iterable[SessionInfo]) -> Iterator[SessionInfo]:
-    """The sessions, each with what was spent in it alone."""
+    """Yield the sessions, each with its own usage alone."""
     known = sorted(sessions, key=lambda info: -info.inherited.total)
     origins = {info.id for info in known}
     for info in known:

@@ -11,7 +11,7 @@ from agentcli.app.keys import KeyStore
 from agentcli.app.program import Program
 from agentcli.app.trust import what_it_would_load
 from agentcli.core.model import ModelSpec
-from agentcli.providers import reach
+from agentcli.providers import reachability
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import (
     BUILT_IN,
@@ -54,11 +54,11 @@ def _session(session: AgentSession) -> str:
 def _endpoint(program: Program, settings: ProviderSettings) -> str:
     own = base_url(settings, program.env)
     source = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
-    return f"{reach.bare(own)} ({source})" if own else reach.bare(PROVIDERS[settings.kind].url)
+    return f"{reachability.bare(own)} ({source})" if own else reachability.bare(PROVIDERS[settings.kind].url)
 
 
 def _key(program: Program, settings: ProviderSettings, model: ModelSpec) -> str:
-    """The place that the key comes from; never the key."""
+    """Describe the place that the key comes from; never the key."""
     names = key_variables(settings)
     if model.kind not in PROVIDERS:
         return "none needed"
@@ -78,9 +78,9 @@ def _trust(program: Program, session: AgentSession) -> str:
 
 
 def _servers(program: Program) -> list[str]:
-    """The model servers of the configuration, besides the vendors."""
+    """Return the configured model servers that have an address of their own."""
     known = program.models.providers.values()
-    return [f"{one.name}: {reach.bare(url)}" for one in known if (url := base_url(one, program.env))]
+    return [f"{one.name}: {reachability.bare(url)}" for one in known if (url := base_url(one, program.env))]
 
 
 def _listed(name: str, values: list[str]) -> Iterator[tuple[str, str]]:

@@ -28,7 +28,7 @@ _GIT_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The circumstances in which a session begins: its folders, and how its calls are approved and held."""
+    """The circumstances in which a session begins: its folders, and how its calls are approved and sandboxed."""
 
     cwd: Path
     env: Mapping[str, str]
@@ -36,15 +36,15 @@ class Surroundings:
     sandbox: str
     """The sandbox of commands in a word; empty without one."""
     attended: bool
-    """True if somebody is there to answer."""
+    """True if a person can answer."""
 
 
 def system_blocks(
     base: Sequence[str], files: Sequence[Instructions], listed: str, here: str, more: str
 ) -> tuple[str, ...]:
-    """The system prompt: `base`, these instruction files, skills and agents, where the model works, and what the run adds.
+    """Return the system prompt: `base`, these instruction files, skills and agents, the working folder, and the run's additions.
 
-    What differs from session to session stands behind what does not, so that a provider's cache holds as much as possible.
+    Blocks that differ from session to session come last, so that a provider's cache covers as much as possible.
     """
     blocks = [*base]
     if files:
@@ -53,12 +53,12 @@ def system_blocks(
 
 
 def instruction_text(files: Sequence[Instructions]) -> str:
-    """The text of these instruction files, each under its path."""
+    """Return the text of these instruction files, each under its path."""
     return "\n\n".join(f"## {file.path}\n{file.text}" for file in files)
 
 
 def environment(here: Surroundings, mode: Mode) -> str:
-    """The block about the folder and the circumstances in which the session begins; nothing in it changes while it lasts."""
+    """Return the block about the folder and the circumstances in which the session begins; it stays the same for the whole session."""
     more = "".join(f"\nAlso in the workspace: {root}" for root in here.roots if root != here.cwd)
     held = f"commands in the {here.sandbox} sandbox" if here.sandbox else "no sandbox"
     answers = "the user answers questions" if here.attended else "nobody answers questions"
@@ -69,7 +69,7 @@ def environment(here: Surroundings, mode: Mode) -> str:
 
 
 def _top_level(folder: Path) -> str:
-    """The entries of a folder: folders before files, hidden ones last."""
+    """List the entries of a folder: folders before files, hidden ones last."""
     try:
         with os.scandir(folder) as entries:
             found = [(entry.name, entry.is_dir()) for entry in islice(entries, _SCANNED) if entry.name != ".git"]
@@ -80,7 +80,7 @@ def _top_level(folder: Path) -> str:
 
 
 def _git(here: Surroundings) -> str:
-    """Branch and changed files. Git is asked only where nothing in the repository's config can start a program."""
+    """Branch and changed files. Git is asked only if nothing in the repository's config can start a program."""
     if not any((folder / ".git").exists() for folder in (here.cwd, *here.cwd.parents)):
         return "no repository"
     program = find_program("git", here.roots)
@@ -108,7 +108,7 @@ def _git(here: Surroundings) -> str:
 
 
 def _changed(rows: Sequence[str]) -> Iterator[str]:
-    """The files of a short status; the row after that of a renamed file holds its former name."""
+    """Yield the files of a short status; after a renamed file the next row is its former name."""
     left = iter(rows)
     for row in left:
         if row[:1] in ("R", "C"):

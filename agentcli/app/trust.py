@@ -61,11 +61,11 @@ class Loadable:
 
 
 def is_trusted(folder: Path, file: Path) -> bool:
-    """True if the user trusted this folder, or one above it within the same repository.
+    """Return whether the user trusted this folder, or one above it within the same repository.
 
-    A repository inside a trusted folder is a stranger again: it may have been cloned there since. A worktree is trusted as its
-    repository is. `file` is where trust is
-    kept; if it cannot be read, or others may write it, nothing is trusted.
+    A repository inside a trusted folder is not trusted with it: it may have been cloned there later. A worktree is
+    trusted if its repository is. `file` stores the trusted folders; if it cannot be read, or others may write it,
+    nothing is trusted.
     """
     try:
         trusted = _read(file)
@@ -86,7 +86,7 @@ def trust(folder: Path, file: Path) -> None:
 
 
 def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
-    """The files that agentcli would load from a folder once it is trusted. Nothing is opened, only looked for.
+    """Find the files that agentcli would load from a folder once it is trusted, without opening them.
 
     Settings count in the folder itself, all else in those above it as well, up to the repository's root.
     """
@@ -101,9 +101,9 @@ def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
 
 
 def not_read(folder: Path, servers: Sequence[str] = ()) -> str:
-    """The warning of a run that nobody can be asked in, about an untrusted folder whose files would start something.
+    """Return the warning of a run without a person about an untrusted folder whose files would start something.
 
-    `servers` are the names of those that its files define.
+    `servers` are the names of the servers that its files define.
     """
     root = repository(folder)
     files = [safe_line(os.path.relpath(one.path, root)) for one in what_it_would_load(folder) if one.kind in _STARTS]
@@ -114,12 +114,12 @@ def not_read(folder: Path, servers: Sequence[str] = ()) -> str:
 
 
 def repository(folder: Path) -> Path:
-    """The root of the repository that a folder belongs to; without one, the folder itself. Links are followed."""
+    """Return the root of the folder's repository; without one, the folder itself. Links are followed."""
     return _reach(_resolved(folder))[-1]
 
 
 def _reach(folder: Path) -> list[Path]:
-    """The folder and those above it that belong to the same repository; without a repository, the folder alone."""
+    """Return the folder and its parents in the same repository; without a repository, the folder alone."""
     places = [folder, *folder.parents]
     top = next((number for number, place in enumerate(places) if os.path.lexists(place / ".git")), 0)
     return places[: top + 1]
@@ -130,9 +130,9 @@ def _resolved(folder: Path) -> Path:
 
 
 def read_own(file: Path, otherwise: str) -> str | None:
-    """The text of a file that decides what runs; None where there is none.
+    """Read the text of a file that decides what runs; None if it does not exist.
 
-    Raises ConfigError when it cannot be read or others may write it; `otherwise` says what holds then.
+    Raises ConfigError if it cannot be read or others may write it; `otherwise` says what holds then.
     """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -162,7 +162,7 @@ def _parsed(text: str, file: Path) -> dict[str, str]:
 
 def _edit(file: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
     def changed(_: str) -> str:
-        # Read anew, with all that must hold of a file that decides what runs.
+        # Read again, with the checks for a file that decides what runs.
         return json.dumps({"schema": 1, "folders": change(_read(file))}, indent=1, ensure_ascii=True) + "\n"
 
     update(file, changed)

@@ -8,20 +8,19 @@ from pathlib import Path
 from agentcli.core.errors import InputError
 from agentcli.core.journal import Journal
 from agentcli.integrations.browser import open_page
-from agentcli.sessions.settings import SessionSettings
 
 FOLDER = "pages"
 """The folder of the pages in the cache folder."""
 
 
-def view(journal: Journal, cache: Path, settings: SessionSettings, env: Mapping[str, str]) -> str:
+def view(journal: Journal, cache: Path, env: Mapping[str, str]) -> str:
     """Write a session's page, secrets redacted, and open it; returns a line that says where it is.
 
     Raises InputError where it cannot be written.
     """
     from agentcli.sessions.exporting import collect, export
 
-    text = export(collect(journal, whole=False), "html", settings=settings)
+    text = export(collect(journal, whole=False), "html")
     folder = cache / FOLDER
     page = folder / f"{journal.id}.html"
     try:

@@ -1,1 +1,1 @@
-"""Batches: many tasks, each by an agent of its own in a worktree of its own."""
+"""Batches: many tasks, each for its own agent in its own worktree."""

@@ -1,4 +1,4 @@
-"""The agent of a start: a process of its own that ends with the one that started it."""
+"""Process of one agent, which ends with the process that started it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from agentcli.batch import trees
 from agentcli.batch.ledger import Row
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work, folder_of, session_cost
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
+from agentcli.core.tasks import start_task
 from agentcli.sessions.store import Store
 
 STOP_SECONDS = 10.0
-"""Seconds between SIGTERM and SIGKILL for an agent that is stopped."""
+"""Time in seconds between SIGTERM and SIGKILL for an agent that is stopped."""
 BUSY_SECONDS = 2 * STOP_SECONDS
-"""Seconds to wait for an agent whose driver or worker has died to let go of its session."""
+"""Time in seconds to wait until an agent closes its session after its driver or worker has died."""
 GO_ON = "You were interrupted. Go on where you stopped; look first at what is done already."
-"""The prompt of a session that goes on."""
+"""Prompt of a continued session."""
 EVENTS = "events.jsonl"
-"""The file of an agent's stream."""
+"""Name of the file with an agent's stream."""
 _DEATH_SIGNAL = 1
 """`PR_SET_PDEATHSIG` of prctl(2)."""
 
@@ -39,10 +41,10 @@ Streams = tuple[BinaryIO, BinaryIO, BinaryIO]
 
 
 class Agent(Protocol):
-    """An agent at work."""
+    """A running agent."""
 
-    async def wait(self) -> int:
-        """Wait for its end; the exit code, negative for a signal."""
+    async def wait(self) -> int | None:
+        """Wait for its end; return the exit code, negative for a signal, None if it is unknown."""
         ...
 
     def send_signal(self, number: int) -> None:
@@ -54,15 +56,29 @@ StartAgent = Callable[[Sequence[str], Path, Mapping[str, str], Streams], Awaitab
 """Starts an agent with these arguments, in this folder and environment, with these streams."""
 
 
-async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: StartAgent) -> int:
-    """Run the agent, in the session of the row where there is one already; its exit code, negative for a signal.
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """End of an agent: the exit code of its process, None if unknown, and the `result` that it wrote, which may be empty."""
 
-    One that had ended well before its driver or worker died is not run again.
+    status: int | None
+    result: Mapping[str, Any]
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code by the result: its file outranks the exit code of the process. Negative for a signal."""
+        named = self.result.get("exit_code")
+        return named if isinstance(named, int) else self.status
+
+
+async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: StartAgent) -> Ending:
+    """Run the agent, in the row's session if it exists, and return its end.
+
+    An agent that ended well before its driver or worker died is not run again.
     """
     spent = await asyncio.to_thread(session_cost, work.dirs, row.session)
     if spent is not None:
         if _has_ended(work):
-            return 0
+            return Ending(0, result_of(work.folder))
         await _until_closed(work, row.session, interrupt)
         spent = session_cost(work.dirs, row.session)
     prompt = GO_ON if spent is not None else work.task.prompt
@@ -76,21 +92,23 @@ async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: Start
         if events.tell():
             events.write(b"\n")
             events.flush()
+        began = events.tell()
         arguments = _arguments(work, row.session, spent)
         agent = await start(arguments, cwd, _environment(work.task), (given, events, errors))
-        code = await _ended(agent, interrupt)
+        status = await _ended(agent, interrupt)
+    ending = Ending(status, result_of(work.folder, began))
     if (
-        code == InputError.exit_code
+        ending.exit_code == InputError.exit_code
         and spent is None
         and await asyncio.to_thread(session_cost, work.dirs, row.session) is not None
     ):
-        # The agent of a driver that has died made the session in the moment before it ended, too.
+        # The agent of a dead driver created the session just before this one started.
         return await run_agent(work, row, interrupt, start)
-    return code
+    return ending
 
 
 async def start_process(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:
-    """Start a new process, which ends with this one: by a signal on Linux, by a pipe that it watches elsewhere."""
+    """Start a new process that ends with this one: by a signal on Linux, by a pipe that it watches elsewhere."""
     given, events, errors = streams
     watched, held = os.pipe()
     try:
@@ -114,24 +132,24 @@ async def start_process(arguments: Sequence[str], cwd: Path, env: Mapping[str, s
 
 
 class _Process:
-    """An agent in a process of its own; `held` is the end of the pipe that it watches."""
+    """An agent in a process of its own; `held` is our end of the pipe that it watches."""
 
     def __init__(self, process: asyncio.subprocess.Process, held: int) -> None:
         self._process, self._held = process, held
         self.send_signal = process.send_signal
 
     async def wait(self) -> int:
-        """Wait for its end; the exit code, negative for a signal."""
+        """Wait for its end; return the exit code, negative for a signal."""
         try:
             return await self._process.wait()
         finally:
             os.close(self._held)
 
 
-async def _ended(agent: Agent, interrupt: asyncio.Event) -> int:
-    """Wait for the end of an agent, which is asked for when the event is set, and forced when that takes too long; the exit code."""
-    waiting = asyncio.ensure_future(agent.wait())
-    stop = asyncio.create_task(interrupt.wait())
+async def _ended(agent: Agent, interrupt: asyncio.Event) -> int | None:
+    """Wait for the end of an agent and return the exit code. If the event is set, terminate the agent; after a time limit, kill it."""
+    waiting = start_task(agent.wait())
+    stop = start_task(interrupt.wait())
     try:
         await asyncio.wait((waiting, stop), return_when=asyncio.FIRST_COMPLETED)
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -144,10 +162,10 @@ async def _ended(agent: Agent, interrupt: asyncio.Event) -> int:
         stop.cancel()
 
 
-def result_of(folder: Path) -> dict[str, Any]:
-    """The `result` that an agent wrote last; empty where it wrote none."""
+def result_of(folder: Path, began: int = 0) -> dict[str, Any]:
+    """Return the last `result` of an agent, whose stream begins at byte `began` of the file; empty if it wrote none."""
     try:
-        last = (folder / EVENTS).read_bytes().rstrip(b"\n").rpartition(b"\n")[2]
+        last = (folder / EVENTS).read_bytes()[began:].rstrip(b"\n").rpartition(b"\n")[2]
         found = json.loads(last)
     except (OSError, ValueError):
         return {}
@@ -155,7 +173,7 @@ def result_of(folder: Path) -> dict[str, Any]:
 
 
 def _has_ended(work: Work) -> bool:
-    """True if the agent of this start, or of the one that it goes on from, had ended well; its stream is in this start's folder then."""
+    """Return True if the agent of this start, or of the start that it continues, ended well; its stream is then in this start's folder."""
     if result_of(work.folder).get("exit_code") == 0:
         return True
     former = work.start.goes_on
@@ -169,7 +187,7 @@ def _has_ended(work: Work) -> bool:
 
 
 async def _until_closed(work: Work, session: str, interrupt: asyncio.Event) -> None:
-    """Wait until the agent of a driver or worker that has died has let go of its session, for so long as that may take."""
+    """Wait until the agent of a dead driver or worker has closed its session, for at most `BUSY_SECONDS`."""
     store = Store(work.dirs.sessions)
     until = time.monotonic() + BUSY_SECONDS
     while store.is_open(store.find(session)) and time.monotonic() < until and not interrupt.is_set():
@@ -178,7 +196,7 @@ async def _until_closed(work: Work, session: str, interrupt: asyncio.Event) -> N
 
 
 def _arguments(work: Work, session: str, spent: float | None) -> Sequence[str]:
-    """The arguments of the agent; `spent` is what its session has cost, None for a new one."""
+    """Return the arguments of the agent; `spent` is the cost of its session so far in USD, None for a new one."""
     task, plan = work.task, work.plan
     begin = ["resume", session, "-p", "-"] if spent is not None else ["-p", "-", "--session-id", session]
     limit = work.limit
@@ -194,7 +212,7 @@ def _arguments(work: Work, session: str, spent: float | None) -> Sequence[str]:
 
 
 def _environment(task: Task) -> dict[str, str]:
-    """The environment of the agent: ours, with the variables that the task names."""
+    """Return the environment of the agent: ours, with the variables that the task names."""
     missing = [name for name in task.env if name not in os.environ]
     if missing:
         raise InputError(f"{', '.join(missing)} is not set, and the task wants it passed on.")
@@ -202,7 +220,7 @@ def _environment(task: Task) -> dict[str, str]:
 
 
 def die_with_parent(parent: int) -> None:
-    """Have this process terminated when its parent dies, and now where it has died already; on Linux alone."""
+    """Terminate this process when its parent dies, or now if it is dead already; only on Linux."""
     if sys.platform != "linux":
         return
     import ctypes

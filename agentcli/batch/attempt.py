@@ -1,4 +1,4 @@
-"""One start of a task: its tree, its set-up, the agent in a process of its own, the check, the commit."""
+"""One start of a task: its tree, its set-up, the agent in its own process, the check, the commit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.batch import mirrors, trees
-from agentcli.batch.agent_process import StartAgent, result_of, run_agent, start_process
+from agentcli.batch.agent_process import Ending, StartAgent, run_agent, start_process
 from agentcli.batch.ledger import Row, State
 from agentcli.batch.work import Work, session_cost
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError
@@ -24,19 +24,19 @@ from agentcli.tools.bash import environment
 from agentcli.tools.lib.process import Command, run_until
 
 TEXT_CHARACTERS = 2_000
-"""Characters of an answer that the ledger keeps."""
+"""Number of characters of an answer that the ledger keeps."""
 RESULT = "result.json"
-"""The file with the last row of a start, in its folder."""
+"""Name of the file with the last row of a start, in its folder."""
 _ENDINGS: dict[int, State] = {0: "passed", 53: "limited", 75: "waiting", 41: "held", 52: "held", 55: "held"}
-"""States by exit codes of the agent; every other one means `failed`."""
+"""States by exit codes of the agent; any other code means `failed`."""
 _WRONG_TASK = (2, 42)
 
 Write = Callable[[Row], Row]
-"""Notes a row in the ledger."""
+"""Records a row in the ledger."""
 
 
 async def run_attempt(work: Work, interrupt: asyncio.Event, write: Write, start: StartAgent = start_process) -> Row:
-    """Run a start to its end, whatever that is; the last row. `write` notes a row in the ledger before `start` starts the agent."""
+    """Run a start to any end; return the last row. `write` records a row in the ledger before `start` starts the agent."""
     began = time.monotonic()
     row = work.first_row
     try:
@@ -48,7 +48,7 @@ async def run_attempt(work: Work, interrupt: asyncio.Event, write: Write, start:
     with contextlib.suppress(OSError):
         (work.folder / RESULT).write_text(json.dumps(asdict(last)) + "\n")
     last = write(last)
-    # Not before: whoever takes up this start after a crash needs the tree for as long as no result is noted.
+    # Only now: a driver that continues this start after a crash needs the tree until a result is recorded.
     if work.plan.keeps(last.state):
         return last
     await asyncio.to_thread(trees.remove_tree, work.dirs.cache, work.repo, Path(last.worktree), work.plan.isolation)
@@ -68,12 +68,12 @@ async def _run(work: Work, row: Row, interrupt: asyncio.Event, write: Write, sta
             return replace(row, state=stopped, why=why, tries=row.tries + 1)
     else:
         row = write(replace(row, session=former.session, worktree=former.worktree))
-    code = await run_agent(work, row, interrupt, start)
-    return await _finished(work, row, code, interrupt)
+    ending = await run_agent(work, row, interrupt, start)
+    return await _finished(work, row, ending, interrupt)
 
 
 def _former(work: Work) -> Row | None:
-    """The row whose session goes on, where its tree is still there: that of this start on a worker that has died, or of a former one."""
+    """Return the row of the session to continue if its tree still exists: this start's on a dead worker, or a former start's."""
     own = replace(work.first_row, worktree=str(work.tree))
     if work.tree.is_dir():
         if session_cost(work.dirs, own.session) is not None:
@@ -85,7 +85,7 @@ def _former(work: Work) -> Row | None:
 
 
 async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:
-    """Run the set-up, outside the sandbox; the reason why it failed, empty where it did not."""
+    """Run the set-up outside the sandbox; return the reason for a failure, or the empty string."""
     with (work.folder / "setup.txt").open("wb") as file:
         folder = trees.workplace(work.repo, tree, work.plan.isolation)
         command = Command(["/bin/sh", "-c", work.task.setup], folder, dict(os.environ))
@@ -93,9 +93,9 @@ async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:
     return "" if ended.exit_code == 0 else f"The set-up ended with exit code {ended.exit_code}; see setup.txt."
 
 
-async def _finished(work: Work, row: Row, code: int, interrupt: asyncio.Event) -> Row:
-    """The row of an agent that has ended: its result is committed and checked."""
-    result = result_of(work.folder)
+async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Event) -> Row:
+    """Commit and check the result of an agent that has ended; return its row."""
+    code, result = ending.exit_code, ending.result
     total = session_cost(work.dirs, row.session)
     spent = max(0.0, (total if total is not None else float(result.get("cost") or 0.0)) - work.accounted(row.session))
     row = replace(
@@ -117,28 +117,29 @@ async def _finished(work: Work, row: Row, code: int, interrupt: asyncio.Event) -
         row = replace(row, check=checked)
         if checked != 0:
             why = f"The check ended with exit code {checked}; see check.txt."
-            # Many a test suite downloads something, and finds no network in the sandbox.
+            # Many test suites download something, and find no network in the sandbox.
             hint = " It runs in the sandbox: what it needs from the network is for the set-up to fetch."
             row = replace(row, state="failed", why=why + hint * work.plan.boxed)
     return row
 
 
-def _judged(code: int, result: dict[str, Any], stopped: bool) -> tuple[State, str]:
-    """The state that an ending means, and the reason."""
+def _judged(code: int | None, result: Mapping[str, Any], stopped: bool) -> tuple[State, str]:
+    """Return the state for an ending, and the reason. An unknown ending is never a failure."""
     why = str(result.get("error") or "")
     if stopped and code != 0:
         return "stopped", "It was stopped."
     if code in (HANGUP, INTERRUPTED, TERMINATED):
         return "lost", "The agent was terminated, and not by this batch."
-    if not result or code < 0:
-        return "lost", f"The agent ended without a result (exit code {code}); see stderr.txt."
+    if not result or code is None or code < 0:
+        how = f"exit code {code}" if code is not None else "nobody knows how"
+        return "lost", f"The agent ended without a result ({how}); see stderr.txt."
     if "billing" in why or "quota" in why.lower():
         return "held", why
     return _ENDINGS.get(code, "failed"), why
 
 
 async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> int | None:
-    """Run the check in the sandbox and without secrets, since it runs what the agent wrote; its exit code."""
+    """Run the check in the sandbox without secrets, since it runs the agent's code; return its exit code."""
     argv: Sequence[str] = ["/bin/sh", "-c", work.task.check]
     files: dict[int, bytes] = {}
     folder = trees.workplace(work.repo, tree, work.plan.isolation)
@@ -162,7 +163,7 @@ def _record(work: Work, tree: Path) -> trees.Result:
 
 
 class _FileSink:
-    """Output into a file."""
+    """Sink that writes output to a file."""
 
     enough = 0
 

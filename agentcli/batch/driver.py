@@ -1,14 +1,12 @@
-"""Driver of a batch: starts tasks while there are workers and money, and notes what becomes of each."""
+"""Driver of a batch: starts tasks while workers and money are available, and records each outcome."""
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
-import os
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,27 +20,29 @@ from agentcli.batch.plan import WAITS, Plan, Start, as_json, next_starts
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work, session_cost
 from agentcli.core.errors import InputError, StoreError
+from agentcli.core.locks import FileLock
+from agentcli.core.tasks import start_task
 from agentcli.paths import AppDirs, replace_file
 
 POLL = 0.5
-"""Seconds between two looks for a wish to stop."""
+"""Time in seconds between two checks for a stop request."""
 HOLD, LONGEST_HOLD = 30.0, 600.0
-"""Seconds that the batch holds after a provider has refused for the time being: doubled each time, up to the longest."""
+"""First and longest pause in seconds after a temporary refusal by the provider; it doubles each time."""
 STOP = "stop"
-"""The file in the batch's folder that asks to stop: the ids of tasks one a line, or nothing for all."""
+"""Name of the file in the batch's folder that requests a stop: ids of tasks, one per line, or empty for all."""
 CAP, QUOTA = 53, 75
-"""Exit codes of a batch that ran into its cap, or into the end of a quota."""
+"""Exit codes of a batch that reached its cap, or the end of a quota."""
 HELD = (41, 52, 55)
-"""Exit codes of an agent that mean the same for every other task: no key, wrong configuration, no trust."""
+"""Exit codes of an agent that apply to every other task, too: no key, wrong configuration, no trust."""
 
 Attempt = Callable[[Work, asyncio.Event, Callable[[Row], Row]], Coroutine[Any, Any, Row]]
 """Runs one start of a task to its end."""
 
 
 class Driver:
-    """A batch that runs. `report` hears of every row; `attempt` runs one start; `hold` gives the seconds to hold after so many refusals in a row.
+    """A running batch. `report` receives every row; `attempt` runs one start; `hold` returns the pause in seconds after n refusals in a row.
 
-    `slots` gives the number of starts at once where an engine knows better than the plan.
+    `slots` returns the number of concurrent starts if an engine knows better than the plan.
     """
 
     def __init__(
@@ -79,16 +79,16 @@ class Driver:
 
     @property
     def running(self) -> Sequence[Work]:
-        """The starts at work."""
+        """The running starts."""
         return [work for work, _, _ in self._running.values()]
 
     @property
     def held(self) -> float:
-        """Seconds for which the provider still holds the batch."""
+        """Seconds for which the provider still pauses the batch."""
         return max(0.0, self._held_until - time.monotonic())
 
     def seconds(self, work: Work) -> float:
-        """Seconds since a start began."""
+        """Return the seconds since a start began."""
         return time.monotonic() - self._started[work.token]
 
     def stop(self, code: int) -> None:
@@ -98,9 +98,9 @@ class Driver:
             interrupt.set()
 
     async def run(self) -> int:
-        """Run until every task has its result, or nothing may be started any more; returns the exit code.
+        """Run until every task has its result, or nothing more may start; return the exit code.
 
-        Raises StoreError where another driver works on the same folder, InputError for a task that has changed.
+        Raise StoreError if another driver works on the same folder, InputError for a task that has changed.
         """
         locks = _locked(self.out, self.plan.shard)
         try:
@@ -115,10 +115,10 @@ class Driver:
             return self._exit_code()
         finally:
             for lock in locks:
-                os.close(lock)
+                lock.release()
 
     def _read_ledgers(self) -> None:
-        """Read what is noted of the tasks of this run. What was at work when its driver died has stopped; its session knows what it cost."""
+        """Read the recorded rows of this run's tasks. Mark starts of a dead driver as stopped, with the cost of their sessions."""
         mine = self._wanted if self.plan.shard[1] > 1 else None
         for row in rows(self.out):
             if mine is None or row.id in mine:
@@ -146,14 +146,14 @@ class Driver:
                     self._begin(start, limit)
 
     def _next(self, task: Task) -> Sequence[Start]:
-        """The next starts of a task, but for those at work; what is asked for again is started once."""
+        """Return the next starts of a task that are not running yet; a task of `retry` is started again only once."""
         state = self._states.get(task.id)
         retry = () if task.id in self._retried else self.plan.retry
         found = next_starts(task, state, retry, self.plan.together)
         return [start for start in found if (task.id, start.attempt) not in self._running]
 
     def _limit(self, start: Start) -> float | None:
-        """The money that a start may spend: the rest of its budget where it goes on, a new one after it was used up."""
+        """Return the money that a start may spend: the rest of its budget if it continues, or a new budget once that is used up."""
         limit = limit_of(start.task, self.plan.share)
         if limit is not None and start.goes_on is not None and start.goes_on.state != "limited":
             limit = max(0.0, limit - start.goes_on.session_cost)
@@ -163,7 +163,7 @@ class Driver:
         self._retried.add(start.task.id)
         work = Work(start, uuid4().hex[:12], self.plan, self._bases[start.task.id], self.out, self._dirs, limit)
         interrupt = asyncio.Event()
-        running = asyncio.create_task(self._attempt(work, interrupt, self._write))
+        running = start_task(self._attempt(work, interrupt, self._write))
         self._running[start.task.id, start.attempt] = work, running, interrupt
         self._started[work.token] = time.monotonic()
 
@@ -175,7 +175,7 @@ class Driver:
         return row
 
     def _waiting_for_hold(self) -> bool:
-        """True if something is to be started once the provider takes requests again."""
+        """Return True if starts wait until the provider accepts requests again."""
         if self._stopped is not None or time.monotonic() >= self._held_until:
             return False
         return any(self._next(task) for task in self.tasks)
@@ -207,7 +207,7 @@ class Driver:
                 pass
 
     def _wish(self) -> object:
-        """The mark of a wish to stop, another one for each, since its file is written anew each time; None without one."""
+        """Return a mark that differs for each stop request, since its file is always rewritten; None without one."""
         try:
             found = (self.out / STOP).stat()
         except OSError:
@@ -215,7 +215,7 @@ class Driver:
         return found.st_ino, found.st_mtime_ns
 
     def _heed_wishes(self) -> None:
-        """Stop what somebody wants stopped by a file, from another shell. It stays there: other drivers of the batch are to see it."""
+        """Stop the tasks that a stop file from another shell names. The file remains: other drivers of the batch must see it."""
         wish = self._wish()
         if wish in (None, self._old_wish):
             return
@@ -238,9 +238,9 @@ class Driver:
 
 
 def prepared(plan: Plan, tasks: Sequence[Task], out: Path, cache: Path) -> Mapping[str, str]:
-    """The base commits, from `batch.json` or resolved now and written there. Raises InputError for a task that has changed."""
+    """Return the base commits, from `batch.json` or resolved now and written there. Raise InputError for a task that has changed."""
     path = out / "batch.json"
-    with _alone(out / ".batch.lock"):
+    with FileLock(out / ".batch.lock"):  # shards share this file
         known = json.loads(path.read_text())["tasks"] if path.exists() else {}
         entries = dict(known)
         repos: dict[str, str] = {}
@@ -261,34 +261,19 @@ def prepared(plan: Plan, tasks: Sequence[Task], out: Path, cache: Path) -> Mappi
     return {id: entry["base"] for id, entry in entries.items()}
 
 
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """One at a time: the shards of a batch prepare it together."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(file)
+def _locked(out: Path, shard: tuple[int, int]) -> list[FileLock]:
+    """Lock a shard of the batch in a folder until this process ends. Raise StoreError if another process has it.
 
-
-def _locked(out: Path, shard: tuple[int, int]) -> list[int]:
-    """Locks on a shard of the batch in a folder, which end with this process. Raises StoreError where another process has it.
-
-    Shards of one division run beside one another, shared with nobody else.
+    Shards of one division run at the same time; no other driver may.
     """
     out.mkdir(parents=True, exist_ok=True)
     number, count = shard
-    files = []
-    wanted = [(".lock", fcntl.LOCK_SH if count > 1 else fcntl.LOCK_EX)]
-    if count > 1:
-        wanted.append((f".lock-{number}-{count}", fcntl.LOCK_EX))
-    for name, kind in wanted:
-        files.append(os.open(out / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    with ExitStack() as taken:
         try:
-            fcntl.flock(files[-1], kind | fcntl.LOCK_NB)
+            locks = [taken.enter_context(FileLock(out / ".lock", shared=count > 1, patience=0))]
+            if count > 1:
+                locks.append(taken.enter_context(FileLock(out / f".lock-{number}-{count}", patience=0)))
         except BlockingIOError:
-            for file in files:
-                os.close(file)
             raise StoreError(f"Another process is already working on {out}: `agentcli batch status {out}`.") from None
-    return files
+        taken.pop_all()
+    return locks

@@ -1,4 +1,4 @@
-"""Engines: starts of tasks run elsewhere, by an executor of `concurrent.futures` or by Ray; the driver alone writes the ledger."""
+"""Engines: starts of tasks on an executor of `concurrent.futures` or on Ray; only the driver writes the ledger."""
 
 from __future__ import annotations
 
@@ -17,43 +17,48 @@ from agentcli.batch.agent_process import STOP_SECONDS
 from agentcli.batch.attempt import Write
 from agentcli.batch.ledger import Row
 from agentcli.batch.remote import STOPPING, call_of, outcome, run_one
-from agentcli.batch.work import SESSION, Work
+from agentcli.batch.work import SESSION, Work, session_cost
 from agentcli.core.errors import AgentError, ConfigError, UsageError
+from agentcli.core.tasks import start_task
 from agentcli.sessions.store import Store
 
 PATIENCE = 4 * STOP_SECONDS
-"""Seconds that a start elsewhere may take to stop; then it counts as lost."""
+"""Time in seconds that a start elsewhere may take to stop; then it counts as lost."""
 
 
 class Engine(Protocol):
-    """Runs `run_one` somewhere."""
+    """A place that runs `run_one`."""
 
     def submit(self, work: Work) -> Future[Mapping[str, Any]]:
-        """Start it; the future of what it returns."""
+        """Start it; return the future of its result."""
         ...
 
     def stop(self, work: Work, future: Future[Mapping[str, Any]]) -> None:
-        """Ask it to stop."""
+        """Request its stop."""
         ...
 
     def slots(self) -> int:
-        """Starts at once, those that wait in the engine among them."""
+        """Return the number of concurrent starts, including those that wait in the engine."""
+        ...
+
+    def gone(self) -> str:
+        """Return the reason why nothing runs there any more; empty while it works."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         ...
 
 
 class ExecutorEngine:
-    """An executor that somebody's function makes; one that has broken down is made anew."""
+    """An executor from a function of the user; a broken one is replaced."""
 
     def __init__(self, make: Callable[[], Executor], slots: int) -> None:
         self._make, self._slots = make, slots
         self._executor = make()
 
     def submit(self, work: Work) -> Future[Mapping[str, Any]]:
-        """Give it to the executor."""
+        """Submit it to the executor."""
         try:
             return self._executor.submit(run_one, *call_of(work))
         except BrokenExecutor:
@@ -62,29 +67,33 @@ class ExecutorEngine:
             return self._executor.submit(run_one, *call_of(work))
 
     def stop(self, work: Work, future: Future[Mapping[str, Any]]) -> None:
-        """Take it back where it has not begun; else by a file that it looks for in the folder of the batch."""
+        """Cancel it if it has not begun; else request its stop by a file in the folder of the batch."""
         if not future.cancel():
             flag = work.out / STOPPING / work.token
             flag.parent.mkdir(parents=True, exist_ok=True)
             flag.touch()
 
     def slots(self) -> int:
-        """As many as the plan has workers."""
+        """Return the number of workers in the plan."""
         return self._slots
 
+    def gone(self) -> str:
+        """Return the empty string: a broken executor is replaced."""
+        return ""
+
     def close(self) -> None:
-        """Shut the executor down; what it was given is not begun any more."""
+        """Shut the executor down; starts that have not begun are cancelled."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 class EngineAttempt:
-    """Runs starts by an engine, and takes in what comes back."""
+    """Attempt that runs starts on an engine and stores their outcome."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def __call__(self, work: Work, interrupt: asyncio.Event, write: Write) -> Row:
-        """Run one start; its last row. One whose worker died too often for the engine is lost."""
+        """Run one start; return its last row. A start whose worker died too often for the engine is lost."""
         work.folder.mkdir(parents=True, exist_ok=True)
         row, former = work.first_row, work.start.goes_on
         if former is not None:
@@ -92,7 +101,7 @@ class EngineAttempt:
         write(row)
         future = await asyncio.to_thread(self._engine.submit, work)
         waiting = asyncio.wrap_future(future)
-        stop = asyncio.create_task(interrupt.wait())
+        stop = start_task(interrupt.wait())
         await asyncio.wait((waiting, stop), return_when=asyncio.FIRST_COMPLETED)
         stop.cancel()
         if not waiting.done():
@@ -101,7 +110,13 @@ class EngineAttempt:
         if waiting.cancelled() or not waiting.done():
             waiting.cancel()
             return write(replace(row, state="stopped", why="It was stopped."))
-        if error := waiting.exception():
+        error, gone = waiting.exception(), self._engine.gone()
+        if error and gone:
+            # For a worker on this machine, the stored session has the cost.
+            total = await asyncio.to_thread(session_cost, work.dirs, row.session)
+            cost = max(0.0, (total or 0.0) - work.accounted(row.session))
+            return write(replace(row, state="stopped", why=gone, cost=cost))
+        if error:
             why = f"Its worker was lost: {type(error).__name__}: {str(error)[:300]}"
             return write(replace(row, state="lost", why=why, tries=row.tries + 1))
         row = await asyncio.to_thread(taken, work, waiting.result())
@@ -111,7 +126,7 @@ class EngineAttempt:
 
 
 def taken(work: Work, raw: Mapping[str, Any]) -> Row:
-    """Take in what a start has left: its files, its commit, its session; the row."""
+    """Store the outcome of a start: its files, its commit, its session; return the row."""
     found = outcome(raw)
     for name, data in (found.files or {}).items():
         (work.folder / Path(name).name).write_bytes(data)
@@ -128,9 +143,9 @@ def taken(work: Work, raw: Mapping[str, Any]) -> Row:
 
 
 def engine_named(name: str, options: Mapping[str, Any]) -> Engine:
-    """The engine `ray`, or that of a function named `module:function`, which gets the options and returns an executor.
+    """Return the engine `ray`, or the one of a `module:function`, which gets the options and returns an executor.
 
-    Raises UsageError or ConfigError where there is none.
+    Raise UsageError or ConfigError if there is none.
     """
     if name == "ray":
         from agentcli.batch.ray_engine import RayEngine

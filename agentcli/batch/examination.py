@@ -1,4 +1,4 @@
-"""Examination of a batch before it starts: repositories, keys, prices, the sandbox."""
+"""Checks of a batch before it starts: repositories, keys, prices, the sandbox."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from agentcli.paths import app_dirs
 def examined(
     plan: Plan, tasks: Sequence[Task], elsewhere: bool = False, env: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Notes about the repositories. Raises AgentError for a base, a key, a price or a sandbox that is missing: nothing has started then.
+    """Return notes about the repositories. Raise AgentError before any start if a base, a key, a price or a sandbox is missing.
 
-    `env` replaces the environment of this process. Keys and sandboxes of other machines cannot be looked at: the first task that lacks one stops the batch.
+    `env` replaces the environment of this process. `elsewhere` skips keys and sandboxes, which are on other machines:
+    the first task that lacks one stops the batch.
     """
     notes = []
     cache = app_dirs(os.environ if env is None else env).cache

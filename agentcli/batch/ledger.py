@@ -1,4 +1,4 @@
-"""Ledger of a batch: a line for each change of state, appended and synced; the state of every task is a fold over all lines."""
+"""Ledger of a batch: a line for each change of state, appended and synced; a fold over all lines gives the state of every task."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ State = Literal[
     "new", "running", "passed", "failed", "limited", "waiting", "held", "lost", "error", "stopped", "duplicate"
 ]
 FINAL: frozenset[State] = frozenset({"passed", "failed", "limited"})
-"""States in which an attempt stays unless it is asked for again."""
+"""States in which an attempt stays unless a retry is requested."""
 DIED = "Its driver ended before it."
-"""The reason why a start has stopped that nobody stopped."""
+"""Reason for a start that stopped without a request."""
 _PREFIX, _SUFFIX = "ledger-", ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One change of state of one attempt at a task. `token` names this start of it; `cost` is what this start has spent, in USD.
+    """One change of state of one attempt at a task. `token` names its start; `cost` is the cost of this start in USD.
 
-    `t` is the time in seconds since the epoch. `worktree` is where it works. `over` is true where no other attempt would help.
+    `t` is the time in seconds since the epoch. `worktree` is its folder. `over` is true if another attempt would not
+    help.
     """
 
     id: str
@@ -47,16 +48,16 @@ class Row:
     over: bool = False
     exit: int | None = None
     tries: int = 0
-    """Ends of this attempt that were no result: waits, losses, failed set-ups."""
+    """Ends of this attempt without a result: waits, losses, failed set-ups."""
     usage: Mapping[str, int] = field(default_factory=dict)
     """Tokens by kind."""
     round: int = 0
-    """Times that somebody has asked for the task again; only the attempts of the last round count."""
+    """Number of requested repetitions of the task; only the attempts of the last round count."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """The state of a task: the start that counts, what all of them have cost, and what its session has.
+    """State of a task: the start that counts, the cost of all starts, and the cost of its session, in USD.
 
     `attempts` maps the number of each attempt of the last round to its own state.
     """
@@ -68,19 +69,19 @@ class TaskState:
 
     @property
     def state(self) -> State:
-        """The state of the attempt that counts."""
+        """State of the attempt that counts."""
         return self.newest.state
 
 
 class Ledger:
-    """The ledger of one driver: a file that nobody else writes. `clock` returns seconds since the epoch."""
+    """Ledger of one driver: a file that only it writes. `clock` returns seconds since the epoch."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._path = folder / f"{_PREFIX}{socket.gethostname()}-{os.getpid()}{_SUFFIX}"
         self._clock = clock
 
     def write(self, row: Row) -> Row:
-        """Append a row and sync it; the row with its time."""
+        """Append a row and sync it; return the row with its time."""
         row = replace(row, t=self._clock())
         line = json.dumps({name: value for name, value in asdict(row).items() if value not in ("", None, {})}) + "\n"
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -93,13 +94,13 @@ class Ledger:
 
 
 def rows(folder: Path) -> Iterator[Row]:
-    """All rows of all ledgers, in no particular order. A line that was cut off is passed over."""
+    """Yield all rows of all ledgers, in no particular order, without incomplete lines."""
     for path in _ledgers(folder):
         yield from _rows_of(path)
 
 
 def present_rows(folder: Path) -> Sequence[Row]:
-    """All rows, oldest first, as things stand: a start at work whose driver on this machine has ended is `stopped`."""
+    """Return all rows, oldest first, corrected for now: a running start whose driver on this machine has ended is `stopped`."""
     found = [(row, path) for path in _ledgers(folder) for row in _rows_of(path)]
     found.sort(key=lambda each: _moment(each[0]))
     last = {(row.id, row.attempt, row.token): row for row, _ in found}
@@ -121,7 +122,7 @@ def _rows_of(path: Path) -> Iterator[Row]:
 
 
 def _has_ended(path: Path) -> bool:
-    """True if the driver that wrote this ledger ran on this machine, and runs no more."""
+    """Return True if the driver that wrote this ledger ran on this machine and has ended."""
     host, _, process = path.name.removeprefix(_PREFIX).removesuffix(_SUFFIX).rpartition("-")
     if host != socket.gethostname() or not process.isdecimal():
         return False
@@ -135,7 +136,7 @@ def _has_ended(path: Path) -> bool:
 
 
 def parsed(line: bytes) -> Row | None:
-    """The row of a line; None for a line that was cut off."""
+    """Return the row of a line; None for an incomplete line."""
     try:
         raw: Mapping[str, Any] = json.loads(line)
         known = {each.name for each in fields(Row)}
@@ -145,7 +146,7 @@ def parsed(line: bytes) -> Row | None:
 
 
 def accepted(row: Row, known: Iterable[Row]) -> Row:
-    """The row as it is noted: a result of an attempt that has one already, from a start that was thought dead, is a `duplicate`."""
+    """Return the row to record: a second result of an attempt, from a start that was thought dead, becomes a `duplicate`."""
     for former in known:
         same = (former.id, former.attempt, former.round) == (row.id, row.attempt, row.round)
         if same and row.state in FINAL and former.state in FINAL and former.token != row.token:
@@ -154,10 +155,11 @@ def accepted(row: Row, known: Iterable[Row]) -> Row:
 
 
 def fold(found: Iterable[Row]) -> Mapping[str, TaskState]:
-    """The state of each task, whatever the order of the rows.
+    """Return the state of each task, independent of the order of the rows.
 
-    Of each start the last word counts, but a final one is never taken back; of each attempt the first final start counts.
-    Of several attempts one that is still open counts, else the one that passed with the smallest patch, then at the least cost.
+    For each start the last row counts, but a final state never changes; for each attempt the first final start counts.
+    Of several attempts an unfinished one counts, else the one that passed with the smallest patch, then at the least
+    cost.
     """
     by_task: dict[str, list[Row]] = {}
     for row in sorted(found, key=_moment):
@@ -166,7 +168,7 @@ def fold(found: Iterable[Row]) -> Mapping[str, TaskState]:
 
 
 def _state(found: Iterable[Row]) -> TaskState:
-    """The state of one task, whose rows come in the order of their times."""
+    """Return the state of one task, whose rows come in order of time."""
     starts: dict[tuple[int, str], Row] = {}
     for row in found:
         key = (row.attempt, row.token)
@@ -188,7 +190,7 @@ def _state(found: Iterable[Row]) -> TaskState:
 
 
 def _counting(attempts: Sequence[TaskState]) -> TaskState:
-    """The attempt that the task's state is that of."""
+    """Return the attempt that decides the state of the task."""
     passed = [each for each in attempts if each.state == "passed"]
     done = FINAL if not passed else FINAL | {"lost", "error"}
     unfinished = [each for each in attempts if each.state not in done]
@@ -198,5 +200,5 @@ def _counting(attempts: Sequence[TaskState]) -> TaskState:
 
 
 def _moment(row: Row) -> tuple[Any, ...]:
-    """The place of a row in time; of rows of one moment the order is any, but always the same."""
+    """Return a key that sorts rows by time; rows of the same time have a fixed order."""
     return row.t, row.state in FINAL, row.attempt, row.token, row.state, row.cost

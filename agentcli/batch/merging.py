@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,15 +18,15 @@ from agentcli.integrations.worktrees import make_worktree, remove_worktree
 from agentcli.paths import folder as made
 
 MERGE_TREE = (2, 38)
-"""The first version of git that merges without a worktree."""
+"""First version of git that merges without a worktree."""
 
 MergeOne = Callable[[str, str, str], tuple[str, Sequence[str]]]
-"""Merges a commit into a tip of a repository: the tree, and the files in conflict."""
+"""Merges a commit into a tip of a repository; returns the tree, and the files in conflict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The outcome of a merge: the tasks that are in the tip, and the files in conflict of those that are not."""
+    """Outcome of a merge: the tasks in the tip, and the files in conflict by task."""
 
     merged: tuple[str, ...]
     conflicts: Mapping[str, Sequence[str]]
@@ -39,10 +40,11 @@ def merge(
     version: tuple[int, ...] = (),
     through: Through = iter,
 ) -> Merged:
-    """Merge the commits of passed tasks, one after the other, into a branch that nobody has checked out; it begins at their base.
+    """Merge the commits of passed tasks, one after the other, into a branch that is not checked out; a new branch begins at their base.
 
-    Nothing is checked out; an older git (`version`, by default that of the one installed) works in a tree in the cache folder. Raises InputError where there is nothing to merge, tasks of several repositories, or a branch in use.
-    The tasks pass `through` a callback that may show progress.
+    Nothing is checked out; an old git (`version`, by default the installed one's) works in a tree in the cache folder.
+    Raise InputError if there is nothing to merge, for tasks of several repositories, or for a branch in use. The tasks
+    pass `through` a callback that may show progress.
     """
     wanted = [id for id in batch.tasks if not ids or id in ids]
     passed = {
@@ -77,8 +79,8 @@ def merge(
 
 
 def git_version(repo: str) -> tuple[int, ...]:
-    """The version of git."""
-    found = re.search(r"(\d+)\.(\d+)", git(repo, "--version"))
+    """Return the version of git."""
+    found = re.search(r"(\d+)\.(\d+)", git(repo, "version"))
     return tuple(map(int, found.groups())) if found else ()
 
 
@@ -91,7 +93,7 @@ def _tip(repo: str, ref: str) -> str:
 
 @contextlib.contextmanager
 def _merging(repo: str, tip: str, cache: Path, version: tuple[int, ...]) -> Iterator[MergeOne]:
-    """The way in which this git merges."""
+    """Open the way in which this version of git merges."""
     if version >= MERGE_TREE:
         yield _merge_tree
         return
@@ -113,7 +115,8 @@ def _merge_tree(repo: str, tip: str, commit: str) -> tuple[str, Sequence[str]]:
 
 def _merge_in(tree: Path, tip: str, commit: str) -> tuple[str, Sequence[str]]:
     git(tree, "reset", "-q", "--hard", tip)
-    done = run_git(tree, "merge", "-q", "--no-ff", "--no-commit", commit)
+    # Git requires an author for a merge even if it commits nothing.
+    done = run_git(tree, "merge", "-q", "--no-ff", "--no-commit", commit, env={**os.environ, **trees.AUTHOR})
     if not done.exit_code:
         return git(tree, "write-tree"), ()
     files = git(tree, "diff", "--name-only", "--diff-filter=U").splitlines()

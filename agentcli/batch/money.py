@@ -5,16 +5,16 @@ from __future__ import annotations
 from agentcli.batch.tasks import Task
 
 SHARE = 20
-"""A task without a limit of its own may spend this part of the cap."""
+"""Divisor of the cap that gives the limit of a task without its own."""
 
 
 def limit_of(task: Task, cap: float | None) -> float | None:
-    """Limit of the cost of one attempt at a task; None without one."""
+    """Return the cost limit of one attempt at a task in USD; None without one."""
     if task.max_cost is not None or cap is None:
         return task.max_cost
     return cap / SHARE
 
 
 def fits(spent: float, reserved: float, wanted: float | None, cap: float | None) -> bool:
-    """True if a start may be made: all that was spent, what those at work may still spend, and what it may spend stay within the cap."""
+    """Return True if a start fits the cap: the money spent, the money reserved by running starts, and its own, in USD."""
     return cap is None or spent + reserved + (wanted or 0.0) <= cap + 1e-9

@@ -1,4 +1,4 @@
-"""Plan of a batch: its options, kept beside its tasks, and the next step of each task. Pure."""
+"""Plan of a batch: its options, stored beside its tasks, and the next step of each task. Pure."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from agentcli.batch.tasks import Isolation, Task
 from agentcli.core.dataclass import dataclass
 
 LOSSES, WAITS, FAILED_SETUPS = 3, 5, 1
-"""Times that an attempt is started again after it was lost, refused for the time being, or its tree could not be set up."""
+"""Number of restarts of an attempt after a loss, a temporary refusal, or a failed set-up of its tree."""
 WORKERS = 4
-"""Tasks at once where nothing else is asked for."""
+"""Default number of concurrent tasks."""
 Keep = Literal["failed", "all", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Options of a batch. `name` stands in the refs of its results; `cap` is in USD; `flags` go to every agent as they are.
+    """Options of a batch. `name` is part of the refs of its results; `cap` is in USD; `flags` go to every agent unchanged.
 
-    `shard` is (I, N): this run takes every N-th task from the I-th on, counted from 0, and an N-th of the cap.
-    With `together` all attempts at a task start at once.
+    `shard` is (I, N): this run takes every N-th task from the I-th on, counted from 0, and an N-th of the cap. With
+    `together` all attempts at a task start at once.
     """
 
     name: str
@@ -40,11 +40,11 @@ class Plan:
 
     @property
     def share(self) -> float | None:
-        """The part of the cap that this run may spend, in USD; None without a cap."""
+        """Part of the cap that this run may spend, in USD; None without a cap."""
         return None if self.cap is None else self.cap / self.shard[1]
 
     def keeps(self, state: State) -> bool:
-        """True if the tree of a start stays that has ended so; one that may go on always does."""
+        """Return True if the tree of a start that ended in this state stays; one that may continue always does."""
         return state not in FINAL or self.keep == "all" or (self.keep == "failed" and state != "passed")
 
     @property
@@ -55,13 +55,13 @@ class Plan:
 
     @property
     def mode(self) -> str:
-        """The permission mode of the agents: nobody can be asked, and the box holds them."""
+        """Permission mode of the agents: there is no person to ask, and the sandbox contains them."""
         return "plan" if self.isolation == "none" else "yolo"
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A start of a task: which attempt, and the state whose session it goes on with, if any."""
+    """A start of a task: the number of the attempt, and the state whose session it continues, if any."""
 
     task: Task
     attempt: int = 1
@@ -71,12 +71,12 @@ class Start:
 
 
 def name_of(folder: Path) -> str:
-    """The name of the batch in a folder, such as refs and ids of sessions may hold."""
+    """Return the name of the batch in a folder, in the characters that refs and session ids allow."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-_")[:40] or "batch"
 
 
 def next_starts(task: Task, state: TaskState | None, retry: Collection[str], together: bool) -> Sequence[Start]:
-    """The next starts of a task, apart from those at work; none where its state is final. With `together` all attempts are made at once."""
+    """Return the next starts of a task, running ones included; empty if its state is final. With `together`, start all attempts at once."""
     if together and task.attempts > 1 and (state is None or (state.newest.round == 0 and state.state not in FINAL)):
         known = state.attempts if state else {}
         alone = replace(task, attempts=1)
@@ -87,7 +87,7 @@ def next_starts(task: Task, state: TaskState | None, retry: Collection[str], tog
 
 
 def next_start(task: Task, state: TaskState | None, retry: Collection[str] = ()) -> Start | None:
-    """The next start of a task whose attempts follow one another; None where its state is final."""
+    """Return the next start of a task whose attempts follow one another; None if its state is final."""
     start = _next_start(task, state, retry)
     if start is None or state is None:
         return start
@@ -121,7 +121,7 @@ def _next_start(task: Task, state: TaskState | None, retry: Collection[str]) -> 
 
 
 def counted(states: Mapping[str, TaskState]) -> Mapping[str, int]:
-    """The number of tasks in each state."""
+    """Return the number of tasks in each state."""
     found: dict[str, int] = {}
     for state in states.values():
         found[state.state] = found.get(state.state, 0) + 1
@@ -129,6 +129,6 @@ def counted(states: Mapping[str, TaskState]) -> Mapping[str, int]:
 
 
 def as_json(plan: Plan, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The content of `batch.json`: `tasks` maps ids to digest, repository and base commit."""
+    """Return the content of `batch.json`: `tasks` maps ids to digest, repository and base commit."""
     options = {"workers": plan.workers, "cap": plan.cap, "isolation": plan.isolation, "boxed": plan.boxed}
     return {"version": 1, "name": plan.name, "options": options, "tasks": tasks}

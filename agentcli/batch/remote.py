@@ -1,4 +1,4 @@
-"""One start of a task on any machine that has agentcli: plain values go in, and row, commit, session and files come back by value."""
+"""One start of a task on any machine with agentcli: plain values go in; row, commit, session and files come back by value."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work, folder_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
+from agentcli.core.tasks import run_beside
 from agentcli.paths import app_dirs
 
 POLL = 1.0
-"""Seconds between two looks at the flag that asks to stop."""
+"""Time in seconds between two checks of the stop flag."""
 SCRATCH = "batch"
-"""The folder in the cache folder for the files of starts, where the folder of the batch cannot be reached."""
+"""Folder in the cache folder for the files of starts if the folder of the batch is not accessible."""
 FILE_BYTES = 50_000_000
-"""Bytes of each file that are sent back; of a longer one the end."""
+"""Largest size of each file that is sent back, in bytes; of a longer one, the end is sent."""
 STOPPING = "stopping"
-"""The folder in that of the batch with a file for each start that is to stop, named by its token."""
+"""Folder below the batch's folder with a file for each start that must stop, named by its token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Remains of a start: its last row, the commit as a thin bundle, the session as compressed JSON, and its files by name."""
+    """Outcome of a start: its last row, the commit as a thin bundle, the session as compressed JSON, and its files by name."""
 
     row: Row
     bundle: bytes = b""
@@ -44,7 +45,7 @@ class Outcome:
 
 
 def call_of(work: Work) -> tuple[dict[str, Any], int, str, dict[str, Any]]:
-    """The arguments of `run_one` for a start, as plain values."""
+    """Return the arguments of `run_one` for a start, as plain values."""
     start = work.start
     former = start.goes_on
     options = {
@@ -66,11 +67,11 @@ def run_one(
     options: Mapping[str, Any],
     stopped: Callable[[], bool] | None = None,
 ) -> dict[str, Any]:
-    """Run one start of a task to its end; its last row, and what it has left, as plain values (see `Outcome`).
+    """Run one start of a task to its end; return its outcome as plain values (see `Outcome`).
 
-    It needs an installed agentcli and no shared folder: the repository by its path or URL, the key from the environment. Called
-    again with the same token, after the worker that ran it has died, it goes on in the same session where the tree is still there.
-    `stopped` is asked every second; by default for a file in the folder of the batch.
+    It needs an installed agentcli but no shared folder: the repository by its path or URL, the key from the
+    environment. If it is called again with the same token after its worker has died, it continues the session if the
+    tree still exists. `stopped` is called every second; by default it checks for a file in the folder of the batch.
     """
     work = _work(task, attempt, token, options)
     row = _row_of(work.folder / RESULT)
@@ -88,7 +89,7 @@ def run_one(
 
 
 def outcome(raw: Mapping[str, Any]) -> Outcome:
-    """The outcome that `run_one` has returned."""
+    """Return the outcome that `run_one` has returned as plain values."""
     return Outcome(Row(**raw["row"]), raw["bundle"], raw["session"], raw["files"])
 
 
@@ -100,7 +101,7 @@ def _work(task: Mapping[str, Any], attempt: int, token: str, options: Mapping[st
     goes_on = TaskState(**{**former, "newest": Row(**former["newest"])}) if former else None
     start = Start(Task(**{**task, **lists}), attempt, options["tries"], goes_on, options["round"])
     out = Path(options["out"])
-    # The token is new, so only the folder of this very batch holds one of that name, made by its driver.
+    # The token is unique, so a folder of that name exists only in the folder of this batch, made by its driver.
     if not folder_of(out, task["id"], attempt, token).is_dir():
         out = dirs.cache / SCRATCH / plan.name
     return Work(start, token, plan, options["base"], out, dirs, options["limit"])
@@ -108,7 +109,7 @@ def _work(task: Mapping[str, Any], attempt: int, token: str, options: Mapping[st
 
 async def _run(work: Work, stopped: Callable[[], bool]) -> Row:
     interrupt = asyncio.Event()
-    polling = asyncio.create_task(_poll(stopped, interrupt))
+    polling = run_beside(_poll(stopped, interrupt))
     try:
         return await run_attempt(work, interrupt, lambda row: row)
     finally:
@@ -136,7 +137,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _row_of(file: Path) -> Row | None:
-    """The last row of this start where a worker has noted it before it died."""
+    """Return the last row of this start if a worker recorded it before it died, else None."""
     try:
         return parsed(file.read_bytes())
     except OSError:
@@ -144,7 +145,7 @@ def _row_of(file: Path) -> Row | None:
 
 
 def _session(work: Work, row: Row) -> bytes:
-    """The session of a start, secrets redacted; empty where there is none."""
+    """Return the session of a start, with secrets redacted; empty if there is none."""
     from agentcli.core.text.secrets import known_secrets
     from agentcli.sessions.exporting import collect, export
     from agentcli.sessions.store import Store

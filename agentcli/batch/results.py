@@ -1,4 +1,4 @@
-"""Results of a batch: lines for scripts, a report as a page, merged commits, and cleaning up."""
+"""Results of a batch: lines for scripts, an HTML report, and the removal of its trees and refs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from agentcli.sessions.exporting import Source
 
 Through = Callable[[Iterable[Any]], Iterable[Any]]
-"""A function that things pass through unchanged; it may show how many have."""
+"""Function that passes items on unchanged; it may show their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch as its folder tells it: `tasks` maps ids to digest, repository and base commit."""
+    """A batch as stored in its folder: `tasks` maps ids to digest, repository and base commit."""
 
     out: Path
     name: str
@@ -40,12 +40,12 @@ class Batch:
 
     @property
     def cost(self) -> float:
-        """USD spent by all tasks."""
+        """Cost of all tasks in USD."""
         return sum(state.cost for state in self.states.values())
 
 
 def load(out: Path) -> Batch:
-    """Read a batch. Raises InputError for a folder that holds none."""
+    """Read a batch. Raise InputError for a folder without one."""
     try:
         raw = json.loads((out / "batch.json").read_text())
         return Batch(out, raw["name"], raw["options"], raw["tasks"], fold(present_rows(out)))
@@ -54,13 +54,13 @@ def load(out: Path) -> Batch:
 
 
 def result_lines(batch: Batch) -> Iterator[Mapping[str, Any]]:
-    """A line for each task, in the order in which the tasks came."""
+    """Yield a line for each task, in the order of the tasks."""
     for id, task in batch.tasks.items():
         yield result_line(id, batch.states.get(id), task.get("meta"))
 
 
 def result_line(id: str, state: TaskState | None, meta: object = None) -> Mapping[str, Any]:
-    """The line of one task; `state` is None for one that was never started."""
+    """Return the line of one task; `state` is None for a task that was never started."""
     row = state.newest if state else None
     return {
         "id": id,
@@ -80,7 +80,7 @@ def result_line(id: str, state: TaskState | None, meta: object = None) -> Mappin
 
 
 def summary(batch: Batch) -> str:
-    """The batch in a line: `37/200 · 31 passed 6 failed · $4.12 of $20 · 8 running`."""
+    """Return the batch in one line: `37/200 · 31 passed 6 failed · $4.12 of $20 · 8 running`."""
     counts = dict(counted(batch.states))
     running = counts.pop("running", 0)
     done = sum(counts.get(state, 0) for state in FINAL)
@@ -93,7 +93,7 @@ def summary(batch: Batch) -> str:
 
 
 def write_report(batch: Batch) -> Path:
-    """Write `results.jsonl` and `report.html`, which links the sessions' pages that are there; the path of the report."""
+    """Write `results.jsonl` and `report.html`, which links the existing pages of sessions; return the path of the report."""
     found = list(result_lines(batch))
     replace_file(batch.out / "results.jsonl", "".join(json.dumps(line) + "\n" for line in found))
     head = ("id", "state", "attempts", "cost", "seconds", "patch_lines", "session", "commit", "error")
@@ -116,12 +116,12 @@ def write_report(batch: Batch) -> Path:
 
 
 def _writable(text: str) -> str:
-    """A text without what no encoding has, such as half of a surrogate pair."""
+    """Return a text without characters that cannot be encoded, such as half of a surrogate pair."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def write_pages(batch: Batch, context: ProjectContext, through: Through = iter) -> None:
-    """Export each task's session as a page, secrets redacted; sessions that are not there any more are passed over.
+    """Export each task's session as a page, with secrets redacted; skip sessions that no longer exist.
 
     The tasks pass `through` a callback that may show progress.
     """
@@ -139,7 +139,7 @@ def write_pages(batch: Batch, context: ProjectContext, through: Through = iter) 
 
 
 def _source(context: ProjectContext, id: str, folder: Path) -> Source:
-    """A session of a task, from the store, or from the export where it ran elsewhere. Raises AgentError where it is in neither."""
+    """Return a session of a task, from the store, or from the export if it ran elsewhere. Raise AgentError if neither has it."""
     from agentcli.sessions.exporting import collect
     from agentcli.sessions.importing.own import read_source
 
@@ -161,7 +161,7 @@ def _page(batch: Batch, id: str) -> Path | None:
 
 
 def clean(batch: Batch, cache: Path, through: Through = iter) -> int:
-    """Remove the trees and refs of a batch; the number of trees. Its folder and its sessions stay. Its rows pass `through`."""
+    """Remove the trees and refs of a batch; return the number of trees. Keep its folder and its sessions. Its rows pass `through`."""
     kinds = {"worktree", "clone", "copy"}
     removed = 0
     for row in through(rows(batch.out)):

@@ -12,7 +12,7 @@ from agentcli.batch.work import folder_of
 
 
 def predictions(batch: Batch) -> Iterator[Mapping[str, str]]:
-    """A line for each task that has a final state, its id as that of the instance. A patch of one that failed is one all the same."""
+    """Yield a line for each task in a final state, with its id as instance id. The patch of a failed task counts, too."""
     for id in batch.tasks:
         state = batch.states.get(id)
         if state is None or state.state not in FINAL:
@@ -27,7 +27,7 @@ def predictions(batch: Batch) -> Iterator[Mapping[str, str]]:
 
 
 def _model(events: Path) -> str:
-    """The model of a run, by the event with which it begins."""
+    """Return the model of a run, from the first event of its stream."""
     if events.is_file():
         with events.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:

@@ -25,15 +25,15 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("allow", "deny", "env"), (list,)),
     "meta": (dict, list, str, int, float, bool, type(None)),
 }
-"""The fields of a line, and the JSON types that they take."""
+"""Fields of a line, and the JSON types that they accept."""
 _LIMITS = ("max_cost", "max_time", "max_turns")
 DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "allow", "deny", "attempts")
-"""Options that are the defaults of the tasks' keys of the same names."""
+"""Options that are defaults for the tasks' keys of the same names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task with everything that a run of it needs. `repo` is an absolute path or a URL; `env` names variables that are passed on."""
+    """A task with everything that its run needs. `repo` is an absolute path or a URL; `env` names variables to pass on."""
 
     id: str
     prompt: str
@@ -53,14 +53,17 @@ class Task:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that decides about its result but its limits: they may be raised for what ran into them."""
+        """SHA-256 of all fields that decide its result. Limits are not among them: they may be raised after a task reached one."""
         free = ("meta", "attempts", "max_cost", "max_time", "max_turns")
         decisive = {name: value for name, value in asdict(self).items() if name not in free}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
 
 def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
-    """The tasks of a file of JSON lines that lies in `folder`. Raises InputError, with the number of the line, for one that is wrong, UsageError for a rule of the defaults."""
+    """Read the tasks of a file of JSON lines in `folder`.
+
+    Raise InputError with the line number for a wrong line, UsageError for a wrong rule in the defaults.
+    """
     _check_rules(defaults)
     tasks: dict[str, Task] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -79,7 +82,10 @@ def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Ta
 
 
 def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
-    """A task for each file that a pattern finds; `{path}` in the prompt stands for its path. Raises InputError where none is found, UsageError for a rule of the defaults."""
+    """Return a task for each file that matches a pattern; `{path}` in the prompt stands for its path.
+
+    Raise InputError if no file matches, UsageError for a wrong rule in the defaults.
+    """
     _check_rules(defaults)
     paths = sorted(str(path.relative_to(folder)) for path in folder.glob(pattern) if path.is_file())
     if not paths:
@@ -89,7 +95,7 @@ def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, An
 
 
 def chosen(tasks: Sequence[Task], ids: Iterable[str]) -> tuple[Task, ...]:
-    """The tasks with these ids, all where none is named. Raises InputError for an id that does not exist."""
+    """Return the tasks with these ids, or all if no id is given. Raise InputError for an id that does not exist."""
     wanted = list(ids)
     known = [task.id for task in tasks]
     for id in wanted:
@@ -122,7 +128,7 @@ def _object(line: str) -> Mapping[str, Any]:
 
 
 def _check_rules(given: Mapping[str, Any]) -> None:
-    """Raise UsageError for a permission rule that is none, or about a tool that does not exist."""
+    """Raise UsageError for an invalid permission rule, or one about a tool that does not exist."""
     allow, deny = given.get("allow") or (), given.get("deny") or ()
     if allow or deny:
         from agentcli.permissions.rules import in_own_names, parse_rules
@@ -163,7 +169,7 @@ def _prompt(given: dict[str, Any], folder: Path) -> str:
 
 
 def _ids(paths: Sequence[str]) -> Iterable[str]:
-    """An id for each path, readable and unique."""
+    """Yield an id for each path, readable and unique."""
     for path in paths:
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", path).strip("-.")[-50:]
         yield f"{name}-{hashlib.sha256(path.encode()).hexdigest()[:8]}"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from agentcli.batch.tasks import Isolation
@@ -15,25 +18,34 @@ from agentcli.integrations.worktrees import copy_included, make_worktree, remove
 from agentcli.paths import folder as made
 
 FOLDER = "worktrees"
-"""The folder in the cache folder that holds the trees: below the data folder no agent may work."""
+"""Name of the trees' folder in the cache folder: agents must not work below the data folder."""
 REFS = "refs/agentcli/batch"
 _WHO = {"NAME": "agentcli", "EMAIL": "agentcli@localhost"}
 AUTHOR = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in _WHO.items()}
-"""The author of the commits of a batch, as variables of git's environment."""
+"""Author of the commits of a batch, as variables of git's environment: on a new machine git has no name."""
 
-_PATCH = ("--binary", "--no-ext-diff", "--no-textconv")
+_IN_REFS = re.compile(r"[\w-]+(?:\.(?!lock\b)[\w-]+)*", re.ASCII)
+"""Ids that can be part of a ref unchanged; others contain dots that git refuses."""
+_PATCH = ("--binary",)
+_REPOSITORY = "160000 "
+"""Mode of a repository within another one, as git lists it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The commit of a task's changes, empty where there are none, and the lines of its patch."""
+    """Commit of a task's changes, empty if there are none, and the number of lines of its patch."""
 
     commit: str = ""
     patch_lines: int = 0
 
 
+def result_ref(batch: str, id: str, attempt: int) -> str:
+    """Return the ref for the result of an attempt. Dots that git would refuse, as in `x.lock` and `a..b`, become `%2E`."""
+    return f"{REFS}/{batch}/{id if _IN_REFS.fullmatch(id) else id.replace('.', '%2E')}/{attempt}"
+
+
 def base_commit(repo: str, base: str) -> str:
-    """The commit that a name stands for. Raises InputError where there is none."""
+    """Return the commit that a name stands for. Raise InputError if there is none."""
     ran = run_git(repo, "rev-parse", "--verify", "--end-of-options", f"{base}^{{commit}}")
     if ran.exit_code:
         cure = "Correct the `base` or `repo` of its tasks; --isolate copy works without git."
@@ -42,14 +54,14 @@ def base_commit(repo: str, base: str) -> str:
 
 
 def is_dirty(repo: str) -> bool:
-    """True if a repository has changes that are not committed, which no tree gets."""
+    """Return True if a repository has uncommitted changes, which no tree gets."""
     return bool(git(repo, "status", "--porcelain", "--untracked-files=no"))
 
 
 def make_tree(cache: Path, repo: str, commit: str, isolation: Isolation, name: str) -> Path:
-    """A folder with the files of a commit, for one start of a task; the repository itself where nothing is isolated.
+    """Make a folder with the files of a commit, for one start of a task; without isolation, return the repository itself.
 
-    Raises GitError or OSError where it cannot be made.
+    Raise GitError or OSError if it cannot be made.
     """
     if isolation == "none":
         return Path(repo)
@@ -64,7 +76,7 @@ def make_tree(cache: Path, repo: str, commit: str, isolation: Isolation, name: s
         case "copy":
             shutil.copytree(repo, tree, symlinks=True)
             _beside(tree, "init", "-q")
-            _beside(tree, "add", "-A")
+            _add_all(partial(_beside, tree))
             _beside(
                 tree,
                 "update-ref",
@@ -75,7 +87,7 @@ def make_tree(cache: Path, repo: str, commit: str, isolation: Isolation, name: s
 
 
 def workplace(repo: str, tree: Path, isolation: Isolation) -> Path:
-    """The folder of a tree that stands for `repo`, which may lie inside its repository."""
+    """Return the folder of a tree that corresponds to `repo`, which may be a folder inside its repository."""
     if isolation in ("copy", "none"):
         return tree
     folder = tree / run_git(repo, "rev-parse", "--show-prefix").out.strip("\n")
@@ -84,7 +96,7 @@ def workplace(repo: str, tree: Path, isolation: Isolation) -> Path:
 
 
 def remove_tree(cache: Path, repo: str, tree: Path, isolation: Isolation) -> None:
-    """Remove a tree that was made here; nothing else is ever removed."""
+    """Remove a tree that was made here, and nothing else."""
     if isolation == "none" or tree.parent != cache / FOLDER:
         return
     if isolation == "worktree":
@@ -94,18 +106,18 @@ def remove_tree(cache: Path, repo: str, tree: Path, isolation: Isolation) -> Non
 
 
 def record(repo: str, tree: Path, base: str, ref: str, message: str, patch: Path, isolation: Isolation) -> Result:
-    """Commit what a task has changed under a ref of its repository, and write the patch beside. The index of the tree is used.
+    """Commit a task's changes under a ref of its repository, and write the patch. Use the index of the tree.
 
-    Of a copy there is the patch alone.
+    For a copy, write only the patch.
     """
     if isolation == "none":
         return Result()
     if isolation == "copy":
-        _beside(tree, "add", "-A")
+        _add_all(partial(_beside, tree))
         return Result("", _write(patch, _beside(tree, "diff", "--cached", *_PATCH, "HEAD")))
     if not os.path.lexists(tree / ".git"):
         raise GitError(f"{tree} is no repository any more: its .git was removed.")
-    git(tree, "add", "-A")
+    _add_all(partial(git, tree))
     files = git(tree, "write-tree")
     if files == git(tree, "rev-parse", f"{base}^{{tree}}"):
         patch.write_text("")
@@ -118,34 +130,46 @@ def record(repo: str, tree: Path, base: str, ref: str, message: str, patch: Path
 
 
 def commit_tree(repo: Path | str, files: str, message: str, *parents: str, git_folder: Path | None = None) -> str:
-    """Make a commit of a tree object; its id. Nothing else changes. `git_folder` is that of a repository that lies elsewhere."""
+    """Make a commit of a tree object and return its id. Change nothing else. `git_folder` is the folder of a separate repository."""
     named = [word for parent in parents for word in ("-p", parent)]
     place = [f"--git-dir={git_folder}"] if git_folder else []
     return git(repo, *place, "commit-tree", files, *named, "-m", message, env={**os.environ, **AUTHOR})
 
 
+def _add_all(run: Callable[..., str]) -> None:
+    """Add all changes of a tree to its index, and repositories inside it separately.
+
+    For a repository in the index, `git add` would run git inside it, with a config that the task may have written.
+    """
+    entries = run("ls-files", "--stage", "-z").split("\0")
+    inner = [entry.partition("\t")[2] for entry in entries if entry.startswith(_REPOSITORY)]
+    run("add", "-A", "--", ".", *(f":(exclude,literal){path}" for path in inner))
+    if inner:
+        run("update-index", "--add", "--remove", "--", *inner)
+
+
 def _write(patch: Path, text: str) -> int:
-    """Write a patch as it came from git; the number of its lines."""
+    """Write a patch exactly as git printed it; return the number of its lines."""
     patch.write_bytes(text.encode("utf-8", "surrogateescape"))
     return text.count("\n")
 
 
 def _aside(tree: Path) -> Path:
-    """The git folder of a copy, which its agent does not see."""
+    """Return the git folder of a copy, which its agent does not see."""
     return tree.with_name(f".{tree.name}.git")
 
 
 def _beside(tree: Path, *arguments: str) -> str:
-    """Run git on a copy, with the git folder beside it; the whole output."""
+    """Run git on a copy, with the git folder beside it; return the whole output."""
     place = (f"--git-dir={_aside(tree)}", f"--work-tree={tree}")
     ran = run_git(tree, *place, *arguments)
     if ran.exit_code:
         raise GitError(f"git {arguments[0]} failed in {tree}: {ran.reason}")
-    return ran.out if arguments[0] == "diff" else ran.out.strip()
+    return ran.out if arguments[0] in ("diff", "ls-files") else ran.out.strip()
 
 
 def bundle(cache: Path, repo: str, base: str, ref: str, commit: str) -> bytes:
-    """The commit of a result as a thin bundle on its base; empty where there is none."""
+    """Return the commit of a result as a thin bundle on its base; empty if there is none."""
     if not commit:
         return b""
     with tempfile.TemporaryDirectory(dir=made(cache)) as folder:
@@ -155,7 +179,7 @@ def bundle(cache: Path, repo: str, base: str, ref: str, commit: str) -> bytes:
 
 
 def take_bundle(cache: Path, repo: str, ref: str, commit: str, data: bytes) -> None:
-    """Have a ref of a repository point at a commit, which comes from the bundle where the repository lacks it. Raises GitError."""
+    """Point a ref at a commit, fetching it from the bundle if it is missing. Raise GitError."""
     if not commit:
         return
     if run_git(repo, "cat-file", "-e", f"{commit}^{{commit}}").exit_code:

@@ -1,100 +1,158 @@
-"""Fork server of a batch: agents are forked from a process that has made their imports, which costs each of them a second of work less.
+"""Agents forked from a process that has made their imports, which saves each of them a second of work.
 
-The server has one thread, is started for the first agent, and ends with the driver, however that ends.
+The fork server starts with the first agent, restarts if it is killed, and ends with the driver in every case.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import os
-import signal
+import socket
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from agentcli.batch.agent_process import Streams, die_with_parent
+from agentcli.batch.agent_process import Streams
+from agentcli.core.errors import AgentError
 
-if TYPE_CHECKING:
-    from multiprocessing.context import ForkServerProcess
-
-KINDS = "AGENTCLI_WARM_KINDS"
-"""The variable that names the wire formats whose SDKs the server imports, with spaces."""
-IMPORTS = "agentcli.batch.warm_imports"
+STARTS = 3
+"""Number of fork servers to start for one agent before its start has failed."""
+ENDING = 1.0
+"""Longest wait in seconds for the end of a fork server that left an agent without a word."""
+_SERVE = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from agentcli.batch.fork_server import main; main(sys.argv[2])"
 
 
 class WarmServer:
-    """Starts agents by forks; `kinds` are the wire formats of the models."""
+    """Starter of agents by forks; `kinds` are the wire formats of the models."""
 
     def __init__(self, kinds: Iterable[str]) -> None:
-        from multiprocessing import get_context
-
         self._kinds = " ".join(sorted(set(kinds)))
         self._one_at_a_time = asyncio.Lock()
-        self._context = get_context("forkserver")
-        self._context.set_forkserver_preload([IMPORTS])
+        self._server: _Server | None = None
 
     async def start(self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> WarmAgent:
-        """Fork an agent."""
-        os.environ[KINDS] = self._kinds
-        paths = tuple(str(Path(stream.name)) for stream in streams)
-        process = self._context.Process(target=_be_agent, args=(tuple(arguments), str(cwd), dict(env), paths))
-        # The server makes its imports first, and answers then.
-        async with self._one_at_a_time:
-            await asyncio.to_thread(process.start)
-        return WarmAgent(process)
+        """Fork an agent. Raise AgentError if no fork server lives long enough."""
+        body = json.dumps({"arguments": [*arguments], "cwd": str(cwd), "env": dict(env)}).encode()
+        for _ in range(STARTS):
+            async with self._one_at_a_time:
+                server = self._living()
+                # The server finishes its imports before it accepts requests.
+                pipes = await asyncio.to_thread(server.ask, body, streams)
+            agent = await WarmAgent.of(*pipes)
+            if await agent.begins():
+                return agent
+            await agent.wait()
+            await asyncio.to_thread(server.settle)
+        raise AgentError(f"No agent could be forked: {server.reason}. Run the batch without --warm.")
+
+    def close(self) -> None:
+        """End the server, and with it all remaining agents."""
+        if self._server is not None:
+            self._server.close()
+
+    def _living(self) -> _Server:
+        """Return the running server, or start a new one."""
+        if self._server is None or not self._server.alive:
+            self.close()
+            self._server = _Server(self._kinds)
+        return self._server
 
 
 class WarmAgent:
-    """A forked agent."""
+    """A forked agent. Its status reports its process id and its exit code; it ends once its lifeline is closed."""
 
-    def __init__(self, process: ForkServerProcess) -> None:
-        self._process = process
+    def __init__(self, status: asyncio.StreamReader, transport: asyncio.BaseTransport, lifeline: int) -> None:
+        self._status, self._transport, self._lifeline = status, transport, lifeline
+        self._pid: int | None = None
 
-    async def wait(self) -> int:
-        """Wait for its end; the exit code, negative for a signal."""
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(self._process.sentinel, ended.set)
+    @classmethod
+    async def of(cls, status: int, lifeline: int) -> WarmAgent:
+        """Return the agent with these ends of pipes."""
+        reader = asyncio.StreamReader()
+        pipe = os.fdopen(status, "rb", buffering=0)
+        protocol = partial(asyncio.StreamReaderProtocol, reader)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(protocol, pipe)
+        return cls(reader, transport, lifeline)
+
+    async def begins(self) -> bool:
+        """Wait until it runs; return False if its server ended before reporting it."""
+        self._pid = _number(await self._status.readline())
+        return self._pid is not None
+
+    async def wait(self) -> int | None:
+        """Wait for its end; return the exit code, negative for a signal, None if it is unknown."""
         try:
-            await ended.wait()
+            return _number(await self._status.read())
         finally:
-            loop.remove_reader(self._process.sentinel)
-        self._process.join()
-        code = self._process.exitcode
-        self._process.close()
-        return -signal.SIGKILL if code is None else code
+            self._pid = None
+            self._transport.close()
+            os.close(self._lifeline)
 
     def send_signal(self, number: int) -> None:
         """Send it a signal."""
-        if self._process.pid is not None:
-            os.kill(self._process.pid, number)
+        if self._pid is not None:
+            os.kill(self._pid, number)
 
 
-def _be_agent(arguments: Sequence[str], cwd: str, env: Mapping[str, str], paths: Sequence[str]) -> None:
-    """Be one run of the program, in this process, and end with its exit code."""
-    import atexit
+class _Server:
+    """A running fork server."""
 
-    # The driver's pipes among them: the server lives for as long as anybody holds those.
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    os.setsid()
-    die_with_parent(os.getppid())
-    for number, (path, flags) in enumerate(zip(paths, (os.O_RDONLY, *[os.O_WRONLY | os.O_APPEND] * 2), strict=True)):
-        os.dup2(os.open(path, flags), number)
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - open for as long as the run takes
-    os.environ.clear()
-    os.environ.update(env)
-    os.chdir(cwd)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.argv[1:] = arguments
-    code: object = 1
-    try:
-        # By name, as the operating system would: nothing below the entry point knows it.
-        code = import_module("agentcli.__main__").main(list(arguments))
-    except SystemExit as end:
-        code = end.code
-    finally:
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-    os._exit(code if isinstance(code, int) else int(code is not None))
+    def __init__(self, kinds: str) -> None:
+        self._socket, theirs = socket.socketpair()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the server
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _SERVE, json.dumps([path for path in sys.path if path]), kinds],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                start_new_session=True,
+            )
+
+    @property
+    def alive(self) -> bool:
+        """True while it runs."""
+        return self._process.poll() is None
+
+    def settle(self) -> None:
+        """Wait a moment for its end: a process that is being killed closes its pipes before it has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(ENDING)
+
+    @property
+    def reason(self) -> str:
+        """Reason for its end: the last line of its errors."""
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"the process that is to fork it ended ({self._process.poll()})"
+
+    def ask(self, body: bytes, streams: Streams) -> tuple[int, int]:
+        """Request an agent; return the pipe ends of its status and its lifeline. A server that has ended leaves both silent."""
+        status, theirs = os.pipe()
+        watched, lifeline = os.pipe()
+        try:
+            head = len(body).to_bytes(4, "big")
+            with contextlib.suppress(OSError):
+                socket.send_fds(self._socket, [head], [*(stream.fileno() for stream in streams), theirs, watched])
+                self._socket.sendall(body)
+        finally:
+            os.close(theirs)
+            os.close(watched)
+        return status, lifeline
+
+    def close(self) -> None:
+        """End the server."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+        self._errors.close()
+
+
+def _number(line: bytes) -> int | None:
+    """Return the number in a line; None for an incomplete line."""
+    return int(line) if line.endswith(b"\n") else None

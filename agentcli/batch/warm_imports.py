@@ -1,8 +1,7 @@
-"""All that an agent imports before its first command ends, for the fork server of a batch to have imported before."""
+"""Modules that an agent imports before its first command ends, for the fork server of a batch to import beforehand."""
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from importlib import import_module
 
@@ -29,7 +28,7 @@ MODULES = (
 
 
 def import_all(kinds: str) -> None:
-    """Import everything, and the SDKs of these wire formats with their adapters and what a connection needs."""
+    """Import all modules, and the SDKs of these wire formats with their adapters and the modules that a connection needs."""
     from agentcli.core.errors import AgentError
     from agentcli.providers.connect import warm
     from agentcli.providers.http import http_client
@@ -42,9 +41,6 @@ def import_all(kinds: str) -> None:
         warm(kind)
         import_module(PROVIDERS[kind].adapter.partition(":")[0])
         if PROVIDERS[kind].sdk:
-            with suppress(AgentError):  # each agent says itself that certificates or a proxy cannot be used
+            with suppress(AgentError):  # each agent reports for itself that certificates or a proxy cannot be used
                 http_client(ProviderSettings(kind, kind))
             import_module("anyio._backends._asyncio")
-
-
-import_all(os.environ.get("AGENTCLI_WARM_KINDS", ""))

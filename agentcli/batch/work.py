@@ -1,4 +1,4 @@
-"""Values that one start of a task is run with."""
+"""Input of one start of a task."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from agentcli.paths import AppDirs
 from agentcli.sessions.store import Store
 
 SESSION = "session.json.gz"
-"""The export of a session that was led on another machine."""
+"""Name of the export of a session that ran on another machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All that one start needs. `limit` is what it may spend, in USD; `base` the commit that it begins with."""
+    """Everything that one start needs. `limit` is the money that it may spend, in USD; `base` the commit that it begins with."""
 
     start: Start
     token: str
@@ -36,27 +36,27 @@ class Work:
 
     @property
     def repo(self) -> str:
-        """The folder of its repository on this machine."""
+        """Folder of its repository on this machine."""
         return mirrors.local(self.dirs.cache, self.task.repo)
 
     @property
     def folder(self) -> Path:
-        """The folder of its files."""
+        """Folder of its files."""
         return folder_of(self.out, self.task.id, self.start.attempt, self.token)
 
     @property
     def ref(self) -> str:
-        """The ref of its result."""
-        return f"{trees.REFS}/{self.plan.name}/{self.task.id}/{self.start.attempt}"
+        """Ref of its result."""
+        return trees.result_ref(self.plan.name, self.task.id, self.start.attempt)
 
     @property
     def tree(self) -> Path:
-        """The folder that it works in where it is made for it; its name is found again by whoever runs the same start."""
+        """Folder made for it to work in; any process that runs the same start finds its name again."""
         return self.dirs.cache / trees.FOLDER / f"{self.plan.name}-{self.task.id[:40]}-{self.token}"
 
     @property
     def first_row(self) -> Row:
-        """The row of a start that begins; its session has the name of the batch and the token."""
+        """First row of a start; its session is named after the batch and the token."""
         session = f"{self.plan.name}-{self.token}"
         start = self.start
         return Row(
@@ -64,18 +64,18 @@ class Work:
         )
 
     def accounted(self, session: str) -> float:
-        """USD that former starts have noted for a session."""
+        """Return the USD that former starts have recorded for a session."""
         former = self.start.goes_on
         return former.session_cost if former is not None and former.newest.session == session else 0.0
 
 
 def folder_of(out: Path, id: str, attempt: int, token: str) -> Path:
-    """The folder of the files of a start in the folder of its batch."""
+    """Return the folder of the files of a start in the folder of its batch."""
     return out / "tasks" / id / f"{attempt}-{token}"
 
 
 def session_cost(dirs: AppDirs, session: str) -> float | None:
-    """USD that a session has cost in all; None for one that is not stored."""
+    """Return the total cost of a session in USD; None if it is not stored."""
     try:
         return Store(dirs.sessions).find(session).cost or 0.0
     except AgentError:

@@ -45,7 +45,7 @@ def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> Options | int:
-    """The options of a run; or the exit code of a command that has run already. Plain arguments need no parser."""
+    """Return the options of a run, or the exit code of a command that has run already. Plain arguments need no parser."""
     if (options := plain_options(arguments)) is not None:
         return options
     if arguments[:1] == ["completion"]:
@@ -66,10 +66,10 @@ def _parse(arguments: list[str]) -> Options | int:
 
 @contextlib.contextmanager
 def _restored(early: EarlyTerminal | None) -> Iterator[None]:
-    """A terminal that was switched to raw mode is put back; its prompt is taken away if nobody came to read it."""
+    """Restore a terminal that was switched to raw mode; clear its prompt if the program did not take it over."""
     try:
         yield
-    except BaseException:  # Ctrl-C as well: a terminal left in raw mode is of no use to anybody
+    except BaseException:  # Ctrl-C as well: a terminal left in raw mode is unusable
         if early is not None:
             early.leave()
         raise
@@ -93,7 +93,7 @@ def _fail(error: AgentError, arguments: list[str]) -> int:
 
 
 def _format(arguments: list[str]) -> Format:
-    """The output format, read without a parser: it may be the parser that failed."""
+    """Return the output format, read without a parser: the parser itself may have failed."""
     wanted = ""
     for place, argument in enumerate(arguments):
         if argument in ("-o", "--output-format"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agentcli.app.options import Options
+from agentcli.cli.confirming import confirmed
 from agentcli.cli.flags import AllProjects, InFolder, Json, Set, Trust
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_table
@@ -44,7 +45,7 @@ def list_tools(json: Json = False) -> None:
 
 
 def _first_sentence(text: str) -> str:
-    """The first sentence of a description, which is written for the model."""
+    """Return the first sentence of a description, which is written for the model."""
     return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
 
 
@@ -114,7 +115,7 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
     from agentcli.config.toml_text import toml_value
     from agentcli.paths import app_dirs
 
-    # Nothing else is read: a value that is wrong where it stands can be put right by this very command.
+    # Nothing else is read: this very command can correct a wrong value.
     wanted, file = parsed(key, value), app_dirs().config_file
     set_key(file, steps(key), wanted)
     say(f"Set {key} = {toml_value(_plain(wanted))} in {file}.")
@@ -174,7 +175,7 @@ def _say_finding(finding: Finding) -> None:
 
 
 def _asked_live(program: Program, agreed: bool) -> Sequence[Answer]:
-    """The answers to one small real request a provider, once the person agrees; none where nobody does."""
+    """Send one small real request to each provider once the person agrees, and return the answers; none without agreement."""
     from agentcli.app import live
 
     probes = live.probes(program)
@@ -184,7 +185,7 @@ def _asked_live(program: Program, agreed: bool) -> Sequence[Answer]:
     if not agreed and not (sys.stdin.isatty() and sys.stderr.isatty()):
         print("Not sent: no terminal to ask on. Use --yes to send them.", file=sys.stderr)
         return []
-    return live.ask(program, probes) if agreed or typer.confirm("Send them?", err=True) else []
+    return live.ask(program, probes) if agreed or confirmed("Send them?") else []
 
 
 def _say_live(answers: Sequence[Answer]) -> None:

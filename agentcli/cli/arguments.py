@@ -4,81 +4,72 @@ option with an optional value."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from agentcli.app.options import LAST, Options
+from agentcli.app.options import LAST, Flag, Options, flags
 from agentcli.core.errors import UsageError
 
-_VALUES = {
-    "-p": "prompt",
-    "--prompt": "prompt",
-    "-m": "model",
-    "--model": "model",
-    "-C": "cwd",
-    "--cwd": "cwd",
-    "-o": "output_format",
-    "--output-format": "output_format",
-    "--mode": "mode",
-    "--agent": "agent",
-    "--session-id": "session_id",
-    "--system-prompt": "system_prompt",
-    "--append-system-prompt": "append_system_prompt",
+_FLAGS: Mapping[str, Flag] = {name: flag for flag in flags() if not flag.hidden for name in flag.names}
+_TAKES_VALUE = {
+    *(name for name, flag in _FLAGS.items() if flag.kind != "switch"),
+    *(f"{flag.names[-1]}-file" for flag in flags() if flag.file),
 }
-_LISTS = {
-    "--allow": "allow",
-    "--deny": "deny",
-    "--add-dir": "add_dirs",
-    "--mcp-config": "mcp_config",
-    "--set": "settings",
-}
-_NUMBERS = {
-    "--max-turns": "max_turns",
-    "--max-tokens": "max_tokens",
-    "--max-cost": "max_cost",
-    "--max-time": "max_time",
-}
-_SWITCHES = {"--no-session": "no_session", "--trust": "trust", "--plain": "plain"}
-"""Options by what follows them, each with its field of `Options`."""
-_TAKES_VALUE = {*_VALUES, *_LISTS, *_NUMBERS, "--system-prompt-file", "--append-system-prompt-file"}
-_FORMATS = ("text", "json", "stream-json")
 _WHOLE, _DECIMAL = re.compile(r"0|[1-9][0-9]{0,8}"), re.compile(r"(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
 
 
 def plain_options(arguments: Sequence[str]) -> Options | None:
-    """The options of a run, of arguments that need no parser; None for all others, and for whatever may be wrong."""
+    """Return the options of a run if the arguments need no parser; None for all others, and for any that may be wrong."""
     given: dict[str, Any] = {}
     rest = iter(arguments)
+    value: str | float | bool | None
     for argument in rest:
-        if argument in ("-c", "--continue") or argument in _SWITCHES:
-            field, value = _SWITCHES.get(argument, "session"), True if argument in _SWITCHES else LAST
-        elif argument in _TAKES_VALUE:
-            field, value = _valued(argument, next(rest, ""))
+        flag = _FLAGS.get(argument)
+        if argument in ("-c", "--continue"):
+            field, value = "session", LAST
+        elif flag is not None:
+            field, value = flag.field, True if flag.kind == "switch" else _value(flag, next(rest, ""))
         else:
             return None
-        if not field or (field in given and argument not in _LISTS):
+        repeated = flag is not None and flag.kind == "list"
+        if value is None or (field in given and not repeated):
             return None
-        given[field] = (*given.get(field, ()), value) if argument in _LISTS else value
-    if given.keys() >= {"session", "session_id"}:
+        given[field] = (*given.get(field, ()), value) if repeated else value
+    options = Options(print="prompt" in given, **given)
+    return None if contradiction(options) else options
+
+
+def _value(flag: Flag, value: str) -> str | float | None:
+    """Return the value of a flag; None if the parser has to judge it."""
+    if not value or value.startswith("-") or (flag.choices and value not in flag.choices):
         return None
-    return Options(print="prompt" in given, **given)
+    if flag.kind == "whole":
+        return int(value) if _WHOLE.fullmatch(value) else None
+    if flag.kind == "decimal":
+        return float(value) if _DECIMAL.fullmatch(value) else None
+    return value
 
 
-def _valued(option: str, value: str) -> tuple[str, Any]:
-    """The field that an option sets, and its value; no field where the parser is to judge it."""
-    field = _VALUES.get(option) or _LISTS.get(option, "")
-    if not value or value.startswith("-") or (field == "output_format" and value not in _FORMATS):
-        return "", None
-    if option in _NUMBERS:
-        whole = option in ("--max-turns", "--max-tokens")
-        fits = (_WHOLE if whole else _DECIMAL).fullmatch(value)
-        return (_NUMBERS[option], int(value) if whole else float(value)) if fits else ("", None)
-    return field, value
+def contradiction(options: Options) -> str:
+    """Return what is wrong with flags that do not go together; empty if nothing is."""
+    if options.fork and options.session is None:
+        return (
+            "--fork needs a session to copy. "
+            "Name one with `agentcli resume SESSION --fork`, or use the newest with `agentcli -c --fork`."
+        )
+    if options.session_id and options.session is not None:
+        return "--session-id is for a new session; to go on with one: agentcli resume ID."
+    if options.handoff is not None and (options.session is None or not options.print):
+        return (
+            "--handoff needs a session and -p: agentcli resume SESSION --handoff TEXT -p PROMPT. "
+            "In the terminal, use /handoff."
+        )
+    return ""
 
 
 def prepared(arguments: list[str], commands: Set[str]) -> list[str]:
-    """The arguments with their command in front. Raises UsageError for a command that is misspelt."""
+    """Return the arguments with their command in front. Raises UsageError for a misspelt command."""
     _refuse_misspelt(arguments, commands - {"run"})
     return _with_command(_spelled_out(arguments), commands)
 
@@ -114,7 +105,7 @@ def _spelled_out(arguments: list[str]) -> list[str]:
 
 
 def _with_command(arguments: list[str], commands: Set[str]) -> list[str]:
-    """The arguments with `run` put in front where they name no command: then the first word is a prompt."""
+    """Return the arguments with their command in front; `run` if they name none, since the first word is then a prompt."""
     if arguments in (["-h"], ["--help"], ["--version"], ["-V"]):
         return arguments
     place = 0

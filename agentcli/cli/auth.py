@@ -80,7 +80,7 @@ def remove_key(provider: Provider) -> None:
 
 
 def _settings(program: Program, provider: str) -> ProviderSettings:
-    """The settings of a provider. Raises UsageError for one that does not exist."""
+    """Return the settings of a provider. Raises UsageError if it does not exist."""
     known = _providers(program)
     if provider not in known:
         raise UsageError(f"There is no provider {provider!r}. Use one of: {', '.join(known)}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -132,7 +133,7 @@ def _check_together(asked: BatchFlags) -> None:
 
 
 def _worst(asked: BatchFlags, tasks: Sequence[Task]) -> str:
-    """The maximum cost of the tasks, for people."""
+    """Describe the maximum cost of the tasks to people."""
     from agentcli.batch.money import limit_of
 
     limits = [limit_of(task, asked.cap) for task in tasks]
@@ -154,13 +155,18 @@ def _executed(asked: BatchFlags, plan: Plan, tasks: tuple[Task, ...], folder: Pa
     options = {"name": plan.name, "out": str(folder), "workers": plan.workers, "workers_given": bool(asked.workers)}
     engine = engine_named(asked.engine, {**options, "cap": plan.cap, "ray_address": asked.ray_address})
     try:
-        return asyncio.run(run_shown(plan, tasks, folder, asked.form.value, engine))
+        code = asyncio.run(run_shown(plan, tasks, folder, asked.form.value, engine))
     finally:
         engine.close()
+    if engine.gone():
+        # What an engine's library does at the end of the process would wait for it.
+        sys.stdout.flush()
+        os._exit(code)
+    return code
 
 
 def _plan(asked: BatchFlags, folder: Path) -> Plan:
-    """The plan that the options make. Raises UsageError for a value that does not exist."""
+    """Return the plan that the options make. Raises UsageError for a value that does not exist."""
     from agentcli.batch.plan import WORKERS, Keep, Plan, name_of
     from agentcli.batch.tasks import Isolation
 
@@ -183,7 +189,7 @@ def _plan(asked: BatchFlags, folder: Path) -> Plan:
 
 
 def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
-    """The wire formats of the models that the tasks use."""
+    """Return the wire formats of the models that the tasks use."""
     from agentcli.app.options import Options
     from agentcli.app.program import Program
     from agentcli.batch import mirrors
@@ -197,7 +203,7 @@ def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
 
 
 def _shard(text: str) -> tuple[int, int]:
-    """The number of a shard and that of all shards. Raises UsageError for a wrong one."""
+    """Return the number of a shard and the number of all shards. Raises UsageError if the text is not I/N."""
     if not text:
         return 0, 1
     number, _, count = text.partition("/")
@@ -209,7 +215,7 @@ def _shard(text: str) -> tuple[int, int]:
 def _tasks(
     tasks: Path | None, out: Path | None, each: str, prompt: str, defaults: Mapping[str, Any]
 ) -> tuple[tuple[Task, ...], Path]:
-    """The tasks, and the folder of the batch."""
+    """Read the tasks, and return them with the folder of the batch."""
     from agentcli.batch.tasks import each_path, read_tasks
 
     fresh = Path(time.strftime("batch-%Y%m%d-%H%M%S"))
@@ -348,7 +354,7 @@ def clean(out: Out) -> None:
 
 
 def _with_tasks(batch: Batch, ids: Sequence[str]) -> Batch:
-    """The batch, where it has all these tasks. Raises InputError where it has not."""
+    """Return the batch if it has all these tasks. Raises InputError if one is missing."""
     for id in ids:
         if id not in batch.tasks:
             near = did_you_mean(near_names(id, batch.tasks))

@@ -22,9 +22,10 @@ from agentcli.batch.ledger import FINAL, Row
 from agentcli.batch.plan import Plan, counted
 from agentcli.batch.results import load, result_lines, summary, write_report
 from agentcli.batch.tasks import Task
-from agentcli.cli.output import say
+from agentcli.cli.output import aside, say
 from agentcli.cli.printing import console, on_terminal
 from agentcli.core.sanitise import safe_line
+from agentcli.core.tasks import run_beside
 from agentcli.paths import app_dirs
 
 if TYPE_CHECKING:
@@ -51,29 +52,25 @@ async def run_shown(
     With `kinds`, the wire formats of the models, agents are forked from a process that has imported what these need.
     """
     report = {"text": _as_line, "stream-json": _as_json}.get(form, lambda _: None)
-    if engine is None and kinds:
-        from agentcli.batch.warm import WarmServer
-
-        attempt = partial(run_attempt, start=WarmServer(kinds).start)
-        driver = Driver(plan, tasks, out, app_dirs(), report, attempt)
-    elif engine is None:
-        driver = Driver(plan, tasks, out, app_dirs(), report)
-    else:
-        from agentcli.batch.engines import EngineAttempt
-
-        driver = Driver(plan, tasks, out, app_dirs(), report, EngineAttempt(engine), slots=engine.slots)
-    loop = asyncio.get_running_loop()
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
-        loop.add_signal_handler(number, _stopping(driver), code)
     if form == "stream-json":
         _line("batch_init", name=plan.name, out=str(out), tasks=[task.id for task in tasks])
-    showing = asyncio.create_task(_live(driver)) if on_terminal(sys.stdout) and form == "text" else None
-    try:
-        code = await driver.run()
-    finally:
-        if showing is not None:
-            showing.cancel()
-            await asyncio.gather(showing, return_exceptions=True)
+    with contextlib.ExitStack() as stack:
+        if engine is None and kinds:
+            from agentcli.batch.warm import WarmServer
+
+            server = stack.enter_context(contextlib.closing(WarmServer(kinds)))
+            driver = Driver(plan, tasks, out, app_dirs(), report, partial(run_attempt, start=server.start))
+        elif engine is None:
+            driver = Driver(plan, tasks, out, app_dirs(), report)
+        else:
+            from agentcli.batch.engines import EngineAttempt
+
+            driver = Driver(plan, tasks, out, app_dirs(), report, EngineAttempt(engine), slots=engine.slots)
+        code = await _run(driver, form)
+    gone = engine.gone() if engine is not None else ""
+    if gone:
+        aside(f"{gone} Run the same command again once it is back: finished tasks are not repeated.", "agentcli")
+        code = 1
     batch = load(out)
     write_report(batch)
     if form != "text":
@@ -83,8 +80,21 @@ async def run_shown(
     return code
 
 
+async def _run(driver: Driver, form: str) -> int:
+    loop = asyncio.get_running_loop()
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+        loop.add_signal_handler(number, _stopping(driver), code)
+    showing = run_beside(_live(driver)) if on_terminal(sys.stdout) and form == "text" else None
+    try:
+        return await driver.run()
+    finally:
+        if showing is not None:
+            showing.cancel()
+            await asyncio.gather(showing, return_exceptions=True)
+
+
 def _stopping(driver: Driver) -> Callable[[int], None]:
-    """A signal stops in good order; a second one at once: the agents end with this process."""
+    """Return a handler of signals: the first stops in good order, a second one exits at once, and the agents end with the process."""
     seen: list[int] = []
 
     def stop(code: int) -> None:
@@ -161,7 +171,7 @@ class AgentStream:
         self._path, self._offset = folder / EVENTS, 0
 
     def read(self) -> None:
-        """Take in what is new."""
+        """Take in the new events."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._offset)
@@ -184,6 +194,8 @@ class AgentStream:
                 self.activity = safe_line(text)[:80]
             case {"type": "retry", "delay": int(delay) | float(delay), "reason": str(reason)}:
                 self.activity = safe_line(f"waits {delay:.0f} s: {reason}")[:80]
+            case {"type": "warning", "message": str(said)} if said.startswith("Waiting "):
+                self.activity = safe_line(said)[:80]
             case {"type": "usage", "cost": int(cost) | float(cost)}:
                 self.cost += cost
             case _:

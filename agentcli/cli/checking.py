@@ -40,7 +40,8 @@ def check(
     work = mend if repair else examine
     with Progress("Checking records") as progress:
         through = progress.of(sum(info.records for info in infos))
-        reports = [work(context.store.folder(info), through=through) for info in infos]
+        whole: set[tuple[int, int]] = set()  # sessions of a project share most contents
+        reports = [work(context.store.folder(info), through=through, whole=whole) for info in infos]
     left = [] if selector else _unfinished(context, repair)
     if json:
         say_json([report_to_json(report) for report in (*reports, *left)])
@@ -56,7 +57,7 @@ def check(
 
 
 def _unfinished(context: ProjectContext, repair: bool) -> Sequence[Report]:
-    """Reports of leftovers of killed forks and imports in this project."""
+    """Report leftovers of killed forks and imports in this project."""
     from agentcli.sessions.copying import abandoned
     from agentcli.sessions.integrity import unfinished
 

@@ -96,7 +96,7 @@ Print a script that completes commands, options, sessions, models and settings:
 
 
 def found(words: Sequence[str], env: Mapping[str, str] = os.environ) -> list[str]:
-    """Completions of the last of these words, or `:files` where the shell knows better."""
+    """Completions of the last of these words, or `:files` if the shell knows better."""
     table = _table(env)
     *before, typed = words or [""]
     path, values, wanted = "", [], ""
@@ -160,7 +160,7 @@ def _here() -> Any:
 
 
 def _table(env: Mapping[str, str] = os.environ) -> Any:
-    """Commands, options and values of this version, from the cache where it is there."""
+    """Commands, options and values of this version, from the cache if it exists."""
     cached = app_dirs(env).cache / f"completion-{__version__}.json"
     stamp = _stamp()
     try:
@@ -170,13 +170,13 @@ def _table(env: Mapping[str, str] = os.environ) -> Any:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     table = {"stamp": stamp, **_built()}
-    with contextlib.suppress(OSError):  # it is made anew at every Tab then, which is only slow
+    with contextlib.suppress(OSError):  # it is made again at every Tab then, which is only slow
         replace_file(cached, json.dumps(table), mode=0o600)
     return table
 
 
 def _stamp() -> float:
-    """The time of the last change to this installation's command line; bytecode that Python writes beside it is none."""
+    """Return the time of the last change to the source files of this installation's command line; bytecode does not count."""
     folders = (os.path.dirname(__file__), os.path.join(os.path.dirname(__file__), "extensions"))
     files = (entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py"))
     return max(entry.stat().st_mtime for entry in files)
@@ -185,7 +185,8 @@ def _stamp() -> float:
 def _built() -> dict[str, Any]:
 
     from agentcli import manual
-    from agentcli.cli.flags import Format
+    from agentcli.app.options import flags
+    from agentcli.cli.flags import Format, parameter_name
     from agentcli.cli.parser import whole_group
     from agentcli.config import choices
     from agentcli.context.settings import POLICIES
@@ -210,17 +211,18 @@ def _built() -> dict[str, Any]:
         "output_format": [each.value for each in Format],
         "format": list(FORMATS),
         "SHELL": list(SHELLS),
+        **{parameter_name(flag): list(flag.choices) for flag in flags() if flag.choices},
     }
     return {"commands": commands, "values": values, "settings": choices(_TOGGLES)}
 
 
 def _kind(option: Any) -> str:
-    """The kind of value that an option takes; those called FORMAT differ from command to command."""
+    """Return the kind of value that an option takes; FORMAT differs from command to command, so the option's name replaces it."""
     return str(option.name if option.metavar in (None, "FORMAT") else option.metavar)
 
 
 def _add(commands: dict[str, Any], path: str, command: Any) -> None:
-    """A command with its options, each with the kind of value it takes, and those below it."""
+    """Add a command with its options, each with the kind of value it takes, and the commands below it."""
     visible = [each for each in command.params if not getattr(each, "hidden", False)]
     options = [each for each in visible if each.opts[0].startswith("-")]
     arguments = [each for each in visible if each not in options]

@@ -18,7 +18,6 @@ from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError
-from agentcli.core.garbage import WHOLE_SESSION, collect_after
 from agentcli.core.sanitise import safe_line
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from agentcli.sessions.session import Session as StoredSession
 
 HORIZONS = "0,5,80"
-"""Horizons with a point of their own where all policies are compared."""
+"""Horizons with a point of their own when all policies are compared."""
 HORIZONS_HELP = f"also play auto with each of these compact_horizons; default with all policies: {HORIZONS}"
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -56,7 +55,6 @@ def show(
     session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: InProject = ""
 ) -> None:
     """Show what fills the context window of a session."""
-    collect_after(WHOLE_SESSION)
     program = _program(cwd, model, settings)
     with Progress("Reading records") as progress:
         past = program.sessions.past(session or LAST, progress.of)
@@ -72,7 +70,7 @@ def show(
 
 
 def _reported(program: Program, past: StoredSession) -> tuple[window_report.WindowReport, CacheHealth, Window]:
-    """The window of a session, what is in it, and the health of its cache."""
+    """Return the report on a session's window, the health of its cache, and the window."""
     from agentcli.context.cache_health import explain_miss, health_of
     from agentcli.context.forecast import forecast
     from agentcli.context.lab import window_report
@@ -169,7 +167,7 @@ def _setup(program: Program, history: History, summariser: str) -> Setup:
 
 
 def _marks(setup: Setup) -> dict[str, int]:
-    """The lines of a plot, in tokens."""
+    """Return the lines of a plot, in tokens."""
     from agentcli.context.window import limits_of
 
     limits = limits_of(setup.model, setup.settings)
@@ -177,7 +175,7 @@ def _marks(setup: Setup) -> dict[str, int]:
 
 
 def _named(policies: str, horizons: str) -> list[str]:
-    """The policies to play; after `auto` the same with each horizon, the usual ones where nothing was chosen."""
+    """Return the policies to play, `auto` also with each horizon; the usual horizons if no policy was chosen either."""
     from agentcli.context.settings import POLICIES
 
     horizons = horizons or ("" if policies else HORIZONS)
@@ -189,7 +187,7 @@ def _named(policies: str, horizons: str) -> list[str]:
 
 
 def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list[str]:
-    """The policies to play: those that the models of all sessions allow. Raises InputError for another that was asked for by name."""
+    """Return the policies to play that the models of all sessions allow. Raises InputError if a named policy is not among them."""
     from agentcli.context.clearing import NATIVE, fallen_back
 
     every = not policies
@@ -213,7 +211,7 @@ def _write(file: str, text: str) -> None:
 
 
 def _print_window(report: window_report.WindowReport, model: str) -> None:
-    """The window as a chart on a terminal, else as a table; then its messages."""
+    """Print the window as a chart on a terminal, else as a table; then its messages."""
     from agentcli.context.lab import window_report
     from agentcli.ui.render.window_chart import overview
     from agentcli.ui.style import choose_theme
@@ -243,7 +241,7 @@ _MESSAGES = (
 
 
 def _print_plan(planned: Mapping[str, Any]) -> None:
-    """A plan for people: no field without a value, messages as ranges of their numbers."""
+    """Print a plan for people: no field without a value, messages as ranges of their numbers."""
     trigger = planned["trigger"]
     facts = [
         ("Policy", planned["policy"]),
@@ -273,7 +271,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def _print_comparison(found: Report) -> None:
-    """A table for each session. A terminal has a column for each policy: there are fewer of them than of measures."""
+    """Print a table for each session. On a terminal each policy is a column: there are fewer policies than measures."""
     from agentcli.context.lab.compare import COLUMNS
 
     for title, rows in found.tables():
@@ -302,7 +300,7 @@ def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
 
 
 def _window(program: Program, history: History, policy: str = "") -> Window:
-    """The window of a session as it stands, under this policy or its own."""
+    """Return the current window of a session, under this policy or its own."""
     from agentcli.context.clearing import NATIVE, fallen_back
     from agentcli.context.settings import PolicyName
     from agentcli.context.view import view

@@ -64,9 +64,9 @@ def export(
         aside(note)
     secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
     if format == "atif":
-        _write(_trajectory(context, session, None if keep_secrets else Redactor(secrets), output), output)
+        _write(_trajectory(context, session, None if keep_secrets else Redactor(secrets), output), output, keep_secrets)
     else:
-        _write(_whole(context, session, format, keep_secrets, secrets), output)
+        _write(_whole(context, session, format, keep_secrets, secrets), output, keep_secrets)
 
 
 def _whole(
@@ -82,13 +82,13 @@ def _whole(
     form = cast(ExportFormat, format)
     with Progress("Exporting records") as progress:
         yield from export_pieces(
-            source, form, redacted=not keep_secrets, secrets=secrets, say=aside, settings=config.sessions,
+            source, form, redacted=not keep_secrets, secrets=secrets, say=aside,
             through=progress.of(total),
         )  # fmt: skip
 
 
 def _trajectory(context: ProjectContext, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
-    """The trajectory in pieces; its images are files beside the one that it is written to."""
+    """Yield the trajectory in pieces; its images become files next to the output file."""
     from agentcli.sessions.exporting.atif import ImageFolder, subagents_in, to_atif
     from agentcli.sessions.exporting.atif_steps import data_url
 
@@ -102,8 +102,8 @@ def _trajectory(context: ProjectContext, session: Session, redactor: Redactor | 
         aside(note)
 
 
-def _write(pieces: Iterable[str], output: str) -> None:
-    """Write the pieces to the file, or to stdout if none is named. Raises InputError for a file that cannot be written."""
+def _write(pieces: Iterable[str], output: str, private: bool) -> None:
+    """Write the pieces to the file, a `private` one for its owner alone, or to stdout if none is named. Raises InputError for a file that cannot be written."""
     if not output:
         on_terminal = sys.stdout.isatty()
         # Progress is drawn on a terminal, too: there the text comes once that is done.
@@ -111,16 +111,18 @@ def _write(pieces: Iterable[str], output: str) -> None:
             sys.stdout.write(safe(piece) if on_terminal else piece)
         return
     try:
-        with _opened(output) as file:
+        with _opened(output, 0o600 if private else 0o666) as file:
             file.writelines(pieces)
     except OSError as error:
         raise InputError(f"Can't write {output}: {error.strerror}. Name another file with -o.") from error
     say(f"Written to {output}.")
 
 
-def _opened(output: str) -> AbstractContextManager[TextIO]:
-    """The file to write to: in one step, so that whatever ends the program leaves no half of an export; a pipe or a device cannot be replaced."""
+def _opened(output: str, mode: int) -> AbstractContextManager[TextIO]:
+    """Open the file to write. A regular file is replaced in one step, so that no half export remains; a pipe or device is written directly."""
     file, errors = Path(output), "backslashreplace"
     if file.is_file() or not file.exists():
-        return replacement(Path(os.path.realpath(file)), errors=errors)  # `Path.resolve` fails at a link to itself
+        return replacement(
+            Path(os.path.realpath(file)), mode=mode, errors=errors
+        )  # `Path.resolve` fails at a link to itself
     return file.open("w", -1, "utf-8", errors)

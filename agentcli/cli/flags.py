@@ -1,127 +1,148 @@
-"""Flags of sessions and runs, and those that several commands share, as typer sees them."""
+"""Flags of runs as typer sees them, derived from `Options`, and those that several other commands share."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
+
+from agentcli.app.options import Flag, Place, flags
+from agentcli.core.annotation import fields_of, hints_of
+from agentcli.core.causes import in_words
+from agentcli.core.errors import UsageError
+
+Parameters = Callable[[], Sequence[inspect.Parameter]]
 
 
 def taking(options: type, name: str = "asked") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command a parameter for each field of a dataclass; it gets them as one value, its argument `name`."""
-    return functools.partial(_Taking, options, name)
+
+    def build(given: Mapping[str, Any]) -> Any:
+        return options(**given)
+
+    return functools.partial(_Taking, functools.partial(_fields, options), build, name)
+
+
+def taking_flags(place: Place | None = None, name: str = "given") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the flags of a run; it gets their values by the names of `Options` as its argument `name`.
+
+    Files that flags name are read: UsageError for one that cannot be.
+    """
+    return functools.partial(_Taking, functools.partial(_flag_parameters, place), _by_field, name)
 
 
 class _Taking:
-    """A command with the fields of a dataclass as parameters, which are read off it when the command is asked for."""
+    """A command with more parameters, which are made when the command is asked for, and that it gets as one value."""
 
     __name__: str
 
-    def __init__(self, options: type, name: str, command: Callable[..., Any]) -> None:
+    def __init__(
+        self, more: Parameters, build: Callable[[Mapping[str, Any]], Any], name: str, command: Callable[..., Any]
+    ) -> None:
         functools.update_wrapper(self, command, ("__module__", "__name__", "__qualname__", "__doc__"))
-        self._options, self._name, self._command = options, name, command
+        self._more, self._build, self._name, self._command = more, build, name, command
 
     def __call__(self, **given: Any) -> Any:
-        asked = self._options(**{each.name: given.pop(each.name) for each in fields(self._options)})
-        return self._command(**given, **{self._name: asked})
+        own = {name: given.pop(name) for name in inspect.signature(self._command).parameters if name != self._name}
+        return self._command(**own, **{self._name: self._build(given)})
 
     # Typer reads a command's parameters off its signature and annotations.
     @functools.cached_property
     def __signature__(self) -> inspect.Signature:
-        hints = get_type_hints(self._command, include_extras=True)
+        hints = hints_of(self._command)
         own = [
             parameter.replace(annotation=hints[parameter.name])
             for parameter in inspect.signature(self._command).parameters.values()
             if parameter.name != self._name
         ]
-        return inspect.Signature([*own, *_parameters(self._options)])
+        return inspect.Signature([*own, *self._more()])
 
     @functools.cached_property
     def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]
         return {name: each.annotation for name, each in self.__signature__.parameters.items()}
 
 
-def by_option(flags: Any) -> dict[str, Any]:
-    """The values of flags by the names of `Options`, repeatable ones as tuples."""
-    values = {each.name: getattr(flags, each.name) for each in fields(flags)}
-    lists = {to: tuple(values.pop(name) or ()) for name, to in _LISTS.items() if name in values}
-    return values | lists
+def _fields(options: type) -> list[inspect.Parameter]:
+    return [_parameter(slot.name, slot.default, slot.hint) for slot in fields_of(options)]
 
 
-_LISTS = {name: name for name in ("allow", "deny", "mcp_config", "settings")} | {"add_dir": "add_dirs"}
-"""Repeatable flags, and what they are called in Options."""
+_FLAG, _FILE = "flag_", "file_"
+"""Prefixes of parameters: a command has arguments of its own, which may be called like a field of `Options`."""
 
 
-def _parameters(options: type) -> list[inspect.Parameter]:
-    hints = get_type_hints(options, include_extras=True)
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return [
-        inspect.Parameter(each.name, kind, default=each.default, annotation=hints[each.name])
-        for each in fields(options)
-    ]
+def parameter_name(flag: Flag) -> str:
+    """Return the name of the parameter that a command has for a flag of a run."""
+    return _FLAG + flag.field
+
+
+def _flag_parameters(place: Place | None) -> list[inspect.Parameter]:
+    parameters = []
+    for flag in flags(place):
+        kind, default = flag.type | None if flag.default is None else flag.type, flag.default
+        if flag.kind == "list":
+            kind, default = list[str] | None, None
+        parameters.append(_parameter(parameter_name(flag), default, Annotated[kind, _info(flag)]))
+        if flag.file:
+            info = typer.Option(f"{flag.names[-1]}-file", metavar="FILE", help=flag.file)
+            parameters.append(_parameter(_FILE + flag.field, None, Annotated[str | None, info]))
+    return parameters
+
+
+def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+
+
+def _info(flag: Flag) -> Any:
+    least = 0 if flag.kind in ("whole", "decimal") else None
+    return typer.Option(*flag.names, metavar=flag.value or None, help=flag.help, hidden=flag.hidden, min=least)
+
+
+def _by_field(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of flags by the fields of `Options`."""
+    values: dict[str, Any] = {}
+    for flag in flags():
+        if (name := parameter_name(flag)) not in given:
+            continue
+        value, file = given[name], given.get(_FILE + flag.field)
+        if file:
+            value = _read(file)
+        elif flag.kind == "list":
+            value = tuple(value or ())
+        values[flag.field] = value
+    return values
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"Can't read {path}: {in_words(error)}.") from error
 
 
 class Format(StrEnum):
-    """Output format of a run without a REPL."""
+    """Output format of a command that runs agents."""
 
     text = "text"
     json = "json"
     stream_json = "stream-json"
 
 
-Model = Annotated[
-    str, typer.Option("-m", "--model", metavar="MODEL", help="provider/model or alias, see `agentcli models`")
-]
-Mode = Annotated[str, typer.Option(metavar="MODE", help="ask, auto-edit, plan, yolo or auto")]
-Allow = Annotated[
-    list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) to run without asking; repeatable")
-]
-Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="TOOL(pattern) to never run; repeatable")]
-Cwd = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="work in this folder")]
-AddDir = Annotated[list[str] | None, typer.Option(metavar="DIR", help="add a folder to the workspace; repeatable")]
-McpConfig = Annotated[
-    list[str] | None, typer.Option(metavar="FILE|JSON", help="also use the MCP servers defined there; repeatable")
-]
-Output = Annotated[
-    Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="output of -p: text, json or stream-json")
-]
-MaxTurns = Annotated[int | None, typer.Option(min=0, metavar="N", help="stop after N requests to the model")]
-MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="stop at this cost in USD")]
-MaxTokens = Annotated[int | None, typer.Option(min=0, metavar="N", help="stop after N tokens, input and output")]
-MaxTime = Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="stop after this time")]
-SystemPrompt = Annotated[str | None, typer.Option(metavar="TEXT", help="replace the system prompt")]
-SystemPromptFile = Annotated[str | None, typer.Option(metavar="FILE", help="replace it with the text of a file")]
-AppendPrompt = Annotated[str, typer.Option("--append-system-prompt", metavar="TEXT", help="add to the system prompt")]
-AppendPromptFile = Annotated[
-    str | None, typer.Option("--append-system-prompt-file", metavar="FILE", help="add the text of a file to it")
-]
-AgentName = Annotated[str, typer.Option("--agent", metavar="NAME", help="use this agent, see `agentcli agents list`")]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="change a setting for this run; repeatable")
-]
-NoSession = Annotated[bool, typer.Option("--no-session", help="do not store the session")]
-SessionId = Annotated[
-    str, typer.Option("--session-id", metavar="ID", help="give the new session this id, such as a UUID")
-]
-Fork = Annotated[bool, typer.Option("--fork", help="resume a copy of the session")]
-Handoff = Annotated[
-    str | None,
-    typer.Option(
-        "--handoff", metavar="TEXT", help="with -p: hand the session off to a new one; TEXT says what comes next"
-    ),
-]
-Trust = Annotated[bool, typer.Option("--trust", help="trust this folder for this run")]
-Plain = Annotated[bool, typer.Option("--plain", help="print plain lines: no colours, no cursor movement")]
-Print = Annotated[bool, typer.Option("--print", hidden=True)]
-PromptText = Annotated[
-    str | None,
-    typer.Option("-p", "--prompt", metavar="PROMPT", help="answer one prompt and exit; - reads it from stdin"),
-]
+_INFO = {flag.field: _info(flag) for flag in flags()}
+
+Model = Annotated[str, _INFO["model"]]
+Mode = Annotated[str, _INFO["mode"]]
+Allow = Annotated[list[str] | None, _INFO["allow"]]
+Deny = Annotated[list[str] | None, _INFO["deny"]]
+MaxTurns = Annotated[int | None, _INFO["max_turns"]]
+MaxCost = Annotated[float | None, _INFO["max_cost"]]
+MaxTime = Annotated[float | None, _INFO["max_time"]]
+Set = Annotated[list[str] | None, _INFO["settings"]]
+Trust = Annotated[bool, _INFO["trust"]]
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 InFolder = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]

@@ -26,7 +26,7 @@ _MATCHES = 3
 def help_command(
     show_command: Callable[[list[str]], object], whole_group: Callable[[], TyperGroup]
 ) -> Callable[..., None]:
-    """The command `help`; `show_command` prints the help of a command that is named by its words, `whole_group` is all commands."""
+    """Return the command `help`; `show_command` prints the help of a command named by its words, `whole_group` returns all commands."""
 
     def help_(
         words: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="a topic, or a command")] = None,
@@ -58,7 +58,7 @@ def help_command(
 
 
 def drawn_page(topic: str) -> list[str]:
-    """A page of the manual: drawn on a terminal, as Markdown anywhere else."""
+    """Return the lines of a page of the manual: drawn on a terminal, as Markdown anywhere else."""
     source = manual.page(topic)
     if not on_terminal(sys.stdout):
         return [source.rstrip("\n")]

@@ -22,7 +22,7 @@ from agentcli.core.text.plural import plural
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
     from agentcli.sessions.importing.discover import Candidate
-    from agentcli.sessions.importing.import_run import ImportRun, Outcome
+    from agentcli.sessions.importing.import_run import ImportRun, Outcome, Price
 
 STDIN = "-"
 
@@ -60,7 +60,7 @@ def import_sessions(
         found, unread = _sources(context, paths or (), program, session, until_done, progress)
         if here:
             found = [each for each in found if _is_here(context, each)]
-        importing = ImportRun(context.store, context.cwd, gather=alone, again=again, name=name)
+        importing = ImportRun(context.store, context.cwd, gather=alone, again=again, name=name, price=_priced(context))
         if alone:  # else the sessions are counted
             importing.through = progress.through
         if dry_run:
@@ -73,6 +73,16 @@ def import_sessions(
             unread = [outcome for outcome in outcomes if outcome.status == "failed"]
     if unread:
         raise typer.Exit(InputError.exit_code if alone else 1)
+
+
+def _priced(context: ProjectContext) -> Price:
+    """Return the prices of the models that are known here."""
+    from agentcli.app.models import Models
+    from agentcli.providers import model_figures
+
+    return Models(
+        context.config, context.env, figures=model_figures.load(context.dirs.state / model_figures.FILE)
+    ).price
 
 
 def _check(context: ProjectContext, name: str, session: str, alone: bool) -> None:
@@ -93,9 +103,9 @@ def _sources(
     until_done: contextlib.ExitStack,
     progress: Progress,
 ) -> tuple[Sequence[Candidate], Sequence[Outcome]]:
-    """The files to import, each once, and the named ones that cannot be read.
+    """Return the files to import, each once, and the named ones that cannot be read.
 
-    Raises UsageError where nothing is named, InputError where the one file that is named holds no session.
+    Raises UsageError if none is named, InputError if the only named file contains no session.
     """
     from agentcli.sessions.importing.discover import PROGRAMS, Candidate, candidates, in_folder, sessions_of
     from agentcli.sessions.importing.import_run import Outcome
@@ -135,7 +145,7 @@ def _sources(
 
 @contextlib.contextmanager
 def _stdin() -> Iterator[Path]:
-    """The piped input as a file: it is read more than once."""
+    """Yield the piped input as a file, since it is read more than once."""
     import tempfile
 
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:

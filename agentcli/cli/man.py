@@ -13,7 +13,7 @@ _ROW = re.compile(r"\| ([0-9, ]+) \| (.+) \|")
 
 
 def man_page(group: Any) -> str:
-    """The page agentcli(1) in roff."""
+    """Return the page agentcli(1) in roff."""
     session = group.commands["run"]
     commands = [(name, each) for name, each in sorted(group.commands.items()) if name != "run"]
     lines = [
@@ -34,7 +34,7 @@ def man_page(group: Any) -> str:
 
 
 def _command(name: str, command: Any) -> Iterator[str]:
-    """A command with its options, then those below it."""
+    """Yield the lines of a command with its options, or of the commands below it."""
     inner = getattr(command, "commands", None)
     if inner:
         for below, each in inner.items():
@@ -45,7 +45,7 @@ def _command(name: str, command: Any) -> Iterator[str]:
     )
     yield f".SS {_text(name)} {arguments}".rstrip()
     yield _text(" ".join((command.help or "").split()))
-    if name != "resume":  # it takes those of a session, which stand above
+    if name != "resume":  # it takes the options of a session, which come above
         yield from _options(command)
 
 

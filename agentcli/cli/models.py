@@ -100,17 +100,17 @@ def _list_local(program: Program, json: bool) -> None:
 def _refresh(program: Program, source: str) -> None:
     from datetime import date
 
-    from agentcli.providers import figures
+    from agentcli.providers import model_figures
     from agentcli.providers.settings import BUILT_IN
 
-    path = program.dirs.state / figures.FILE
+    path = program.dirs.state / model_figures.FILE
     if source == OFF:
         path.unlink(missing_ok=True)
         say("Windows and prices are those of the built-in table again.")
         return
     known = {*BUILT_IN, *program.models.providers}
-    found = figures.parsed(figures.read(source), source, date.today().isoformat(), known)
-    figures.keep(path, found)
+    found = model_figures.parsed(model_figures.read(source), source, date.today().isoformat(), known)
+    model_figures.keep(path, found)
     say(
         f"Read windows and prices of {plural(len(found.models), 'model')}. `agentcli models --refresh off` returns to the built-in table."
     )

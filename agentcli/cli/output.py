@@ -31,7 +31,7 @@ def say_json(value: Any) -> None:
 
 DEFAULT = "less"
 LESS = "FRX"
-"""Flags of `less` where the user sets none: leave short texts on the screen, as git has it."""
+"""Flags of `less` if the user sets none: leave short texts on the screen, as git has it."""
 
 
 def page(texts: Iterable[str], env: Mapping[str, str] = os.environ) -> None:

@@ -15,7 +15,7 @@ from copy import copy
 from enum import Enum
 from importlib import import_module
 from inspect import getdoc
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -24,6 +24,7 @@ from typer.main import get_command_name
 from agentcli import __version__
 from agentcli.app.options import Options
 from agentcli.cli.arguments import prepared
+from agentcli.core.annotation import hints_of
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 
@@ -46,11 +47,11 @@ class _Agentcli(TyperGroup):
             raise _Stopped(*stop.args) from None
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """A prompt may stand where a command does."""
+        """Return the pieces of the usage line: a prompt is allowed in place of a command."""
         return ["[OPTIONS] [PROMPT]", "|", self.subcommand_metavar]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The options of a session, then the commands."""
+        """Write the options of a session, then the commands."""
         self.commands["run"].format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
 
@@ -103,7 +104,7 @@ _RANGE = re.compile(r"\s+\[x>=0\]")
 
 
 def _complaint(error: typer.TyperException) -> str:
-    """The message of a parser error, with the names of the option and of the command whose help to read."""
+    """Return the message of a parser error, with the names of the option and of the command whose help to read."""
     context: Any = getattr(error, "ctx", None)
     command = context.command_path.removesuffix(" run") if context else "agentcli"
     named = not context or context.invoked_subcommand or error.format_message().startswith("No such")
@@ -125,7 +126,7 @@ def _complaint(error: typer.TyperException) -> str:
 
 
 def _near_options(error: Any) -> list[str]:
-    """The options that an unknown one is a misspelling of; typer names also those that have little in common with it."""
+    """Return the options that an unknown one resembles; typer also names options that have little in common with it."""
     named = {option.lstrip("-"): option for option in error.possibilities or ()}
     return [named[name] for name in near_names(error.option_name.lstrip("-"), named, _ALIKE)]
 
@@ -147,7 +148,7 @@ _ELSEWHERE: Mapping[str, str] = {
 
 
 def whole_group() -> TyperGroup:
-    """The command line with all that belongs to it."""
+    """Return the command line with all its commands and options."""
     return _group(["--help"], whole=True)
 
 
@@ -182,7 +183,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
 
 
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
-    """The command line, as far as these arguments need it: the command that they name, or the list of all where they ask for help."""
+    """Return the command line as far as these arguments need it: the named command, or the list of all for help."""
     app = typer.Typer(
         cls=_Agentcli,
         name="agentcli",
@@ -217,7 +218,7 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
 
 
 def _show_help(words: list[str]) -> None:
-    """Print the help of the command that these words name. Raises UsageError where they name none."""
+    """Print the help of the command that these words name. Raises UsageError if they name none."""
     if words[0] not in _PLACES:  # the parser would take it for a prompt, and print the help of that
         raise UsageError(f"There is no command {words[0]}. See `agentcli --help`.")
     invoke([*words, "--help"])
@@ -230,7 +231,7 @@ def _main(version: Annotated[bool, typer.Option("-V", "--version", help="print t
 
 
 def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
-    """The group with only the command that its first argument names; if it names none, with all, where only commands named later keep their parameters."""
+    """Return the group with only the command that its first argument names; without one, with all, parameters only for those named later."""
     made = copy(group)
     commands = {}
     for command in group.registered_commands:
@@ -251,11 +252,11 @@ def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
 
 def evaluate_annotations(command: Any) -> None:
     """Evaluate the annotations of a command, which are texts: typer would do so twice."""
-    command.__annotations__ = get_type_hints(command, include_extras=True)
+    command.__annotations__ = hints_of(command)
 
 
 def listed() -> None:
-    """Placeholder in the list of commands for one that was not asked for."""
+    """Do nothing: a placeholder in the list of commands for a command that the arguments do not name."""
 
 
 evaluate_annotations(listed)
@@ -281,7 +282,7 @@ class _Lazy:
         self._own: Any = None
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value as the command gets it. Raises BadParameter."""
+        """Convert the value to the type that the command gets. Raises BadParameter."""
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
         if self._descriptor.annotation == list[str] and isinstance(value, list | tuple):

@@ -40,6 +40,20 @@ def show(json: Json = False) -> None:
 
 
 @app.command()
+def remove(
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="a rule as `permissions show` lists it")],
+    cwd: InFolder = "",
+) -> None:
+    """Remove a rule that "always" has saved for this project."""
+    from agentcli.app.project import ProjectContext
+    from agentcli.app.saved_rules import SavedRules
+
+    project = ProjectContext(Options(cwd=cwd))
+    SavedRules(project.dirs.sessions, project.cwd).remove(rule)
+    print_styled([(f"Removed {safe_line(rule)}.", "")])
+
+
+@app.command()
 def explain(
     command: Annotated[
         str, typer.Argument(metavar="COMMAND", help="a shell command; with --json, - reads calls from stdin")
@@ -77,9 +91,9 @@ def explain(
     print_styled([(decision.decision, _COLOURS[decision.decision]), (f": {decision.rule}", "")])
     print_styled([(decision.why, "")])
     if decision.always:
-        print_styled([("“Always” would save: ", "dim"), (safe_line(decision.always), "")])
+        print_styled([("“Always in this project” would save: ", "dim"), (safe_line(decision.always), "")])
     if decision.prefixes:
-        choice = f"“Always, {wider(decision.prefixes)}” would save: "
+        choice = f"“Always in this project, {wider(decision.prefixes)}” would save: "
         print_styled([(choice, "dim"), (safe_line(", ".join(decision.prefixes)), "")])
     elif decision.unsaved and not decision.always:
         print_styled([(f"No rule can be saved for it: {decision.unsaved}.", "dim")])

@@ -31,7 +31,7 @@ STYLED_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. Numbers stand at the right.
+    """A column of a table. Numbers are aligned right.
 
     On a terminal: `style` is rich's; a column that `fills` takes the rest of the line and ends in `…` where that is too little, one that
     `wraps` goes on below; one is left out where the terminal has fewer than `from_width` cells.
@@ -46,7 +46,7 @@ class Column:
 
 
 def on_terminal(stream: TextIO) -> bool:
-    """True if the stream is a terminal that can do more than print lines."""
+    """Return whether the stream is a terminal that can do more than print lines."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -63,7 +63,7 @@ def print_table(
 
 
 def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows under a head as aligned lines; nothing is cut."""
+    """Align the rows below a head, as lines; nothing is cut."""
     lines = [[column.head for column in columns], *rows]
     padded = []
     for n, column in enumerate(columns):
@@ -75,7 +75,7 @@ def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> lis
 
 
 def _padded(texts: Sequence[str], column: Column) -> Sequence[str]:
-    """The texts of a column, all as wide as the widest."""
+    """Pad the texts of a column to the width of the widest."""
     joined = "".join(texts)
     if joined.isascii() and "\x1b" not in joined:  # the width of each is its length
         widest = max(map(len, texts))
@@ -153,7 +153,7 @@ _HELP_STYLES = (
     (r"`[^`]+`", "bold"),
     (r"\[(?:default: [^]]*|required)\]", "dim"),
 )
-"""What stands out in a help text: patterns and their styles."""
+"""Highlighted parts of a help text: patterns and their styles."""
 
 
 def print_help(text: str) -> None:

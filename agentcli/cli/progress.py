@@ -1,4 +1,4 @@
-"""Progress bars of long work, on stderr and only where that is a terminal."""
+"""Progress bars of long work, on stderr and only if it is a terminal."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Progress:
         self.end()
 
     def through(self, things: Iterable[T], total: int = 0) -> Iterator[T]:
-        """Yield the same things, counted as they pass; `total`: their number where it is known."""
+        """Yield the same things, counted as they pass; `total`: their number if it is known."""
         return self._counted(things, total, count(1))
 
     def of(self, total: int) -> Callable[[Iterable[T]], Iterator[T]]:
-        """A function that so many things pass through, counted, also where they come in several parts."""
+        """Return a function that counts the things passing through it, in one or several parts, out of `total`."""
         numbers = count(1)
         return lambda things: self._counted(things, total, numbers)
 
@@ -62,7 +62,7 @@ class Progress:
             yield thing
 
     def next(self, doing: str) -> None:
-        """Go on with other work; the line names it at once where it is due."""
+        """Continue with other work; the line names it at once if it is due."""
         self._doing = doing
         if self._bar is not None:
             self.end()

@@ -31,7 +31,7 @@ _RECORDS, _FOLDER = Column("records", numeric=True, from_width=100), Column("fol
 
 
 def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
-    """The action for `sessions list` and `sessions search` with flags alone; None where a parser is needed."""
+    """Return the action of `sessions list` or `sessions search` with flags alone; None if a parser is needed."""
     command, rest = list(arguments[:2]), arguments[2:]
     words = [word for word in rest if not word.startswith("-")]
     flags = [word for word in rest if word.startswith("-")]
@@ -48,7 +48,7 @@ def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
 def print_list(
     everywhere: bool = False, json: bool = False, limit: int | None = None, cwd: str = "", trash: bool = False
 ) -> None:
-    """The sessions of this project or of all, newest first, each with its forks below it; or those in the trash.
+    """Print the sessions of this project or of all, newest first, each with its forks below it; or the sessions in the trash.
 
     `limit`: 0 for all of them, None for as many as a person wants to see.
     """
@@ -108,7 +108,7 @@ def print_found(
     cwd: str = "",
     hits: int = HITS,
 ) -> None:
-    """The sessions in which all the words occur, with the places."""
+    """Print the sessions in which all the words occur, with the places."""
     from agentcli.app.project import ProjectContext
     from agentcli.core.sanitise import safe
     from agentcli.sessions.search import search
@@ -134,7 +134,7 @@ def print_found(
 
 
 def when(info: SessionInfo) -> str:
-    """The time of the last write to a session, for people."""
+    """Return the time of the last write to a session, for people."""
     from agentcli.sessions.ids import local_minute
 
     return local_minute(info.time.updated)

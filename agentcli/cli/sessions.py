@@ -13,6 +13,7 @@ import typer
 
 from agentcli.app.options import Options
 from agentcli.cli.checking import check
+from agentcli.cli.confirming import confirmed
 from agentcli.cli.exporting import export
 from agentcli.cli.flags import AllProjects, InProject, Json
 from agentcli.cli.importing import import_sessions
@@ -21,7 +22,6 @@ from agentcli.cli.progress import Progress
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
 from agentcli.cli.viewing import view
 from agentcli.core.errors import AgentError, InputError, UsageError
-from agentcli.core.garbage import WHOLE_SESSION, collect_after
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
 
@@ -64,7 +64,6 @@ def show(
     from agentcli.sessions.info import info_to_json
     from agentcli.sessions.record_text import as_text
 
-    collect_after(WHOLE_SESSION)
     session = _read(selector, cwd)
     records = islice(session.records(), max(offset, 0), max(offset, 0) + limit if limit > 0 else None)
     if json:
@@ -240,7 +239,7 @@ def _found(context: ProjectContext, selectors: Sequence[str]) -> list[SessionInf
 
 
 def _moving(context: ProjectContext, selectors: Sequence[str], source: str) -> Sequence[SessionInfo]:
-    """The sessions to move, with those of their subagents."""
+    """Return the sessions to move, including the sessions of their subagents."""
     from agentcli.sessions.selecting import is_subagent
 
     everything = context.store.list()
@@ -259,13 +258,13 @@ def _moving(context: ProjectContext, selectors: Sequence[str], source: str) -> S
 
 
 def _confirm(pinned: Sequence[SessionInfo]) -> None:
-    """Ask before pinned sessions are deleted. Raises UsageError where nobody can be asked, Exit 1 for a no."""
+    """Ask before pinned sessions are deleted. Raises UsageError if no person can be asked, Exit 1 for a no."""
     if not pinned:
         return
     names = ", ".join(f"{info.id} ({info.name or info.title})" for info in pinned)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(f"Nothing was deleted: these sessions are pinned: {names}. Use --force, or unpin them first.")
-    if not typer.confirm(f"Pinned: {safe(names)}. Delete anyway?", err=True):
+    if not confirmed(f"Pinned: {safe(names)}. Delete anyway?"):
         say("Nothing was deleted.")
         raise typer.Exit(1)
 

@@ -32,4 +32,4 @@ def view(
         raise InputError("This project has no session yet. See `agentcli sessions list --all`.")
     with Progress("Reading records") as progress:
         session = context.store.open(info.project_id, info.id, True, progress.of(info.records))
-    say(open_page(session, context.dirs.cache, context.config.sessions, context.env))
+    say(open_page(session, context.dirs.cache, context.env))

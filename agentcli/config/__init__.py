@@ -1,30 +1,33 @@
-"""Configuration: one typed value merged from files, environment and flags, each setting knowing where it came from."""
+"""Configuration: one typed value merged from files, environment and flags, each setting with its origin."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 import tomllib
-import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings, PermissionSettings
 from agentcli.config.coerce import Layer, coerce, near
 from agentcli.config.general import General
+from agentcli.config.retired import RETIRED
+from agentcli.config.retired import warning as retired_warning
 from agentcli.config.tables import TABLES, Tables, put, split
+from agentcli.config.toml_text import toml_value
 from agentcli.context.settings import PRESETS, BudgetSettings, ContextSettings
+from agentcli.core.annotation import Choice, Kind, Scalar, Table, fields_of
 from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
+from agentcli.core.setting import ADDED, NEVER, Access, access
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.sessions.checkpoints.file_states import CheckpointLimits
 from agentcli.sessions.retention import Retention
-from agentcli.sessions.settings import SessionSettings
 from agentcli.ui.settings import UiSettings
 
 PREFIX = "AGENTCLI_"
@@ -34,7 +37,7 @@ FLAG = "--set"
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings. `providers` and `models` are free tables; `origins` says where each set value came from."""
+    """All settings. `providers` and `models` are free tables; `origins` says which place set each value."""
 
     general: General = field(default_factory=General)
     agent: AgentSettings = field(default_factory=AgentSettings)
@@ -44,7 +47,6 @@ class Config:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     checkpoints: CheckpointLimits = CheckpointLimits()
     retention: Retention = field(default_factory=Retention)
-    sessions: SessionSettings = field(default_factory=SessionSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     hooks: HookSettings = field(default_factory=HookSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
@@ -55,17 +57,21 @@ class Config:
     warnings: tuple[str, ...] = ()
 
     def get(self, key: str) -> Any:
-        """A value by its dotted key. Raises ConfigError, naming the near ones, for a key that does not exist."""
+        """Return a value by its dotted key. Raise ConfigError, which names similar keys, for a key that does not exist."""
         values = dict(self.items())
         if _full(key) in values:
             return values[_full(key)]
         table, name = entry(key)
         if table and name in values[table]:
             return values[table][name]
+        if _full(key) in RETIRED:
+            raise ConfigError(
+                f"{key!r} is no setting any more: agentcli uses a fixed value. Remove it from your config.toml."
+            )
         raise ConfigError(f"There is no setting {key!r}.{near(key, values)}")
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Every key with its value in force, in the order of the sections."""
+        """Yield every key with its value in force, in the order of the sections."""
         for key in _places():
             yield key, _reach(self, _path(key))
         for table in TABLES:
@@ -83,30 +89,15 @@ SECTIONS = (
     "retry",
     "checkpoints",
     "retention",
-    "sessions",
     "permissions",
     "hooks",
     "mcp",
     "ui",
 )
 SHORT = {"prune": "context.prune"}
-"""Tables that may be written without the name of the section they belong to."""
+"""Tables that may be written without the name of their section."""
 LISTS = {"hooks": "hooks.commands"}
 """Settings that are an array of tables, `[[hooks]]`, under the name of their section."""
-PROJECT_MAY_NOT = (
-    "providers",
-    "hooks",
-    "retention",
-    "general.sandbox",
-    "general.sandbox_network",
-    "general.mode",
-    "permissions.allow",
-    "permissions.destructive",
-    "general.add_dirs",
-    "tools.fetch_addresses",
-    "ui.status_command",
-)
-"""Settings that a repository's own config must not decide: where keys go, what runs, and how much is allowed."""
 
 
 def load(
@@ -116,24 +107,34 @@ def load(
     flags: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
 ) -> Config:
-    """The configuration. `project` is a trusted folder's file or None; `flags` are `key=value`; `more` wins over all.
+    """Return the configuration. `project` is a trusted folder's file or None; `flags` are `key=value`; `more` overrides all.
 
-    Raises ConfigError for a file that is not TOML or a value of the wrong type; unknown keys only warn.
+    Raise ConfigError for a file that is not TOML or a value of the wrong type; unknown keys only warn.
     """
     warnings: list[str] = []
-    lasting = [*_file_layer(user), *_project_layer(project, warnings), _environment_layer(env)]
+    own = list(_file_layer(user))
+    lasting = [*own, *_project_layer(project, own, warnings), _environment_layer(env)]
     asked = [Layer(FLAG, dict(map(_flag, flags)), typed=False), Layer("flag", more or {})]
     return _merge([*lasting, *_preset_layer([*lasting, *asked]), *asked], warnings)
 
 
 def choices(toggles: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Every setting with the values that it may take, where they are few; `toggles` are those of a switch."""
-    few = {key: toggles if hint is bool else get_args(hint) for key, hint in _types().items()}
-    return {key: [each for each in few[key] if isinstance(each, str) and each] for key in few}
+    """Return every setting with its possible values, if they are few; `toggles` are the values of a switch."""
+    return {key: _few(kind, toggles) for key, kind in _kinds().items()}
+
+
+def _few(kind: Kind, toggles: Sequence[str]) -> Sequence[str]:
+    match kind:
+        case Choice(values):
+            return [each for each in values if isinstance(each, str) and each]
+        case Scalar.FLAG:
+            return toggles
+        case _:
+            return ()
 
 
 def parsed(key: str, text: str) -> Any:
-    """The value that a text gives to a setting. Raises ConfigError for a key that does not exist or a value that does not fit."""
+    """Return the value that a text gives to a setting. Raise ConfigError for an unknown key or an invalid value."""
     return _merge([Layer("", {key: text}, typed=False)], []).get(key)
 
 
@@ -142,6 +143,7 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
     config = Config()
     tables: Tables = {table: {} for table in TABLES}
     origins: dict[str, str] = {}
+    retired: list[tuple[str, str]] = []
     for layer in layers:
         for given, raw in layer.values.items():
             key = _full(given)
@@ -152,13 +154,16 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
                     continue
                 key = ".".join((table, *split(name)[:2]))
             elif key in known:
-                value = coerce(key, _type(key), raw, layer)
+                value = coerce(key, _kind(key), raw, layer)
                 if isinstance(value, Mapping):
                     value = {**_reach(config, _path(key)), **value}
                 config = _changed(config, _path(key), value)
             elif entry(key)[0]:
                 config = _with_entry(config, key, raw, layer)
                 key = entry(key)[0]
+            elif key in RETIRED:
+                retired.append((given, layer.place(key)))
+                continue
             elif _is_section(key):
                 raise ConfigError(f"{given}{layer.place(key)} must be a table, not {raw!r}.")
             else:
@@ -166,30 +171,32 @@ def _merge(layers: Sequence[Layer], warnings: list[str]) -> Config:
                     f"Unknown setting {given!r} in {layer.origin} is ignored.{near(given, known)}", layer, warnings
                 )
                 continue
-            origins[key] = layer.origin
+            origins[key] = layer.origins.get(key, layer.origin)
+    if retired:
+        warnings.append(retired_warning(retired))
     return dataclasses.replace(
         config, providers=tables["providers"], models=tables["models"], origins=origins, warnings=tuple(warnings)
     )
 
 
 def _report_unknown(warning: str, layer: Layer, warnings: list[str]) -> None:
-    """Warn of an unknown setting in a file or the environment. Raises ConfigError for one on the command line."""
+    """Warn of an unknown setting in a file or the environment. Raise ConfigError for one on the command line."""
     if layer.origin == FLAG:
         raise ConfigError(warning.replace(" is ignored", ""))
     warnings.append(warning)
 
 
 def entry(key: str) -> tuple[str, str]:
-    """The setting that is a table, and the name in it, of a key such as `context.compression_model.default`; else two empty texts."""
+    """Split a key such as `context.compression_model.default` into the setting that is a table and the name in it; else return two empty texts."""
     full = _full(key)
-    for table, hint in _types().items():
-        if get_origin(hint) is Mapping and full.startswith(f"{table}."):
+    for table, kind in _kinds().items():
+        if isinstance(kind, Table) and full.startswith(f"{table}."):
             return table, full.removeprefix(f"{table}.").strip("\"'")
     return "", ""
 
 
 def steps(key: str) -> tuple[str, ...]:
-    """The tables, outermost first, and the name under which a setting stands in a file."""
+    """Return the tables, outermost first, and the name of a setting in a file."""
     table, name = entry(key)
     if table:
         return (*table.split("."), name)
@@ -198,9 +205,11 @@ def steps(key: str) -> tuple[str, ...]:
 
 
 def _with_entry(config: Config, key: str, raw: Any, layer: Layer) -> Config:
-    """The configuration with one name of such a table set; the others stay."""
+    """Return the configuration with one name of such a table set; the others stay."""
     table, name = entry(key)
-    value = coerce(key, get_args(_type(table))[1], raw, layer)
+    kind = _kind(table)
+    assert isinstance(kind, Table)
+    value = coerce(key, kind.of, raw, layer)
     changed: Config = _changed(config, _path(table), {**_reach(config, _path(table)), name: value})
     return changed
 
@@ -210,7 +219,7 @@ def _is_section(key: str) -> bool:
 
 
 def _changed(value: Any, path: Sequence[str], new: Any) -> Any:
-    """The dataclass with one field, maybe of an inner one, set anew."""
+    """Return the dataclass with a new value for one field, maybe of an inner dataclass."""
     first, *rest = path
     return dataclasses.replace(value, **{first: _changed(getattr(value, first), rest, new) if rest else new})
 
@@ -239,7 +248,8 @@ def _file_layer(path: Path | None) -> Iterator[Layer]:
     yield Layer(str(path), dict(_flatten(tables)))
 
 
-def _project_layer(path: Path | None, warnings: list[str]) -> Iterator[Layer]:
+def _project_layer(path: Path | None, user: Sequence[Layer], warnings: list[str]) -> Iterator[Layer]:
+    """Yield the settings of a project's file that are valid beside the user's; add a warning with the reason for each other one."""
     if path is None or not os.path.lexists(path):
         return
     from agentcli.integrations.project_files import is_settings_file
@@ -247,18 +257,46 @@ def _project_layer(path: Path | None, warnings: list[str]) -> Iterator[Layer]:
     if not is_settings_file(path):
         warnings.append(f"{path} leads out of the repository: left out.")
         return
+    own = _merge(user, [])
     for layer in _file_layer(path):
-        refused = [key for key in layer.values if _belongs(key)]
-        warnings.extend(
-            f"{key!r} in {layer.origin} is ignored: a project may not set it. Put it into your own config."
-            for key in refused
-        )
-        yield Layer(layer.origin, {key: value for key, value in layer.values.items() if key not in refused})
+        values, origins = {}, {}
+        for given, raw in layer.values.items():
+            key = _full(given)
+            value, refusal = _permitted(key, raw, layer, own)
+            if refusal:
+                cure = f"To have it, set it in your own config.toml (agentcli config set {key} VALUE)."
+                warnings.append(f"{given!r} in {layer.origin} is ignored: {refusal}. {cure}")
+                continue
+            values[given] = value
+            if value != raw and key in own.origins:
+                origins[key] = f"{own.origins[key]}, {layer.origin}"
+        yield Layer(layer.origin, values, origins=origins)
 
 
-def _belongs(key: str) -> bool:
-    path = _path(_full(key))
-    return any(".".join(path[:depth]) in PROJECT_MAY_NOT for depth in range(1, len(path) + 1))
+def _permitted(key: str, raw: Any, layer: Layer, own: Config) -> tuple[Any, str]:
+    """Return the value that a project gives to a setting, or the reason why it may not."""
+    allowed = _access(key)
+    if allowed.project == "never":
+        return raw, "a project may not set it"
+    if not allowed.tighter:
+        return raw, ""
+    mine, wanted = own.get(key), coerce(key, _kind(key), raw, layer)
+    value = allowed.tighter.combine(mine, wanted)
+    if value != wanted and allowed.tighter is not ADDED:
+        return raw, f"a project may only {allowed.tighter.allowed}, and it is {toml_value(mine)}"
+    return list(value) if isinstance(value, tuple) else value, ""
+
+
+def _access(key: str) -> Access:
+    """Return the changes that a project may make to a setting: none to a provider or a model. An unknown key is reported elsewhere."""
+    if key.partition(".")[0] in TABLES:
+        return NEVER
+    known = _places()
+    place = known.get(key) or known.get(entry(key)[0])
+    if not place:
+        return Access("free")
+    declared = next(each for each in dataclasses.fields(place[0]) if each.name == place[1])
+    return access(declared) or NEVER
 
 
 _FREE = tuple(f"{table}." for table in TABLES)
@@ -294,10 +332,10 @@ def _environment_layer(env: Mapping[str, str]) -> Layer:
 
 
 def _preset_layer(layers: Sequence[Layer]) -> Iterator[Layer]:
-    """The settings of the preset that these layers name: above files and the environment, below the flags of a run."""
+    """Yield the settings of the preset that these layers name: they override files and the environment, and the flags of a run override them."""
     given = [(layer, key) for layer in layers for key in layer.values if _full(key) == _PRESET]
     for layer, key in given[-1:]:
-        if name := coerce(_PRESET, _type(_PRESET), layer.values[key], layer):
+        if name := coerce(_PRESET, _kind(_PRESET), layer.values[key], layer):
             yield Layer(f"preset {name}", {f"context.sliding.{field}": value for field, value in PRESETS[name].items()})
 
 
@@ -311,21 +349,22 @@ def _flag(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _types() -> Mapping[str, Any]:
-    return {key: _type(key) for key in _places()}
+@cache
+def _kinds() -> Mapping[str, Kind]:
+    return {key: _kind(key) for key in _places()}
 
 
-def _type(key: str) -> Any:
+def _kind(key: str) -> Kind:
     owner, name = _places()[key]
-    return _hints(owner)[name]
+    return next(slot.kind for slot in _slots(owner) if slot.name == name)
 
 
-_hints = cache(partial(typing.get_type_hints, include_extras=True))
+_slots = cache(fields_of)
 
 
 @cache
 def _places() -> Mapping[str, tuple[type, str]]:
-    """The class and the field that each setting is."""
+    """Return the class and the field of each setting."""
     config = Config()
     return {_key(path): place for section in SECTIONS for path, place in _fields((section,), getattr(config, section))}
 
@@ -335,7 +374,7 @@ def _fields(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...]
         inner = getattr(value, item.name)
         if dataclasses.is_dataclass(inner):
             yield from _fields((*path, item.name), inner)
-        else:
+        elif access(item):
             yield (*path, item.name), (type(value), item.name)
 
 
@@ -348,7 +387,7 @@ def _path(key: str) -> list[str]:
 
 
 def _full(key: str) -> str:
-    """The key with its short beginning, such as `prune.` for `context.prune.`, written out, and without quotes in it."""
+    """Return the key in full, without quotes: a short beginning such as `prune.` becomes `context.prune.`."""
     key = key.removeprefix("general.")
     table, _, rest = key.partition(".")
     if table in TABLES and split(rest)[0]:

@@ -1,4 +1,4 @@
-"""Changes config.toml in place: comments stay, other processes wait their turn, a file that cannot be read is never overwritten."""
+"""Changes of config.toml in place: comments stay, other processes wait their turn, an unreadable file is never overwritten."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from agentcli.sessions.storage.locked_file import update
 
 
 def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:
-    """Set a dotted key, or one given in parts, whose names may hold dots. Raises ConfigError when the file there is not TOML, StoreError when it cannot be read or written."""
+    """Set a dotted key, or a key given in parts, whose names may contain dots.
+
+    Raise ConfigError if the file is not TOML, StoreError if it cannot be read or written.
+    """
 
     def change(tables: Any) -> None:
         *parents, last = key.split(".") if isinstance(key, str) else key
@@ -24,7 +27,7 @@ def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:
 
 
 def add_to_list(path: Path, section: str, key: str, *items: str) -> None:
-    """Add items to a list in a section, each once, in one write. Raises as `set_key` does."""
+    """Add items to a list in a section, each once, in one write. Raise the errors of `set_key`."""
 
     def change(tables: Any) -> None:
         known = _inner(tables, section, key, path).setdefault(key, [])
@@ -56,7 +59,7 @@ def _edit(path: Path, change: Callable[[Any], None]) -> None:
 
 
 def _inner(table: Any, name: str, key: str, path: Path) -> Any:
-    """The table of this name within another, made where there is none, for `key` to be set in it."""
+    """Return the table of this name within another, made if it is missing, for `key` to be set in it."""
     import tomlkit
 
     inner = table.setdefault(name, tomlkit.table())

@@ -6,19 +6,22 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Mode
+from agentcli.core.setting import setting, towards
 
 
 @dataclass(frozen=True, slots=True)
 class General:
     """Settings at the top level of config.toml."""
 
-    model: str = ""
-    """Default model, as provider/model or an alias; empty: the newest model of the first provider with a key."""
-    mode: Mode = "ask"
+    model: str = setting("", project="free")
+    """Model of a new session, `provider/model` or an alias; empty: the newest of the first provider with a key."""
+    mode: Mode = setting("ask", project="never")
     """Mode of a new session."""
-    sandbox: Literal["auto", "require", "off"] = "auto"
-    """`auto`: commands that nobody was asked about run in the sandbox, if one works; `require`: all commands do, or none runs; `off`: none does."""
-    sandbox_network: bool = False
+    sandbox: Literal["auto", "require", "off"] = setting(
+        "auto", project="tighten", tighter=towards("off", "auto", "require")
+    )
+    """`auto`: commands that nobody approved run in the sandbox; `require`: all do, or none runs; `off`: none does."""
+    sandbox_network: bool = setting(False, project="tighten", tighter=towards(True, False))
     """Let commands in the sandbox use the network."""
-    add_dirs: tuple[str, ...] = ()
+    add_dirs: tuple[str, ...] = setting((), project="never")
     """Folders that belong to every workspace."""

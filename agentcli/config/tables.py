@@ -1,30 +1,29 @@
-"""The tables whose names are free, `[providers.<name>]` and `[models.<id>]`: their settings are checked like all others."""
+"""Tables with free names, `[providers.<name>]` and `[models.<id>]`, whose settings are checked like all others."""
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import date
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from agentcli.config.coerce import Layer, coerce, near, parse_value
+from agentcli.core.annotation import Choice, Kind, Scalar, Table, fields_of
 from agentcli.core.errors import ConfigError
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.providers.registry import SERVERS
 from agentcli.providers.settings import ProviderSettings
 
-_one_of: Any = Literal
 TABLES = ("providers", "models")
 Tables = dict[str, dict[str, dict[str, Any]]]
 """Table, name in it, setting: value."""
 
 
 def split(rest: str) -> tuple[str, ...]:
-    """Name, setting and, inside a setting that is a table itself, its key: `x.headers.a` is `("x", "headers", "a")`.
+    """Split a key into name, setting and, in a setting that is a table, its key: `x.headers.a` is `("x", "headers", "a")`.
 
-    A name may hold dots, and quotes as TOML wants them there.
+    A name may contain dots, and quotes as in TOML.
     """
     owner, _, last = rest.rpartition(".")
     above, _, field = owner.rpartition(".")
@@ -33,7 +32,7 @@ def split(rest: str) -> tuple[str, ...]:
 
 
 def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
-    """Set one of these settings; returns a warning where it is unknown. Raises ConfigError for a value of the wrong type."""
+    """Set one of these settings, and return a warning if it is unknown. Raise ConfigError for a value of the wrong type."""
     table, _, rest = key.partition(".")
     owner, field, *inner = split(rest)
     if not owner:
@@ -58,11 +57,11 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
 
 
 def _dated_prices(key: str, table: Any, layer: Layer) -> Mapping[str, Any]:
-    """One of several tables of prices: those of a day, `since`, on, or without it the present ones."""
+    """Check and return one of several tables of prices: valid from the day `since`, or the present prices if it names no day."""
     if not isinstance(table, Mapping):
         raise ConfigError(f"{key}{layer.place(key)} must be a table, or a list of tables with `since`, not {table!r}.")
     values = {name: value for name, value in table.items() if name != "since"}
-    prices = coerce(key, Mapping[str, float], values, Layer(layer.origin, {}, places=layer.places))
+    prices = coerce(key, Table(Scalar.NUMBER), values, Layer(layer.origin, {}, places=layer.places))
     if "since" not in table:
         return dict(prices)
     try:
@@ -79,17 +78,23 @@ def _value(raw: Any, layer: Layer) -> Any:
 
 
 @cache
-def _settings(table: str) -> Mapping[str, Any]:
-    """The settings that a table may hold, with their types."""
-    if table == "providers":
-        hints = typing.get_type_hints(ProviderSettings) | {"kind": _one_of[SERVERS]}
-    else:
-        hints = typing.get_type_hints(ModelSpec) | {"prices": Mapping[str, float]}
-    fixed = ("name",) if table == "providers" else ("provider", "id", "kind", "known", "price_changes", "window_stated")
-    return {name: hint for name, hint in hints.items() if name not in fixed}
+def _settings(table: str) -> Mapping[str, Kind]:
+    """Return the settings that a table may have, with their kinds."""
+    owner, own, fixed = _OWNERS[table]
+    kinds = {**{slot.name: slot.kind for slot in fields_of(owner)}, **own}
+    return {name: kind for name, kind in kinds.items() if name not in fixed}
 
 
+_OWNERS: Mapping[str, tuple[type, Mapping[str, Kind], Sequence[str]]] = {
+    "providers": (ProviderSettings, {"kind": Choice(SERVERS)}, ("name",)),
+    "models": (
+        ModelSpec,
+        {"prices": Table(Scalar.NUMBER)},
+        ("provider", "id", "kind", "known", "price_changes", "window_stated"),
+    ),
+}
+"""Class of a table's settings, kinds that differ from the kinds of its fields, and fields that are no settings."""
 _INNER = ("headers", "extra_body", "prices")
 _OTHERWISE = {"api_version": "version", "api_base": "base_url", "endpoint": "base_url", "max_tokens": "max_output"}
-"""Names that other programs have for a setting, where spelling alone would not lead to ours."""
+"""Other programs' names for a setting, too different from ours for the spelling to suggest it."""
 _PRICES = {field.name for field in fields(Prices)}

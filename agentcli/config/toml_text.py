@@ -1,4 +1,4 @@
-"""Values as TOML text, in one line each."""
+"""TOML text of values, in one line each."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_value(value: Any) -> str:
-    """The value as TOML: a table in braces, so that it stays one line."""
+    """Return the value as TOML: a table in braces, so that it stays one line."""
     match value:
         case bool():
             return "true" if value else "false"
         case str():
-            # DEL is the one control character that JSON leaves as it is and TOML does not allow.
+            # DEL is the one control character that JSON leaves unescaped and TOML forbids.
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case int() | float():
             return repr(value)
@@ -30,5 +30,5 @@ def toml_value(value: Any) -> str:
 
 
 def toml_key(*names: str) -> str:
-    """A dotted key, with quotes around names that TOML does not take bare."""
+    """Return a dotted key, with quotes around names that TOML does not accept bare."""
     return ".".join(name if _BARE.fullmatch(name) else toml_value(name) for name in names)

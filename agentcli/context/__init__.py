@@ -1,1 +1,1 @@
-"""The context engine: decides what the model sees. Pure, without I/O."""
+"""Context engine: the content of each request to the model. Pure, without I/O."""

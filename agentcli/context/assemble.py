@@ -1,4 +1,4 @@
-"""From a view to a request: the same view, system, tools and model always give the same bytes."""
+"""Requests from views: the same view, system, tools and model always give the same bytes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def assemble(
     counter: TokenCounter | None = None,
     milestone: int = MILESTONE,
 ) -> Request:
-    """The request that shows this view to this model.
+    """Return the request that shows this view to this model.
 
-    Requests of a growing view are prefixes of one another, but for the breakpoints.
+    Requests of a growing view are prefixes of one another, except for the breakpoints.
     """
     return Assembler().assemble(
         view,
@@ -46,7 +46,7 @@ def assemble(
 
 
 class Assembler:
-    """Makes the requests of a session one after the other; messages that the one before had are the same objects in the next."""
+    """Builder of a session's requests, one after the other; messages that two successive requests share are the same objects."""
 
     def __init__(self) -> None:
         self._repairer = Repairer()
@@ -66,7 +66,7 @@ class Assembler:
         counter: TokenCounter,
         milestone: int,
     ) -> Request:
-        """See `assemble`."""
+        """Return the next request: see `assemble`."""
         messages = self._repairer.repair(self._messages_of(view, model), model)
         places = breakpoints(messages, counter.overhead(system, tools), model, counter.sizes(messages), milestone)
         reply = min(max_output, model.max_output, reply_tokens(model.window))
@@ -76,9 +76,9 @@ class Assembler:
         return Request(model, tuple(system), tuple(tools), messages, places, reply, dict(options), deferred)
 
     def _messages_of(self, view: View, model: ModelSpec) -> tuple[RequestMessage, ...]:
-        """The view's messages as they go over the wire, injections and files in their wrappers.
+        """Return the view's messages as they are sent, injections and files in their wrappers.
 
-        A model that binds its thoughts to what stood before them does not get back those it had on another view.
+        A model that binds its thoughts to the content before them does not receive thoughts from another view again.
         """
         shown = view.messages
         if model.preserved_thinking and view.undone:

@@ -17,16 +17,16 @@ class Sizes(Protocol):
     """Token counts of a request's messages: see `TokenCounter.sizes`."""
 
     def through(self, number: int) -> int:
-        """Tokens of the messages up to and including one."""
+        """Return the tokens of the messages up to and including a message."""
         ...
 
     def newest_result(self, least: int, end: int) -> int:
-        """Number of the newest message before `end` that has a tool result of at least so many tokens; -1 where there is none."""
+        """Return the number of the newest message before `end` with a tool result of at least `least` tokens; -1 if there is none."""
         ...
 
     @property
     def snapshot(self) -> int:
-        """Number of the first message with a text of the compactor; -1 where there is none."""
+        """Number of the first message with a text of the compactor; -1 if there is none."""
         ...
 
 
@@ -51,10 +51,10 @@ def breakpoints(
     sizes: Sizes,
     milestone: int = MILESTONE,
 ) -> tuple[Breakpoint, ...]:
-    """At most four places in the order of the request, best expected value first served.
+    """Choose at most four places in the order of the request, by their expected value.
 
-    `head` are the tokens of system and tools, `milestone` those from which a tool result is a milestone. Nothing is
-    spent on a prefix shorter than the model caches, nor on a provider that caches by itself.
+    `head` are the tokens of system and tools, `milestone` the tokens from which a tool result is a milestone. No place is
+    spent on a prefix shorter than the model caches, nor on a provider that caches automatically.
     """
     if not model.cache_explicit:
         return ()
@@ -70,13 +70,13 @@ def breakpoints(
 def _candidates(
     messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: Sizes, milestone: int
 ) -> Iterator[Candidate]:
-    # The chances say what kind of edit would spare each prefix: all spare the system, a prune what is before the first
-    # cleared output, an interrupted or rewound prompt everything but itself.
+    # The chances say how likely the next edit spares each prefix: every edit spares the system, a prune spares the part before the
+    # first cleared output, an interrupted or rewound prompt everything before itself.
     yield Candidate(Breakpoint(-1), head, 1.0)
     newest = len(messages) - 1
     places = [(newest, 0.95), (newest - 1, 0.96)]
     if _blocks(messages[newest - 1 :]) >= model.cache_lookback:
-        # A lookup goes back only so many blocks; the end of the former request is where an entry is sure to be.
+        # A lookup covers only `cache_lookback` blocks; an entry certainly exists at the end of the former request.
         places.append((newest - 2, 0.97))
     places.append((sizes.snapshot, 0.99))
     places.append((sizes.newest_result(milestone, newest - 1), 0.9))
@@ -91,7 +91,7 @@ def _blocks(messages: Sequence[RequestMessage]) -> int:
 
 
 def _last_markable(message: RequestMessage) -> int:
-    """Index of the last part that may carry a breakpoint, or -1: providers take none on thoughts or on empty text."""
+    """Return the index of the last part that may carry a breakpoint, or -1: providers accept none on thoughts or empty text."""
     for number in range(len(message.parts) - 1, -1, -1):
         part = message.parts[number]
         if not isinstance(part, Thinking) and not (isinstance(part, Text) and not part.text):

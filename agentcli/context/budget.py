@@ -16,30 +16,30 @@ _DEFAULT = BudgetSettings()
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens and money used. `cost` is in USD, or None where prices are unknown."""
+    """Tokens and money used. `cost` is in USD, or None if prices are unknown."""
 
     tokens: int = 0
     cost: float | None = None
 
     def add(self, usage: Usage, cost: float | None) -> Spent:
-        """After one more request."""
+        """Return the sum after one more request."""
         money = self.cost if cost is None else (self.cost or 0.0) + cost
         return Spent(self.tokens + usage.total, money)
 
     def plus(self, other: Spent) -> Spent:
-        """Both together."""
+        """Return the sum of both."""
         money = None if self.cost is None and other.cost is None else (self.cost or 0.0) + (other.cost or 0.0)
         return Spent(self.tokens + other.tokens, money)
 
     def since(self, earlier: Spent) -> Spent:
-        """The difference to an earlier sum: the share of one task in a session's total."""
+        """Return the difference to an earlier sum: the share of one task in a session's total."""
         money = None if self.cost is None else self.cost - (earlier.cost or 0.0)
         return Spent(self.tokens - earlier.tokens, money)
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limit of one scope; 0 is no limit. At the end `hard` refuses, `soft` warns and goes on, `approval` asks."""
+    """Limit of one scope; 0 is no limit. At the end `hard` refuses, `soft` warns and continues, `approval` asks."""
 
     scope: Scope
     tokens: int = 0
@@ -49,27 +49,27 @@ class Budget:
 
     @property
     def is_set(self) -> bool:
-        """True if it limits anything."""
+        """Whether it limits anything."""
         return self.tokens > 0 or self.cost > 0
 
     def used(self, spent: Spent) -> float:
-        """The share used, of tokens or of money, whichever is further."""
+        """Return the share used, of tokens or of money, whichever is larger."""
         tokens = spent.tokens / self.tokens if self.tokens > 0 else 0.0
         money = (spent.cost or 0.0) / self.cost if self.cost > 0 else 0.0
         return max(tokens, money)
 
     def is_low(self, spent: Spent) -> bool:
-        """True if so little is left that the model is told."""
+        """Return True if so little is left that the model is told."""
         return self.is_set and 1 - self.used(spent) < self.settings.tell_below
 
     def delay(self, spent: Spent) -> float:
-        """Seconds to hold the next request."""
+        """Return the seconds to delay the next request."""
         used = self.used(spent)
         steps = zip(self.settings.pressure_from, self.settings.pressure_seconds, strict=False)
         return max((seconds for share, seconds in steps if used >= share), default=0.0)
 
     def left(self, spent: Spent) -> str:
-        """The remaining budget as text for people and the model."""
+        """Return the remaining budget as text for people and the model."""
         words = []
         if self.tokens > 0:
             words.append(f"{max(0, self.tokens - spent.tokens):,} of {self.tokens:,} tokens")
@@ -79,7 +79,7 @@ class Budget:
 
 
 def budgets_of(settings: BudgetSettings) -> Mapping[Scope, Budget]:
-    """The budgets that the configuration sets, by scope."""
+    """Return the budgets that the configuration sets, by scope."""
     limits: tuple[tuple[Scope, BudgetLimit], ...] = (
         ("session", settings.session),
         ("task", settings.task),
@@ -90,7 +90,7 @@ def budgets_of(settings: BudgetSettings) -> Mapping[Scope, Budget]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Decision on the next request. `reason` names the deciding budget, the one of `scope`; `warning` is for the user.
+    """Decision on the next request. `reason` names the deciding budget, of scope `scope`; `warning` is for the user.
 
     `delay` is in seconds. `warned` are the budgets that have warned so far: pass them to the next check, so that each warns once.
     """
@@ -111,9 +111,9 @@ def check_budgets(
     warned: frozenset[str] = frozenset(),
     approved: frozenset[Scope] = frozenset(),
 ) -> Verdict:
-    """Decide on a request estimated at so many tokens and USD; the strictest budget decides.
+    """Decide on a request estimated at `next_tokens` tokens and `next_cost` USD; the strictest budget decides.
 
-    Past its end an `approval` budget asks until its scope is among `approved`; where nobody is there to ask, that is a refusal.
+    Past its end an `approval` budget asks until its scope is among `approved`; if there is no one to ask, the caller refuses.
     """
     in_force = [(budget, spent) for budget, spent in budgets if budget.is_set]
     action: Literal["go", "ask", "refuse"] = "go"
@@ -138,7 +138,7 @@ def check_budgets(
 
 
 def budget_notice(budgets: Sequence[tuple[Budget, Spent]]) -> str:
-    """Notice for the model once less than `tell_below` of a budget is left; empty before that."""
+    """Return a notice for the model if less than `tell_below` of a budget is left, else an empty text."""
     low = [f"{budget.left(spent)} of the {budget.scope} budget" for budget, spent in budgets if budget.is_low(spent)]
     return f"{'; '.join(low)} left. Finish the most important part first and spend little." if low else ""
 

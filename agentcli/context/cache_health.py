@@ -49,19 +49,19 @@ class CacheHealth:
     last: Request | None = None
     expected: int = 0
     missed: tuple[int, int] = (0, 0)
-    """Where it comes from records: the seqs of the reply before the newest miss, and of that which missed."""
+    """For statistics from records: the seqs of the reply before the newest miss, and of the reply that missed."""
 
     @property
     def hit_rate(self) -> float:
-        """The share of all input that was read from the cache, 0 to 1."""
+        """Share of all input that was read from the cache, 0 to 1."""
         total = self.fresh + self.written + self.read
         return self.read / total if total else 0.0
 
     def after(self, request: Request, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
-        """After one more answered request, `idle` seconds after the one before.
+        """Return the statistics after one more answered request, `idle` seconds after the one before.
 
-        A miss is a request that read less than half of what the former one left in the cache. None is counted where nothing could
-        be read: at first, below the model's minimum, after the cache's lifetime; nor where an edit of ours explains it.
+        A miss is a request that read less than half of the former one's cached tokens. None is counted if nothing could be read:
+        at first, below the model's minimum, after the cache's lifetime; nor if an edit by agentcli explains it.
         """
         counted = self.counting(request.model, usage, edited=edited, idle=idle)
         missed = counted.misses > self.misses
@@ -69,8 +69,8 @@ class CacheHealth:
         return replace(counted, changed=changed, last=request)
 
     def counting(self, model: ModelSpec, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
-        """The same where only the usage is known, not the request: the changed segment stays unknown."""
-        # A server without prices that has never spoken of a cache has none, or does not tell: nothing of it can be missed.
+        """Count a request of which only the usage is known: the changed segment stays unknown."""
+        # A server without prices that has never reported a cache has none, or does not report it: it cannot miss.
         silent = not model.cache_explicit and model.prices is None and not self.read
         could = not silent and self.expected >= max(1, model.cache_minimum) and idle <= model.cache_lifetime
         missed = could and not edited and usage.cache_read * 2 < self.expected
@@ -88,7 +88,7 @@ class CacheHealth:
         )
 
     def costs(self, prices: Prices) -> Mapping[str, float]:
-        """USD by kind of token, at the prices for prompts of ordinary length."""
+        """Return USD by kind of token, at the prices for prompts of ordinary length."""
         kinds = {
             "fresh": Usage(input=self.fresh),
             "cache write": Usage(cache_write=self.written),
@@ -99,7 +99,7 @@ class CacheHealth:
         return {kind: ordinary.cost(usage) for kind, usage in kinds.items()}
 
     def warning(self) -> str:
-        """A warning for people about the newest misses; empty if there is none."""
+        """Return a warning for people about the newest misses; empty if there is none."""
         if not self.in_a_row:
             return ""
         times = "once" if self.in_a_row == 1 else f"{self.in_a_row} times in a row"
@@ -111,7 +111,7 @@ class CacheHealth:
 
 
 def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, Traits], thrash: int = 3) -> CacheHealth:
-    """Cache statistics from the records of a session, for a resumed session to continue."""
+    """Return the cache statistics from the records of a session, for a resumed session to continue."""
     health, edited, last, former = CacheHealth(thrash=thrash), True, None, 0
     for record in records:
         match record.body:
@@ -136,7 +136,7 @@ def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, T
 
 
 def changed_between(former: Request, now: Request) -> str:
-    """The name of the first segment of the former request that the new one does not begin with, or an empty text."""
+    """Return the name of the first segment of the former request that the new one does not repeat, or an empty text."""
     later = segments_of(now)
     for index, segment in enumerate(segments_of(former)):
         if index >= len(later):
@@ -147,7 +147,7 @@ def changed_between(former: Request, now: Request) -> str:
 
 
 def segments_of(request: Request) -> tuple[Segment, ...]:
-    """The request cut where a cache compares it, each piece with its hash, in the order of the prefix."""
+    """Return the pieces of a request that a cache compares, each with its hash, in the order of the prefix."""
     return tuple(_segments(request))
 
 
@@ -188,9 +188,9 @@ def _seconds_between(earlier: datetime | None, later: datetime | None) -> float:
 
 
 def explain_miss(health: CacheHealth, records: Sequence[Record], model: ModelSpec) -> CacheHealth:
-    """The health with the segment that changed at the newest miss, where that is not known and can be found out.
+    """Add the segment that changed at the newest miss, if it is unknown and can be found.
 
-    Both requests are rebuilt from the records, byte for byte. Those of another program cannot be rebuilt: its session has
+    Both requests are rebuilt from the records, byte for byte. This is impossible for a session of another program, which has
     neither system nor tools.
     """
     if not health.in_a_row or health.changed is not None:
@@ -200,7 +200,7 @@ def explain_miss(health: CacheHealth, records: Sequence[Record], model: ModelSpe
 
 
 def _request(records: Sequence[Record], seq: int, model: ModelSpec) -> Request | None:
-    """The request that the reply with this seq answered."""
+    """Return the request that the reply with this seq answered."""
     past = fold(record for record in records if record.seq < seq)
     reply = next((record.body for record in records if record.seq == seq), None)
     if not past.system or not isinstance(reply, Message):

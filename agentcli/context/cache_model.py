@@ -1,4 +1,4 @@
-"""A provider's prompt cache, emulated by the rules that providers publish."""
+"""A provider's prompt cache, emulated by the provider's published rules."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class CacheRules:
 
 
 def rules_of(model: ModelSpec) -> CacheRules:
-    """The rules by which the provider of a model caches."""
+    """Return the rules by which the provider of a model caches."""
     return CacheRules(model.cache_minimum, model.cache_lookback, model.cache_lifetime, model.cache_explicit)
 
 
 @dataclass(slots=True)
 class PrefixCache:
-    """A cache of prompt prefixes. Reading an entry renews its lifetime, and with it that of the shorter ones."""
+    """A cache of prompt prefixes. Reading an entry renews its lifetime, and the lifetime of the shorter ones."""
 
     _used: dict[int, float] = field(default_factory=dict)
-    """When each cached prefix was last used, by the hash of the prefix."""
+    """Time of the last use of each cached prefix, by the hash of the prefix."""
 
     def use(
         self,
@@ -40,10 +40,10 @@ class PrefixCache:
         now: float,
         model: str = "",
     ) -> tuple[int, int]:
-        """Tokens (read, written) by a request of these blocks, each its contents and its size in tokens.
+        """Return the tokens (read, written) by a request of these blocks, each with its contents and its size in tokens.
 
-        `breakpoints` are indices of blocks after which the cache may end; each is also looked back from, over `lookback`
-        blocks. Times do not run backwards. Models share no cache.
+        `breakpoints` are indices of blocks after which the cache may end; the search for an entry covers `lookback` blocks before
+        each. Times never decrease. Models share no cache.
         """
         prefixes = list(accumulate((hash(contents) for contents, _ in blocks), _chain, initial=hash(model)))[1:]
         before = list(accumulate(tokens for _, tokens in blocks))
@@ -59,7 +59,7 @@ class PrefixCache:
     def _found(
         self, prefixes: Sequence[int], before: Sequence[int], ends: Sequence[int], rules: CacheRules, now: float
     ) -> int:
-        """The last block of the longest prefix that is cached, or -1."""
+        """Return the last block of the longest cached prefix, or -1."""
         lookback = rules.lookback if rules.explicit else 1
         for end in reversed(ends):
             for place in range(end, max(-1, end - lookback), -1):

@@ -1,4 +1,4 @@
-"""Markers in place of cleared outputs and inputs, with the way back to them."""
+"""Markers in place of cleared outputs and inputs, with the way to see the originals."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ CLEARED = "[Old tool result content cleared]"
 
 
 _REMEMBERED = 32_768
-"""Markers that are remembered, of as many calls as a very long view may have: else each view would make all of them anew."""
+"""Number of remembered markers, enough for the calls of a very long view: otherwise each view would make all of them again."""
 _HARMLESS = {"caller"}
 """Metadata of a call that says only who made it."""
 
 
 @lru_cache(_REMEMBERED)
 def cleared_result(call_id: str, name: str, status: Status, outcome: str = "") -> ToolResult:
-    """A pruned result as the model sees it: the marker, how a command ended, and how to get the output back."""
+    """Return a pruned result as the model sees it: the marker, the outcome of a command, and the call that shows the output again."""
     ended = f"\n{outcome}" if outcome else ""
     return ToolResult(call_id, name, status, f'{CLEARED}{ended}\n[recall(id="{call_id}") shows it again]')
 
 
 def cleared_input(call: ToolCall) -> ToolCall:
-    """A call whose input is cleared, as the model sees it: the path, and how to get the rest back."""
+    """Return a call with a cleared input as the model sees it: the path, and the call that shows the rest again."""
     lines = sum(text.count("\n") + 1 for text in _leaves(call.input))
     path = call.input.get("file_path")
     return _marked_call(call.call_id, call.name, path if isinstance(path, str) else "", lines)
 
 
 def keeps_input(call: ToolCall) -> bool:
-    """True if the input may not change: the provider has signed the call, or resolves it by more than its name."""
+    """Return True if the input may not change: the provider has signed the call, or resolves it by more than its name."""
     return any(set(fields) - _HARMLESS for fields in (call.meta or {}).values())
 
 
@@ -44,7 +44,7 @@ def _marked_call(call_id: str, name: str, path: str, lines: int) -> ToolCall:
 
 
 def forget_markers() -> None:
-    """Forget all markers, most of whose calls have left the view; those of calls that are still in one are made anew."""
+    """Forget all markers, most of whose calls have left the view; markers of calls still in a view are made again."""
     cleared_result.cache_clear()
     _marked_call.cache_clear()
 

@@ -1,9 +1,9 @@
-"""Clearing by the provider: the outputs that it clears at the next request, and the parameters by which it clears just those.
+"""Clearing by the provider: the outputs that it clears at the next request, and the parameters that make it clear exactly these.
 
-The provider edits each request anew and remembers nothing, so the session goes on sending whole outputs: what a reply is signed
-for stays as it was, and the provider's clearing invalidates no thought. With the same parameters every time the newest outputs
-that stay would move on with each call, and the cache would miss each time. So `keep` is chosen for each request: it leaves
-the boundary where it is until the prompt has grown beyond `trigger` again.
+The provider edits each request and remembers nothing, so the session continues to send whole outputs: the content that a
+reply's signature covers stays unchanged, and the provider's clearing invalidates no thought. With constant parameters the
+boundary of the newest outputs would move with each call, and the cache would miss each time. So `keep` is chosen for each
+request: it leaves the boundary in its place until the prompt has grown beyond `trigger` again.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ INSTEAD = "agentcli clears old outputs itself, by the policy auto."
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call as the provider counts it, with its result in the view; None where that will be made up for the request."""
+    """A call as the provider counts it, with its result in the view; None if the request will get a made-up result."""
 
     call_id: str
     result: Block | None = None
 
     @property
     def is_held(self) -> bool:
-        """True if the provider clears its output."""
+        """Whether the provider clears its output."""
         return self.result is not None and self.result.held
 
 
 def tool_uses(view: View, settings: ContextSettings) -> tuple[ToolUse, ...]:
-    """The tool uses that the provider may clear, oldest first: all but those of protected tools."""
+    """Return the tool uses that the provider may clear, oldest first: all except uses of protected tools."""
     exclude = settings.prune.protected_tools
     results = {block.tool_use_id: block for block in view.blocks if isinstance(block.part, ToolResult)}
     calls = {call.call_id: call for message in view.messages for call in message.calls}
@@ -52,14 +52,14 @@ def tool_uses(view: View, settings: ContextSettings) -> tuple[ToolUse, ...]:
 
 
 def boundary(uses: Sequence[ToolUse]) -> int:
-    """Number of uses, from the oldest on, up to the newest that the provider clears."""
+    """Return the number of uses, from the oldest, up to the newest that the provider clears."""
     return max((number for number, use in enumerate(uses, 1) if use.is_held), default=0)
 
 
 def foreseen(
     view: View, usable: int, counter: TokenCounter, settings: ContextSettings, traits: Mapping[str, Traits]
 ) -> View:
-    """The view as the provider will show it at the next request, with `foreseen` cleared."""
+    """Return the view as the provider will show it at the next request, with `foreseen` cleared."""
     uses = tool_uses(view, settings)
     calls = _due(view, uses, usable, counter, settings)
     before = _thoughts_before(view, settings.native.thinking_turns)
@@ -76,9 +76,9 @@ def foreseen(
 def clearing_of(
     view: View, usable: int, counter: TokenCounter, settings: ContextSettings, traits: Mapping[str, Traits]
 ) -> Clearing:
-    """The parameters by which the provider clears what this view shows as cleared, and no more.
+    """Return the parameters by which the provider clears exactly the parts that this view shows as cleared.
 
-    As long as that is nothing, it clears by its own count, once the prompt passes `trigger`.
+    While there are none, it clears by its own count, once the prompt passes `trigger`.
     """
     rules, uses = settings.native, tool_uses(view, settings)
     cleared = boundary(uses)
@@ -98,9 +98,9 @@ def clearing_of(
 def reported(
     view: View, applied: EditsApplied, history: History, settings: ContextSettings, traits: Mapping[str, Traits]
 ) -> Prune | None:
-    """Record of the provider's report on a request with this view; None where nothing in it is new.
+    """Return the record of the provider's report on a request with this view; None if it reports no change.
 
-    It names the number of tool uses alone, and clears the oldest first.
+    The report gives only the number of tool uses, and the provider clears the oldest first.
     """
     uses = tool_uses(view, settings)
     own = {call for call in history.cleared if call not in history.held}
@@ -118,7 +118,7 @@ def reported(
 
 
 def held(view: View, calls: Sequence[str], inputs: Sequence[str], thinking_before: int) -> View:
-    """The view with these outputs, inputs and thoughts as the provider shows them."""
+    """Return the view with these outputs, inputs and thoughts as the provider shows them."""
     chosen, edits = frozenset(calls), frozenset(inputs)
 
     def shown(block: Block) -> Block:
@@ -141,7 +141,7 @@ def held(view: View, calls: Sequence[str], inputs: Sequence[str], thinking_befor
 
 
 def as_shown(view: View) -> View:
-    """The view with the provider's markers as if they were sent: the prompt that the model gets."""
+    """Return the view with the provider's markers as if they were sent: the prompt that the model gets."""
     messages = (
         replace(message, blocks=tuple(replace(block, held=False) for block in message.blocks if block.part != HIDDEN))
         for message in view.messages
@@ -150,12 +150,12 @@ def as_shown(view: View) -> View:
 
 
 def trigger(usable: int, settings: ContextSettings) -> int:
-    """The size of the prompt, in tokens, beyond which the provider clears, in a window of so many usable ones."""
+    """Return the size of the prompt, in tokens, beyond which the provider clears, in a window of `usable` tokens."""
     return min(settings.native.trigger, int(usable * settings.native.trigger_share))
 
 
 def fallen_back(model: str, instead: str = INSTEAD) -> str:
-    """The message that a model's provider does not clear outputs."""
+    """Return the message that a model's provider does not clear outputs."""
     return (
         f"The policy native works only with Claude on Anthropic's own API; {model} is another model. {instead}".rstrip()
     )
@@ -164,7 +164,7 @@ def fallen_back(model: str, instead: str = INSTEAD) -> str:
 def inputs_of(
     view: View, calls: Sequence[str], settings: ContextSettings, traits: Mapping[str, Traits]
 ) -> tuple[str, ...]:
-    """Those of the calls whose inputs are cleared with their outputs: edits of files."""
+    """Return the calls whose inputs are cleared with their outputs: edits of files."""
     if not settings.prune.inputs or not calls:
         return ()
     chosen = frozenset(calls)
@@ -175,7 +175,7 @@ def inputs_of(
 def _due(
     view: View, uses: Sequence[ToolUse], usable: int, counter: TokenCounter, settings: ContextSettings
 ) -> tuple[str, ...]:
-    """The calls whose outputs the provider is to clear now, besides those that it clears already."""
+    """Return the calls whose outputs the provider must clear now, in addition to the ones that it clears already."""
     if not settings.prune.enabled or counter.prompt(view) <= trigger(usable, settings):
         return ()
     end = len(uses) - _keep(view, uses, usable, counter, settings)
@@ -186,7 +186,7 @@ def _due(
 
 
 def _keep(view: View, uses: Sequence[ToolUse], usable: int, counter: TokenCounter, settings: ContextSettings) -> int:
-    """Number of the newest uses that stay: those asked for, the newest tokens, what the model has not seen yet, and pins.
+    """Return the number of the newest uses that stay: the configured number, the newest tokens, unseen results, and pins.
 
     The provider spares tools by name only, so everything from the oldest pinned output on stays.
     """
@@ -201,13 +201,13 @@ def _keep(view: View, uses: Sequence[ToolUse], usable: int, counter: TokenCounte
 
 
 def _thoughts_before(view: View, turns: int) -> int:
-    """Seq of the first record whose thoughts stay if those of so many turns do; 0 where all do."""
+    """Return the seq of the first record whose thoughts stay if the newest `turns` turns keep theirs; 0 if all stay."""
     thinking = _thinking_turns(view)
     return _turns_before(view, len(thinking) - turns) if turns and len(thinking) > turns else 0
 
 
 def _turns_before(view: View, cleared: int) -> int:
-    """Seq of the first reply after so many turns with thoughts, the oldest; 0 for none."""
+    """Return the seq of the first reply after the oldest `cleared` turns with thoughts; 0 for none."""
     thinking = _thinking_turns(view)
     if cleared <= 0 or not thinking:
         return 0
@@ -217,7 +217,7 @@ def _turns_before(view: View, cleared: int) -> int:
 
 
 def _thinking_turns(view: View) -> list[int]:
-    """The turns of the user in which the model thought, oldest first."""
+    """Return the turns of the user in which the model thought, oldest first."""
     return sorted({message.turn for message in view.messages if any(map(_is_thought, message.blocks))})
 
 

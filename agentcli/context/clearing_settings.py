@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from agentcli.core.dataclass import dataclass
-from agentcli.core.text.ranges import Positive, Share
+from agentcli.core.setting import setting
+from agentcli.core.text.ranges import Range, Share, Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,13 +16,13 @@ class NativeSettings:
     Outputs of `prune.protected_tools` stay; the inputs of edits are cleared as well unless `prune.inputs` is false.
     """
 
-    trigger: Positive = 100_000
-    """Size of the prompt beyond which it clears."""
+    trigger: Annotated[int, Range(1, unit="tokens")] = setting(100_000, project="free")
+    """Size of the prompt beyond which it clears; at most half of the window."""
     trigger_share: Share = 0.5
     """Upper bound of `trigger` on a small window, as a share of the usable window."""
-    keep: Positive = 3
-    """Newest tool uses that stay; more where `context.keep_recent`, a pin or the running step requires it."""
-    clear_at_least: int = 20_000
-    """Tokens that it must free at once, at most a quarter of `trigger`, since the cache is rewritten."""
+    keep: Annotated[int, Range(1, unit="tool uses")] = setting(3, project="free")
+    """Newest that stay; more if something there is still needed."""
+    clear_at_least: Tokens = setting(20_000, project="free")
+    """What it must free at once, since the cache is rewritten; at most a quarter of `trigger`."""
     thinking_turns: int = 0
     """Newest turns whose thoughts stay; 0: all, which preserves the cache."""

@@ -1,4 +1,4 @@
-"""Forecast of the prune and the compaction before the next request, with cost and break-even. Calls no model."""
+"""Forecast of the prune and the compaction before the next request, with cost and break-even. It calls no model."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from agentcli.core.record import Prune
 
 
 def forecast(history: History, window: Window, now: datetime) -> Plan:
-    """The plan of the policy if the session went on now. `cleared` holds what its prune would clear as well.
+    """Return the plan of the policy for a request now; `cleared` includes the calls that its prune would clear.
 
-    `window` holds the view of this history. `trigger` names the mark that has been passed also where the prune is all
-    that it takes.
+    `window` has the view of this history. `trigger` names the mark that has been passed even if the prune alone makes enough
+    room.
     """
     whole = plan(window)
     prune, why = due_prune(window, now)
@@ -41,7 +41,7 @@ def forecast(history: History, window: Window, now: datetime) -> Plan:
 
 
 def due_prune(window: Window, now: datetime) -> tuple[Prune | None, str]:
-    """The prune that the policy would make, if any, and why now or why not."""
+    """Return the prune that the policy would make, if any, and the reason for or against it."""
     pressure = Pressure(free=free_because(window, now), need=max(0, window.tokens - window.limits.hard))
     return plan_prune(window, pressure)
 
@@ -51,7 +51,7 @@ def _prune_reason(prune: Prune, why: str) -> str:
 
 
 def preview(window: Window, summariser: ModelSpec) -> Sequence[str]:
-    """Lines that describe what `/compress` would do; it plans from the same window by the same rules."""
+    """Return lines that describe the effect of `/compress`, which plans from the same window by the same rules."""
     planned, view = plan(window, forced=True), window.view
     lines = [f"Policy {planned.policy}. {' '.join(planned.reasons)}"]
     if not planned.does_something:

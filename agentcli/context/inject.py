@@ -18,14 +18,14 @@ TAGS: Mapping[Source, str] = MappingProxyType(
         "hook": "hook-context",
     }
 )
-"""The wrapper of each source. What the compactor, a skill or a slash command writes brings its own form and has none."""
+"""Wrapper of each source. Texts by the compactor, a skill or a slash command have their own form and no wrapper."""
 
 
 def is_injection(part: Part) -> bool:
-    """True if a part of a user's message is neither the user's own text nor image."""
+    """Return True if a part of a user's message is neither the user's own text nor an image."""
     match part:
         case Text(synthetic=synthetic, source=source):
-            return synthetic and source != "inline"  # which stays where it stands in the user's text
+            return synthetic and source != "inline"  # which stays in its place in the user's text
         case File():
             return True
         case _:
@@ -33,12 +33,12 @@ def is_injection(part: Part) -> bool:
 
 
 def injections_first(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The parts of one user message in the order in which they are sent: injections, then the user's own text."""
+    """Return the parts of one user message in the order in which they are sent: injections, then the user's own text."""
     return tuple(sorted(parts, key=lambda part: not is_injection(part)))
 
 
 def wrapped(part: Part) -> Part:
-    """The part as the model sees it: an injection or a file in its wrapper, anything else unchanged."""
+    """Return the part as the model sees it: an injection or a file in its wrapper, anything else unchanged."""
     match part:
         case Text(text, True, source) if source in TAGS:
             return _wrapped(text, source)
@@ -49,7 +49,7 @@ def wrapped(part: Part) -> Part:
 
 
 def without_images(part: Part) -> Part:
-    """The same for a model without image input: each image becomes a line that names it as left out."""
+    """Return the part for a model without image input: an image becomes a line that names it as left out, the rest is `wrapped`."""
     match part:
         case Image(mime, _, path):
             return Text(f"[{mime} image {path}".rstrip() + " left out: this model takes no images]", True, "compactor")
@@ -58,13 +58,13 @@ def without_images(part: Part) -> Part:
 
 
 def wrap(tag: str, text: str, **attributes: str | int) -> str:
-    """The text between an opening and a closing tag; closing tags of the same name inside it are made harmless."""
+    """Return the text between an opening and a closing tag, with the closing tags of that name inside it made harmless."""
     opening = "".join(f' {name}="{_attribute(str(value))}"' for name, value in attributes.items())
     return f"<{tag}{opening}>\n{escape(tag, text)}\n</{tag}>"
 
 
 def escape(tag: str, text: str) -> str:
-    """The text with the `<` of every closing tag of that name (in any case, with any blanks) written as `&lt;`."""
+    """Return the text with the `<` of every closing tag of that name (in any case, with any blanks) written as `&lt;`."""
     if "<" not in text:
         return text
     return _closing(tag).sub("&lt;", text)

@@ -42,10 +42,10 @@ def check(
     former: Request | None = None,
     passed: Passed | None = None,
 ) -> tuple[Violation, ...]:
-    """Everything that is wrong with a request made of this view; empty when it may be sent.
+    """Return everything that is wrong with a request made of this view; nothing if it may be sent.
 
-    `tokens` is its size as counted and `usable` what it may be. `former` is an earlier request of the session: system and
-    tools must be the same. Of messages that have `passed` before, only those are looked at that came since.
+    `tokens` is its counted size and `usable` the allowed one. `former` is an earlier request of the session: system and tools
+    must be the same. If messages have `passed` before, only later ones are checked.
     """
     passed = passed or Passed()
     start = passed.beginning(request, view)
@@ -66,18 +66,18 @@ def check(
 
 
 class Passed:
-    """The messages of the newest request that was in order, each made of the message of the view with the same number."""
+    """The messages of the newest valid request, each made of the message of the view with the same number."""
 
     def __init__(self) -> None:
         self.called: set[str] = set()
-        """The ids of their calls."""
+        """Ids of their calls."""
         self._model: ModelSpec | None = None
         self._compaction: Record | None = None
         self._sent: tuple[RequestMessage, ...] = ()
         self._shown: tuple[ViewMessage, ...] = ()
 
     def beginning(self, request: Request, view: View) -> int:
-        """Number of leading messages that need not be looked at again: all that passed, if the request begins with them, or none."""
+        """Return the number of leading messages that need no second check: all that passed, if the request begins with them, or none."""
         count = len(self._sent)
         goes_on = (
             count > 0
@@ -91,14 +91,14 @@ class Passed:
         return count if goes_on else 0
 
     def note(self, request: Request, view: View, *, ok: bool) -> None:
-        """Keep what was looked at, if it was in order."""
+        """Remember the checked messages if they are valid."""
         self._model, self._compaction = request.model, view.compaction
         aligned = ok and len(request.messages) == len(view.messages)
         self._sent, self._shown = (request.messages, view.messages) if aligned else ((), ())
 
 
 def ensure(request: Request, view: View, **more: Any) -> Request:
-    """The request, if nothing is wrong with it; `more` is passed to `check`. Raises Broken."""
+    """Return the request if nothing is wrong with it, or raise Broken; `more` is passed to `check`."""
     violations = check(request, view, **more)
     if violations:
         raise Broken("; ".join(map(str, violations)))
@@ -106,8 +106,10 @@ def ensure(request: Request, view: View, **more: Any) -> Request:
 
 
 def mended(request: Request, violations: Sequence[Violation]) -> Request:
-    """The request made sendable in spite of these violations, for a user's session: calls and roles are repaired, thoughts that
-    are in doubt left out, breakpoints given up. What is missing cannot be made up; that remains to be reported.
+    """Return the request in a form that can be sent in spite of these violations, for a user's session.
+
+    Calls and roles are repaired, doubtful thoughts left out, breakpoints given up. Missing content cannot be restored; the
+    violation remains to be reported.
     """
     if not violations:
         return request
@@ -118,9 +120,9 @@ def mended(request: Request, violations: Sequence[Violation]) -> Request:
 
 
 def _pairing(messages: Sequence[RequestMessage], start: int, seen: set[str]) -> Iterator[Violation]:
-    """Results are in the message right after their calls, in the same order, one each, and nowhere else.
+    """Check that results are in the message right after their calls, in the same order, one each, and nowhere else.
 
-    Messages before `start` are in order, and end with the user's; `seen` are the ids of their calls, to which the others are added.
+    Messages before `start` are valid, and end with the user's; `seen` are the ids of their calls, and later ones are added.
     """
     asked: list[str] = []
     for number, message in enumerate(messages[start:], start):
@@ -153,7 +155,7 @@ def _roles(messages: Sequence[RequestMessage], start: int) -> Iterator[Violation
 
 
 def _thinking(request: Request, view: View, start: int) -> Iterator[Violation]:
-    """Every thought that the model can verify goes back as it came, and no other."""
+    """Check that every thought that the model can verify is returned unchanged, and no other."""
     model = request.model
     sent = [part for message in request.messages[start:] for part in message.parts if isinstance(part, Thinking)]
     due: list[Part | ToolResult] = []
@@ -167,7 +169,7 @@ def _thinking(request: Request, view: View, start: int) -> Iterator[Violation]:
 
 
 def _verbatim(request: Request, view: View) -> Iterator[Violation]:
-    """Pins, the user's verbatim prompts and the model's newest answer are in the request."""
+    """Check that pins, the user's verbatim prompts and the model's newest answer are in the request."""
     body = view.compaction.body if view.compaction else None
     carried: tuple[tuple[str, VerbatimText], ...] = ()
     if isinstance(body, Compaction):
@@ -185,7 +187,7 @@ def _verbatim(request: Request, view: View) -> Iterator[Violation]:
 
 
 def _snapshot(view: View, start: int) -> Iterator[Violation]:
-    """A snapshot is the newest compaction's and stands first, behind nothing but what that compaction kept in front of it."""
+    """Check that a snapshot belongs to the newest compaction and comes first, after only the messages that it kept in front."""
     record = view.compaction
     body = record.body if record else None
     for number, message in enumerate(view.messages[start:], start):

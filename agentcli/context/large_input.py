@@ -1,4 +1,4 @@
-"""A message too large for the window: written to a file, and a reference with its first and last lines in its place."""
+"""A message too large for the window: written to a file and replaced by a reference with its first and last lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Size:
 
 
 def is_oversize(text: str, window: Window) -> bool:
-    """True if user input should go to a file: above `large_input_tokens`, or `large_input_share` of a small window."""
+    """Return True if user input should go to a file: above `large_input_tokens`, or `large_input_share` of a small window."""
     settings = window.settings
     limit = min(settings.large_input_tokens, int(window.usable * settings.large_input_share))
     # No text has more tokens than bytes, so the usual short prompt is not even counted.
@@ -33,18 +33,18 @@ def is_oversize(text: str, window: Window) -> bool:
 
 
 def size_of(text: str, counter: TokenCounter) -> Size:
-    """The size of a text, its bytes as UTF-8."""
+    """Return the size of a text, its bytes as UTF-8."""
     return Size(len(text.encode("utf-8", "surrogatepass")), text.count("\n") + 1, counter.text(text))
 
 
 def is_reference(text: str) -> bool:
-    """True for what `reference` returns."""
+    """Return True for a text made by `reference`."""
     return text.startswith(_NOTICE)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A text that is kept in a file: its lines, and the first of them."""
+    """A text that is kept in a file: its number of lines, and the first of them."""
 
     path: str
     lines: int
@@ -52,7 +52,7 @@ class Kept:
 
 
 def kept(text: str) -> Kept | None:
-    """What a text that `reference` returned refers to; None for any other."""
+    """Return the kept text behind a reference made by `reference`; None for any other text."""
     found = _REFERENCE.match(text)
     if found is None:
         return None
@@ -60,7 +60,7 @@ def kept(text: str) -> Kept | None:
 
 
 def reference(text: str, path: str, size: Size, settings: ContextSettings) -> str:
-    """The reference that replaces the text in the message: its file, size, first and last lines."""
+    """Return the reference that replaces the text in the message: its file, size, first and last lines."""
     head, tail, left_out = _ends(text, settings.large_input_lines, settings.large_input_line)
     notice = (
         f"{_NOTICE}{path}: {size.lines:,} lines, {size.bytes:,} bytes, about {size.tokens:,} tokens. "

@@ -1,4 +1,4 @@
-"""Make any history acceptable to any provider, whatever interrupted it."""
+"""Repair of any history for any provider, whatever interrupted it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ CONTINUE = "Go on."
 
 
 def repair(messages: Iterable[RequestMessage], model: ModelSpec) -> tuple[RequestMessage, ...]:
-    """The messages as this model takes them; those that are in order come back unchanged.
+    """Return the messages in a form that this model accepts; valid ones are returned unchanged.
 
-    Thoughts that are unsigned or another model's are dropped, and so are empty parts. Neighbours of one side
-    become one message. Every call gets exactly one result, in the order of the calls: one that was left open gets an
-    error result, and a result without its call is dropped. The user speaks first and last.
+    Thoughts that are unsigned or another model's are dropped, and so are empty parts. Neighbours of one side become one
+    message. Every call gets exactly one result, in the order of the calls: an open call gets an error result, and a result
+    without its call is dropped. The user speaks first and last.
     """
     return Repairer().repair(tuple(messages), model)
 
 
 class Repairer:
-    """Repairs the requests of a session one after the other; what was in order in the one before is not looked at again."""
+    """Repair of a session's requests, one after the other; messages that were valid in the former one are not checked again."""
 
     def __init__(self) -> None:
         self._model: ModelSpec | None = None
@@ -35,7 +35,7 @@ class Repairer:
         self._start = 0
 
     def repair(self, messages: tuple[RequestMessage, ...], model: ModelSpec) -> tuple[RequestMessage, ...]:
-        """See `repair`."""
+        """Return the repaired messages: see `repair`."""
         start = self._begin(messages, model)
         sendable = (_sendable(message, model) for message in messages[start:])
         paired = _paired(_merged(message for message in sendable if message.parts), set(self._called))
@@ -48,7 +48,7 @@ class Repairer:
         return self._repaired
 
     def _begin(self, messages: Sequence[RequestMessage], model: ModelSpec) -> int:
-        """Number of leading messages that are in order: those that were so before, up to a reply whose calls may yet be answered."""
+        """Return the number of leading messages known to be valid, up to a reply whose calls may still be answered."""
         same = common(messages, self._given) if model == self._model else 0
         same = min(same, common(self._given, self._repaired))
         start = next((number for number in range(same - 1, 0, -1) if messages[number].role == "assistant"), 0)
@@ -61,12 +61,12 @@ class Repairer:
 
 
 def open_result(call: ToolCall) -> ToolResult:
-    """The error result of an unanswered call."""
+    """Return the error result of an unanswered call."""
     return ToolResult(call.call_id, call.name, "interrupted", INTERRUPTED)
 
 
 def can_be_sent(part: Part | ToolResult, message: RequestMessage, model: ModelSpec) -> bool:
-    """True if a model takes this part of a message: not a blank text, nor thoughts that it cannot verify as its own."""
+    """Return True if a model accepts this part of a message: not a blank text, nor thoughts that it cannot verify as its own."""
     match part:
         case Thinking(_, signature, meta):
             return bool(signature or meta) and (message.provider, message.model) == (model.provider, model.id)
@@ -85,7 +85,7 @@ def _merged(messages: Iterable[RequestMessage]) -> list[RequestMessage]:
     merged: list[RequestMessage] = []
     for message in messages:
         last = merged[-1] if merged else None
-        # A reply that asked for something was answered before the next one was made, even if the answer is lost.
+        # A reply with calls was answered before the next one was made, even if the answer is lost.
         if last and last.role == message.role and not (message.role == "assistant" and _calls(last)):
             speaker = message if message.provider else last
             merged[-1] = RequestMessage(message.role, (*last.parts, *message.parts), speaker.provider, speaker.model)
@@ -95,7 +95,7 @@ def _merged(messages: Iterable[RequestMessage]) -> list[RequestMessage]:
 
 
 def _paired(messages: Sequence[RequestMessage], seen: set[str]) -> Iterator[RequestMessage]:
-    """Messages of alternating roles, with each call answered once and each answer asked for once; `seen` are the calls before."""
+    """Yield messages of alternating roles, with one result for each call and no others; `seen` are the calls before."""
     asked: tuple[ToolCall, ...] = ()
     for message in messages:
         if message.role == "user":

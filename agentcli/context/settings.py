@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from agentcli.context.clearing_settings import NativeSettings
 from agentcli.context.loss.settings import LossSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
-from agentcli.core.text.ranges import Part, Positive, Share
+from agentcli.core.setting import LIMIT, LOWER, setting, towards
+from agentcli.core.text.ranges import Calls, Dollars, Messages, Part, Positive, Range, Share, Tokens, Turns
 
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding", "native"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
@@ -30,27 +31,27 @@ class PruneSettings:
     cleared, and edits a warm cache only where that frees enough and pays.
     """
 
-    enabled: bool = True
+    enabled: bool = setting(True, project="free")
     """Clear old outputs."""
-    protect: int = 40_000
-    """`opencode`: newest tokens of outputs that stay."""
-    minimum: int = 20_000
-    """Tokens that a prune must free: with `opencode` always, with `auto` on a warm cache."""
-    turns: int = 2
-    """`opencode`: newest user messages whose outputs all stay."""
+    protect: Tokens = setting(40_000, project="free")
+    """`opencode`: newest outputs that stay."""
+    minimum: Tokens = setting(20_000, project="free")
+    """What a prune must free: `opencode` always, `auto` on a warm cache."""
+    turns: Turns = setting(2, project="free")
+    """`opencode`: newest turns whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
     """Token estimator of opencode's rule."""
-    auto_protect: int = 4_000
-    """`auto`: newest tokens of outputs that stay unless they are out of date."""
+    auto_protect: Tokens = setting(4_000, project="free")
+    """`auto`: newest outputs that stay unless they are out of date."""
     auto_turns: int = 0
     """`auto`: newest user messages whose outputs stay unless they are out of date; 0: only `auto_protect` decides."""
-    horizon: float = 20.0
-    """Requests within which a prune on a warm cache must pay for itself."""
+    horizon: Annotated[float, Range(unit="requests")] = setting(20.0, project="free")
+    """`auto`: requests within which a prune on a warm cache must pay for itself."""
     patience: float = 1.0
     """Prune once carrying the tokens has cost this multiple of the cost of clearing them."""
     smallest: int = 100
     """Outputs of fewer tokens are never cleared."""
-    inputs: bool = True
+    inputs: bool = setting(True, project="free")
     """Also clear the inputs of old edits."""
     input_least: int = 500
     """Smallest input of an edit, in tokens, that is cleared although its file has not been touched since."""
@@ -60,15 +61,15 @@ class PruneSettings:
     """Upper bound of `auto_protect` on a small window, as a share of the usable window."""
     minimum_share: Share = 0.0625
     """Upper bound of `minimum` for `auto` on a small window, as a share of the usable window."""
-    protected_tools: tuple[str, ...] = ("todo", "skill")
-    """Tools whose outputs are never cleared, by name."""
+    protected_tools: tuple[str, ...] = setting(("todo", "skill"), project="free")
+    """Tools whose outputs are never cleared."""
 
     def protected(self, usable: int) -> int:
-        """The newest tokens of outputs that `auto` leaves alone in a window of so many."""
+        """Return the newest tokens of outputs that `auto` never clears in a window of so many usable tokens."""
         return min(self.auto_protect, int(usable * self.protect_share))
 
     def worthwhile(self, usable: int) -> int:
-        """Tokens that an edit by `auto` must free in a window of so many; never less than `least`."""
+        """Return the tokens that an edit by `auto` must free in a window of so many usable tokens; never less than `least`."""
         return max(self.least, min(self.minimum, int(usable * self.minimum_share)))
 
 
@@ -94,28 +95,28 @@ class AutoSettings:
 class GeminiSettings:
     """`context.gemini.*`: Gemini CLI's compression."""
 
-    estimator: OwnEstimator = ""
-    """Token estimator of this policy; empty: `context.estimator`."""
+    estimator: OwnEstimator = setting("", project="free")
+    """Token estimator of `gemini`; empty: `context.estimator`."""
     summary_tokens: int = 2_000
     """Assumed size of a snapshot in estimates, in tokens."""
-    threshold: Share = 0.5
-    """Size at which it compacts, as a share of the model's limit."""
-    preserve: Part = 0.3
-    """Newest part that stays, as a share of all characters."""
+    threshold: Share = setting(0.5, project="free")
+    """Share of the model's limit at which it compacts."""
+    preserve: Part = setting(0.3, project="free")
+    """Share of all characters that stays: the newest."""
     pressure: Share = 0.95
     """Share of the remaining tokens above which the plan names a new message as its reason."""
     limit: Positive = 1_048_576
     """Limit in tokens of models that `limits` does not name."""
-    limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({"gemini-1.5-pro": 2_097_152}))
-    """Limits by model, in tokens."""
+    limits: Mapping[str, int] = setting({"gemini-1.5-pro": 2_097_152}, project="free")
+    """Limits in tokens by model; 1,048,576 for others."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpencodeSettings:
     """`context.opencode.*`: opencode's compaction. Sizes in tokens."""
 
-    estimator: OwnEstimator = ""
-    """Token estimator of this policy; empty: `context.estimator`."""
+    estimator: OwnEstimator = setting("", project="free")
+    """Token estimator of `opencode`; empty: `context.estimator`."""
     summary_tokens: int = 2_000
     """Assumed size of a summary in estimates."""
     output_reserve: int = 32_000
@@ -126,17 +127,17 @@ class OpencodeSettings:
 class RegionSettings:
     """`context.regions.*`: compaction by regions. Shares are of the window."""
 
-    estimator: OwnEstimator = ""
-    """Token estimator of this policy; empty: `context.estimator`."""
-    soft: Share = 0.70
-    """Size at which it compacts between turns."""
-    hard: Share = 0.90
-    """Size at which it also compacts between two steps of a turn."""
+    estimator: OwnEstimator = setting("", project="free")
+    """Token estimator of `regions`; empty: `context.estimator`."""
+    soft: Share = setting(0.70, project="free")
+    """Share of the window at which it compacts between turns."""
+    hard: Share = setting(0.90, project="free")
+    """Share at which it also compacts between two steps of a turn."""
     aim: Share = 0.50
     """Size at which it stops summarising."""
-    keep_recent_tokens: int = 20_000
-    """Newest tokens that stay."""
-    keep_recent_turns: int = 4
+    keep_recent_tokens: Tokens = setting(20_000, project="free")
+    """Newest part that stays."""
+    keep_recent_turns: Turns = setting(4, project="free")
     """Newest turns that stay."""
     ratio: int = 5
     """A region is summarised to 1/`ratio` of its size."""
@@ -150,7 +151,7 @@ class RegionSettings:
     """Bytes below which an output is small: those are summarised last."""
 
     def summary_of(self, tokens: int) -> int:
-        """Tokens that a region of so many is summarised to; all of them where `ratio` is no ratio."""
+        """Return the tokens that a region of `tokens` is summarised to; all of them if `ratio` is no ratio."""
         return tokens // max(1, self.ratio)
 
 
@@ -158,24 +159,24 @@ class RegionSettings:
 class SlidingSettings:
     """`context.sliding.*`: a sliding window of messages. Shares are of `budget`."""
 
-    estimator: OwnEstimator = ""
-    """Token estimator of this policy; empty: `context.estimator`."""
-    primers: int = 3
-    """Oldest messages kept."""
-    recents: int = 20
-    """Newest messages kept."""
-    trigger: Share = 0.75
-    """Size at which it compacts."""
-    aim: Share = 0.375
-    """Size after a compaction."""
-    window: int = 0
-    """Maximum messages before it compacts, whatever their size; 0: no limit."""
-    budget: int = 0
-    """Tokens that the shares refer to; 0: the usable window."""
-    task_budget: int = 0
+    estimator: OwnEstimator = setting("", project="free")
+    """Token estimator of `sliding`; empty: `context.estimator`."""
+    primers: Messages = setting(3, project="free")
+    """Oldest that stay."""
+    recents: Messages = setting(20, project="free")
+    """Newest that stay."""
+    trigger: Share = setting(0.75, project="free")
+    """Share of `budget` at which it compacts."""
+    aim: Share = setting(0.375, project="free")
+    """Share of `budget` that is left after a compaction."""
+    window: Messages = setting(0, project="free")
+    """Maximum before it compacts, whatever their size; 0: no limit."""
+    budget: Tokens = setting(0, project="free")
+    """What the shares refer to; 0: the usable window."""
+    task_budget: Tokens = setting(0, project="free")
     """Used as `budget` while that is 0."""
-    max_history: int = 0
-    """Maximum messages ever kept; 0: no limit."""
+    max_history: Messages = setting(0, project="free")
+    """Maximum ever kept; 0: no limit."""
     summary_tokens: int = 400
     """Maximum tokens of a summary; a longer one is cut."""
     temperature: float = 0.2
@@ -303,42 +304,42 @@ PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(
 class ContextSettings:
     """`context.*`. Shares are of the usable window, sizes in tokens unless said otherwise."""
 
-    policy: PolicyName = "auto"
-    """The compaction policy."""
-    preset: Preset = ""
-    """Preset of `sliding`: `qa`, `debugging` or `long`; empty: none."""
-    autocompact: bool = True
+    policy: PolicyName = setting("auto", project="free")
+    """How the context is kept small."""
+    preset: Preset = setting("", project="free")
+    """Values for `sliding` by kind of work; empty: none."""
+    autocompact: bool = setting(True, project="free")
     """Compact automatically; otherwise only `/compress` does."""
-    soft: Share = 0.70
-    """Size at which it compacts between turns."""
-    hard: Share = 0.90
-    """Size at which it also compacts between two steps of a turn."""
+    soft: Share = setting(0.70, project="free")
+    """Share of the usable window at which it compacts between turns."""
+    hard: Share = setting(0.90, project="free")
+    """Share at which it also compacts between two steps of a turn."""
     preserve: Share = 0.3
     """Newest part that `auto` keeps, as a share of all messages' tokens."""
-    keep_recent: int = 12_000
-    """Newest tokens that `auto` and `sliding` do not summarise."""
+    keep_recent: Tokens = setting(12_000, project="free")
+    """Newest part that `auto` and `sliding` do not summarise; at most ⅛ of the window."""
     keep_recent_share: Share = 0.125
     """Upper bound of these tokens on a small window."""
     keep_answer_tokens: int = 4_000
     """Maximum tokens of the newest answer where it is kept beside a summary; a longer one is cut in the middle."""
-    min_shrink: Share = 0.10
-    """Smallest share of the prompt that a compaction must free; one that frees less is dropped."""
+    min_shrink: Share = setting(0.10, project="free")
+    """Share of the prompt that a compaction must free, or it is dropped."""
     retry_growth: float = 0.10
     """Growth of the view, as a share, before a compaction that failed or freed too little is tried again automatically."""
     fit: Share = 0.97
     """Largest share that counts as fitting the window, since token counts are estimates."""
-    keep_user_tokens: int = 20_000
-    """Maximum of the user's own words that survive a compaction verbatim."""
+    keep_user_tokens: Tokens = setting(20_000, project="never")
+    """Your own words that survive a compaction verbatim; at most a fifth of the window."""
     keep_user_share: Share = 0.2
     """Upper bound of these tokens on a small window."""
     keep_piece_share: Share = 0.5
     """Size beyond which one of these texts is cut to its two ends."""
     pins_share: Share = 0.25
     """Pins that hold more than this are reported."""
-    max_summary_calls: int = 3
+    max_summary_calls: Calls = setting(3, project="tighten", tighter=LOWER)
     """Maximum calls of the summariser for one compaction."""
-    compact_horizon: float = 20.0
-    """Requests within which a compaction below the soft mark must pay for itself; 0: compact only at the marks."""
+    compact_horizon: Annotated[float, Range(unit="requests")] = setting(20.0, project="free")
+    """Within how many requests a compaction below `soft` must pay for itself; 0: none there."""
     compact_floor: Share = 0.20
     """Size from which `auto` compacts between turns if that pays."""
     compact_least: int = 20_000
@@ -347,12 +348,12 @@ class ContextSettings:
     """Price of a summariser's token as a share of the session model's; 0: by the model table."""
     output_reserve: int = REPLY_TOKENS
     """Maximum tokens kept free for the reply."""
-    compression_model: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    compression_model: Mapping[str, str] = setting({}, project="free")
     """Model that writes the summaries, by model of the session; `default` for all others."""
-    estimator: EstimatorName = "calibrated"
-    """Token estimator of all policies without one of their own."""
-    large_input_tokens: int = 25_000
-    """Maximum tokens of user input; larger input goes to a file."""
+    estimator: EstimatorName = setting("calibrated", project="free")
+    """How tokens are estimated."""
+    large_input_tokens: Tokens = setting(25_000, project="free")
+    """Larger prompts go to a file; so do those over a quarter of the window."""
     large_input_share: Share = 0.25
     """Upper bound of `large_input_tokens` on a small window."""
     large_input_lines: int = 20
@@ -378,11 +379,11 @@ class ContextSettings:
     native: NativeSettings = NativeSettings()
 
     def recent(self, usable: int) -> int:
-        """The newest tokens that stay in a window of so many."""
+        """Return the newest tokens that stay in a window of so many usable tokens."""
         return min(self.keep_recent, int(usable * self.keep_recent_share))
 
     def estimator_of(self, policy: str) -> EstimatorName:
-        """The estimator of this policy: its own, or the common one."""
+        """Return the estimator of this policy: its own, or the common one."""
         own: Mapping[str, OwnEstimator] = {
             "gemini": self.gemini.estimator,
             "opencode": self.opencode.estimator,
@@ -396,11 +397,13 @@ class ContextSettings:
 class BudgetLimit:
     """Limits of one scope."""
 
-    tokens: int = 0
-    """Tokens; 0: no limit."""
-    cost: float = 0.0
-    """USD; 0: no limit."""
-    mode: Literal["hard", "soft", "approval"] = "hard"
+    tokens: Tokens = setting(0, project="tighten", tighter=LIMIT)
+    """Limit; 0: none."""
+    cost: Dollars = setting(0.0, project="tighten", tighter=LIMIT)
+    """Limit; 0: none."""
+    mode: Literal["hard", "soft", "approval"] = setting(
+        "hard", project="tighten", tighter=towards("soft", "approval", "hard")
+    )
     """At the limit `hard` refuses, `soft` warns, `approval` asks."""
 
 
@@ -414,8 +417,8 @@ class BudgetSettings:
     """Limits of a task: one prompt."""
     agent: BudgetLimit = BudgetLimit()
     """Limits of a subagent."""
-    warn_at: Share = 0.80
-    """Share used above which the user is warned, once."""
+    warn_at: Share = setting(0.80, project="never")
+    """Share of a budget at which you are warned, once."""
     tell_below: Share = 0.20
     """Share left below which the model is told."""
     pressure_from: tuple[Share, ...] = (0.80, 0.85, 0.90, 0.95)

@@ -1,4 +1,4 @@
-"""The view of a session that the model sees: a pure function of its history."""
+"""View of a session, as the model sees it: a pure function of its history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GO_ON = (
 )
 WHAT_WAS_DONE = "What did we do so far?"
 HIDDEN = Thinking("")
-"""Stands in place of a thought that the provider leaves out."""
+"""Part in place of a thought that the provider leaves out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class Block:
     compactable: bool = True
     cleared: bool = False
     original: Part | ToolResult | None = None
-    """The result, call or thought itself where `part` stands in its place."""
+    """The result, call or thought itself if `part` replaces it."""
     held: bool = False
-    """True if it is the provider that shows `part` to the model: the original is sent."""
+    """Whether the provider, not agentcli, shows `part` to the model: the original is sent."""
 
     @property
     def sent(self) -> Part | ToolResult:
-        """The part that goes over the wire."""
+        """Part that is sent."""
         return self.original if self.held and self.original is not None else self.part
 
 
@@ -56,9 +56,9 @@ class Block:
 class ViewMessage:
     """All parts of one side before the other side's next message.
 
-    `seq` is that of its first record, so a split before it keeps it whole; `turn` counts the user's prompts. In a user's message
-    tool results come first, in the order of their calls, then record by record injections and the user's text. `usage` is
-    the one reported with an assistant's message; after a reply that was `cut` its output is not to be relied on.
+    `seq` is the seq of its first record, so a split before it keeps it whole; `turn` counts the user's prompts. In a user's
+    message tool results come first, in the order of their calls, then record by record injections and the user's text. `usage`
+    was reported with an assistant's message; after a reply that was `cut` its output is unreliable.
     """
 
     role: Role
@@ -72,17 +72,17 @@ class ViewMessage:
 
     @property
     def is_prompt(self) -> bool:
-        """True if it has text or an image of the user, not only results and injections."""
+        """Whether it has text or an image of the user, not only results and injections."""
         return any(block.source == "user" for block in self.blocks)
 
     @property
     def has_results(self) -> bool:
-        """True if it answers tool calls."""
+        """Whether it answers tool calls."""
         return any(isinstance(block.part, ToolResult) for block in self.blocks)
 
     @property
     def answer(self) -> str:
-        """The model's own text, without thoughts and calls; empty in a message of the user."""
+        """Model's own text, without thoughts and calls; empty in a message of the user."""
         texts = [
             block.part.text for block in self.blocks if isinstance(block.part, Text) and block.source == "assistant"
         ]
@@ -90,7 +90,7 @@ class ViewMessage:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tools that it asks for, in order."""
+        """Tool calls in it, in order."""
         return tuple([block.part for block in self.blocks if isinstance(block.part, ToolCall)])
 
 
@@ -98,8 +98,8 @@ class ViewMessage:
 class View:
     """The messages in the order in which they are sent, and the compaction that they begin with.
 
-    `prunes` are those made since that compaction; `pins` the seqs of pinned messages; `undone` the stretches in which the model
-    saw another view (see History).
+    `prunes` are the ones made since that compaction; `pins` the seqs of pinned messages; `undone` the stretches in which the
+    model saw another view (see History).
     """
 
     messages: tuple[ViewMessage, ...]
@@ -108,9 +108,9 @@ class View:
     pins: frozenset[int] = frozenset()
     undone: tuple[tuple[int, int], ...] = ()
     held_thinking: int = 0
-    """Seq of the first record whose thoughts the provider shows to the model; 0: those of all."""
+    """Seq of the first record whose thoughts the provider shows to the model; 0: it shows all thoughts."""
     foreseen: Prune | None = None
-    """What the provider will clear at the next request, in no record yet."""
+    """Prune that the provider will make at the next request, not recorded yet."""
 
     @property
     def blocks(self) -> Iterator[Block]:
@@ -118,37 +118,37 @@ class View:
         return (block for message in self.messages for block in message.blocks)
 
     def is_bound(self, block: Block) -> bool:
-        """True if a block is a thought from another view, invalid for a model that binds its thoughts to the view."""
+        """Return True if a block is a thought from another view, invalid for a model that binds its thoughts to the view."""
         return isinstance(block.part, Thinking) and any(start < block.seq < end for start, end in self.undone)
 
 
 def view(history: History) -> View:
-    """The current view. Appending records to a session only ever appends to its view, but for compaction, prune and undo.
+    """Return the current view. New records only append to the view, except for compaction, prune and undo.
 
     After a compaction: its primers, the snapshot with the user's verbatim prompts and the pins, a one-line
-    acknowledgement, the kept messages, and all later ones. A compaction in the middle of work is followed by a message that
-    tells the model to go on.
+    acknowledgement, the kept messages, and all later ones. After a compaction in the middle of work a message tells the
+    model to continue.
     """
     return view_of(history, tuple(joined(Lens(history).messages())))
 
 
 def view_of(history: History, messages: tuple[ViewMessage, ...]) -> View:
-    """The view of a history with these messages."""
+    """Return the view of a history with these messages."""
     return View(messages, history.compaction, history.prunes, history.pins, history.undone, history.held_thinking)
 
 
 def after(history: History, body: Compaction | Prune) -> View:
-    """The view as this edit would leave it."""
+    """Return the view after this edit."""
     return view(evolve(history, Record(history.last_seq + 1, "", "", "", body)))
 
 
 def replaced_key(block: Block) -> str:
-    """The key of a block in `Compaction.replaced`: the id of its call, `#seq` for the reminders of a record, or none."""
+    """Return the key of a block in `Compaction.replaced`: the id of its call, `#seq` for the reminders of a record, or none."""
     return block.tool_use_id or (f"#{block.seq}" if block.source == "reminder" else "")
 
 
 def is_answer(body: Compaction) -> bool:
-    """True if its summary is shown as the assistant's answer to a question, not as the user's text: opencode's form."""
+    """Return True if its summary is shown as the assistant's answer to a question, not as the user's text: opencode's form."""
     return body.policy == "opencode"
 
 
@@ -182,7 +182,7 @@ class Lens:
         yield from came
 
     def head(self, record: Record, body: Compaction, following: Sequence[ViewMessage]) -> Iterator[ViewMessage]:
-        """The snapshot, its acknowledgement and, where the assistant would speak twice in a row, the message to go on."""
+        """Yield the snapshot, its acknowledgement and, if the assistant would speak twice in a row, the message to continue."""
         asked = _asked(record, body)
         if not asked:
             return
@@ -222,7 +222,7 @@ class Lens:
         )
 
     def spoken(self, block: Block) -> Block:
-        """A part of a reply; the input of a call whose input is cleared is a marker."""
+        """Return a part of a reply, with a marker for a cleared input and an empty thought for a hidden one."""
         call = block.part
         if isinstance(call, Thinking) and block.seq < self.history.held_thinking:
             return replace(block, part=HIDDEN, cleared=True, held=True, original=call)
@@ -239,7 +239,7 @@ class Lens:
         return Block(part, record.seq, tier, source, record.time, pinned=pinned, compactable=source != "user")
 
     def summarised_reminders(self, blocks: tuple[Block, ...], record: Record) -> tuple[Block, ...]:
-        """The parts of a prompt; a summary stands in place of its reminders if they were summarised."""
+        """Return the parts of a prompt, with a summary in place of its reminders if they were summarised."""
         summary = self.compaction.replaced.get(f"#{record.seq}") if self.compaction else None
         if summary is None:
             return blocks
@@ -272,7 +272,7 @@ class Lens:
 
 
 def joined(messages: Iterable[ViewMessage], reply: ViewMessage | None = None) -> Iterator[ViewMessage]:
-    """Neighbouring messages of the user as one, without empty ones; `reply` is the one before them."""
+    """Join neighbouring messages of the user, without empty ones; `reply` is the message before them."""
     group: list[ViewMessage] = []
     for message in messages:
         if not message.blocks:
@@ -289,7 +289,7 @@ def joined(messages: Iterable[ViewMessage], reply: ViewMessage | None = None) ->
 
 
 def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMessage:
-    """The user's message after a reply: results in the order of its calls, then the rest in order."""
+    """Return the user's message after a reply: results in the order of its calls, then the rest in order."""
     turn = max([message.turn for message in group])
     if reply and reply.turn > turn:
         turn = reply.turn
@@ -306,7 +306,7 @@ def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMess
 
 
 def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
-    """The user's side of a snapshot: the summary, then the user's verbatim prompts, the pins and the model's newest answer."""
+    """Return the user's side of a snapshot: the summary, then the user's verbatim prompts, the pins and the model's newest answer."""
     opening = WHAT_WAS_DONE if is_answer(body) and body.snapshot else body.snapshot
     blocks = [_by_compactor(record, opening)] if opening else []
     if any(body.stands_for) and not body.snapshot.startswith("<state_snapshot>"):  # that form names them itself
@@ -323,12 +323,12 @@ def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
 
 
 def _answered(record: Record, body: Compaction) -> Block:
-    """The assistant's side: one line, or in opencode's form the summary itself."""
+    """Return the assistant's side of a snapshot: one line, or in opencode's form the summary itself."""
     return _by_compactor(record, body.snapshot if is_answer(body) and body.snapshot else ACKNOWLEDGED)
 
 
 def _coverage(first: int, last: int) -> str:
-    """The line that names the records that a snapshot stands for, and how to reach what it leaves out."""
+    """Return the line that names the records covered by a snapshot, and the call that finds what it leaves out."""
     return f'[This stands for records {first} to {last}. recall(pattern="…", from={first}, to={last}) finds what it leaves out.]'
 
 
@@ -337,7 +337,7 @@ def _by_compactor(record: Record, text: str) -> Block:
 
 
 def _origin(part: Part) -> tuple[int, str]:
-    """Tier and source of a part of a user's message."""
+    """Return the tier and source of a part of a user's message."""
     match part:
         case Text(source="" | "reminder", synthetic=True):
             return 0, "reminder"

@@ -1,4 +1,4 @@
-"""Growth of a view: made from the former one where only records were added to the session, so that little is made anew."""
+"""Growth of a view: made from the former one if only records were added to the session, to avoid most of the work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agentcli.core.record import Prune, Record
 
 
 def grown(history: History, former: History, seen: View) -> View:
-    """The current view, made from that of a former history where only records were added to it since: the same, for less work."""
+    """Return the current view, made with less work from the former one if only records were added to the history since."""
     new = added(history, former)
     lens = Lens(history)
     edits = _edits_since(lens, former) if new is not None and former.entries else None
@@ -25,13 +25,13 @@ def grown(history: History, former: History, seen: View) -> View:
         return seen
     more = [message for message in map(lens.message, new) if message.blocks]
     settled, last = seen.messages, seen.messages[-1:]
-    if last and more and last[0].role == more[0].role == "user":  # one message, joined anew behind the same reply
+    if last and more and last[0].role == more[0].role == "user":  # one message, joined again after the same reply
         settled, more = settled[:-1], [*last, *more]
     return view_of(history, (*settled, *joined(more, settled[-1] if settled else None)))
 
 
 def _edits_since(lens: Lens, former: History) -> Sequence[Prune] | None:
-    """The prunes since a former history, if its view differs by nothing else from how the view begins now; None where it does."""
+    """Return the prunes since a former history if nothing else changed the beginning of its view; None otherwise."""
     history = lens.history
     known, prunes = len(former.prunes), history.prunes
     unchanged = (
@@ -48,14 +48,14 @@ def _edits_since(lens: Lens, former: History) -> Sequence[Prune] | None:
 
 
 def _is_settled(lens: Lens, newest: Record) -> bool:
-    """True if no later record changes the view up to the newest one: how a snapshot is answered depends on what follows it."""
+    """Return True if no later record changes the view up to the newest one: the reply to a snapshot depends on the next message."""
     if lens.record is None or lens.compaction is None or newest.seq > lens.record.seq:
         return True
     return newest.seq >= lens.compaction.kept_from and bool(lens.message(newest).blocks)
 
 
 def _edited(messages: Iterable[ViewMessage], prunes: Sequence[Prune], lens: Lens) -> Iterator[ViewMessage]:
-    """The messages as they are after these prunes; those in which nothing was cleared or restored are the same objects."""
+    """Return the messages after these prunes; messages without a cleared or restored part are the same objects."""
     calls = {call for prune in prunes for call in (*prune.cleared, *prune.restored)}
     records, inputs = {record.seq: record for record in lens.history.entries}, lens.history.cleared_inputs
 

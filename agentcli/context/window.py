@@ -1,4 +1,4 @@
-"""The window: a view with the limits of its model, the input of every planner and report; the marks at which room is made."""
+"""The window: a view with the limits of its model, the input of every planner and report, and its marks for making room."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Limits:
 
     @property
     def price_ratios(self) -> tuple[float, float]:
-        """Prices of a cache write and a cache read in units of one fresh token; 1.25 and 0.1 where prices are unknown."""
+        """Prices of a cache write and a cache read in units of one fresh token; 1.25 and 0.1 if prices are unknown."""
         return price_ratios(self.prices)
 
     @property
     def summary_ratios(self) -> tuple[float, float]:
         """Prices of a token read and a token written by the summariser, in units of one fresh token of this model.
 
-        Where prices are unknown, as if the model wrote its summaries itself.
+        If prices are unknown, the model counts as its own summariser.
         """
         if not self.prices or not self.prices.input or not self.summary_prices:
             return 1.0, output_ratio(self.prices)
@@ -64,9 +64,9 @@ class Window:
     traits: Mapping[str, Traits]
     """Traits of the tools by name."""
     supersession: Supersession = field(default_factory=Supersession, compare=False)
-    """Remembers what is out of date in the view, from one window of a session to the next."""
+    """Memory of the outputs and inputs that are out of date, from one window of a session to the next."""
     laid_out: ViewBlocks = field(default_factory=ViewBlocks, compare=False)
-    """Remembers the blocks of the view, likewise."""
+    """Memory of the blocks of the view, from one window of a session to the next."""
 
     @property
     def tokens(self) -> int:
@@ -75,7 +75,7 @@ class Window:
 
     @property
     def usable(self) -> int:
-        """Tokens that a prompt may hold."""
+        """Most tokens of a prompt."""
         return self.limits.usable
 
     @property
@@ -85,15 +85,15 @@ class Window:
 
     @property
     def blocks(self) -> ViewBlocks:
-        """The blocks of the view with their places and ages."""
+        """Blocks of the view with their places and ages."""
         return self.laid_out.of(self.view, self.counter, self.settings.prune, self.traits)
 
     def estimate(self, view: View) -> int:
-        """Tokens of a prompt that shows a view, by the estimate alone."""
+        """Return the tokens of a prompt that shows a view, by the estimate alone."""
         return self.counter.head + self.counter.view(view)
 
     def size(self, part: Block | ViewMessage) -> int:
-        """Tokens of a block or a message."""
+        """Return the tokens of a block or a message."""
         return self.counter.block(part) if isinstance(part, Block) else self.counter.message(part)
 
 
@@ -106,9 +106,9 @@ def window_of(
     supersession: Supersession | None = None,
     laid_out: ViewBlocks | None = None,
 ) -> Window:
-    """The window of this model with this view in it: under `native` as the provider will show it.
+    """Return the window of this model with this view in it: under `native` as the provider will show it.
 
-    Where the model's provider clears nothing, `auto` stands in for `native`.
+    If the model's provider clears nothing, `auto` replaces `native`.
     """
     settings, limits = in_force(settings, model), limits_of(model, settings)
     if settings.policy == NATIVE:
@@ -117,18 +117,18 @@ def window_of(
 
 
 def in_force(settings: ContextSettings, model: ModelSpec) -> ContextSettings:
-    """The settings with the policy that this model allows."""
+    """Return the settings with the policy that this model allows."""
     falls_back = settings.policy == NATIVE and not model.context_editing
     return replace(settings, policy="auto") if falls_back else settings
 
 
 def reply_tokens(window: int) -> int:
-    """The most that a window keeps for the reply: half of it, of a small one a quarter, since the prompt begins with what is fixed."""
+    """Return the most tokens that a window reserves for the reply: half of it, or a quarter of a small one, which needs more for its fixed part."""
     return window // (4 if window <= SMALL_WINDOW else 2)
 
 
 def limits_of(model: ModelSpec, settings: ContextSettings) -> Limits:
-    """The limits of a model. A small window keeps at least three quarters of itself for the prompt, any other at least half."""
+    """Return the limits of a model. A small window keeps at least three quarters of itself for the prompt, any other at least half."""
     reserve = min(model.max_output, settings.output_reserve, reply_tokens(model.window))
     usable = model.window - reserve
     return Limits(
@@ -148,12 +148,12 @@ def limits_of(model: ModelSpec, settings: ContextSettings) -> Limits:
 
 
 def price_ratios(prices: Prices | None) -> tuple[float, float]:
-    """Cache write and cache read in units of one fresh token. A provider that caches by itself charges writes as fresh."""
+    """Return the prices of a cache write and a cache read in units of one fresh token. A provider that caches automatically charges writes as fresh."""
     if prices is None or not prices.input:
         return 1.25, 0.1
     return (prices.cache_write or prices.input) / prices.input, (prices.cache_read or prices.input) / prices.input
 
 
 def output_ratio(prices: Prices | None) -> float:
-    """Price of a token of the reply in units of one fresh token; 5 where prices are unknown."""
+    """Return the price of a token of the reply in units of one fresh token; 5 if prices are unknown."""
     return prices.output / prices.input if prices and prices.input else 5.0

@@ -9,7 +9,7 @@ from functools import cache
 from agentcli.core.text.near import did_you_mean, near_names
 
 Renaming = Mapping[str, tuple[str, Mapping[str, str]]]
-"""Foreign name to our name, and foreign parameter to our parameter; what is not named stays as it is."""
+"""Foreign name to our name, and foreign parameter to our parameter; unnamed parameters stay unchanged."""
 
 PI: Renaming = {
     "bash": ("bash", {}),
@@ -105,7 +105,7 @@ _SLIPS: Renaming = {
 """Names that belong to no program, or to several."""
 _PROGRAMS = (CLAUDE_CODE, GEMINI_CLI, PI, OPENCODE, CODEX, TEXT_EDITOR, _SLIPS)
 _LIKE: Mapping[str, str] = {"multi_edit": "edit"}
-"""Tools whose parameters and results are those of another."""
+"""Tools that share the parameters and results of another tool."""
 TALK = frozenset(
     [
         "explanation",
@@ -119,16 +119,16 @@ TALK = frozenset(
         "expected_replacements",
     ]
 )
-"""Parameters that models add in which nothing is asked for: without them a call means the same."""
+"""Parameters that models add without asking for anything: a call means the same without them."""
 SYNONYMS: Mapping[str, str] = {
     "done": "completed", "complete": "completed", "finished": "completed", "canceled": "cancelled", "todo": "pending",
     "doing": "in_progress", "active": "in_progress", "files": "files_with_matches", "lines": "content",
 }  # fmt: skip
-"""Other words for the values of a parameter that takes some values only."""
+"""Synonyms for the values of a parameter with a fixed set of values."""
 
 
 def known_as(name: str) -> str:
-    """Our name of a tool that another program calls so; empty where none does."""
+    """Return our name of a tool that another program calls so; empty if none does."""
     plain = _plain(name)
     for program in _PROGRAMS:
         for foreign, (own, _) in program.items():
@@ -139,7 +139,7 @@ def known_as(name: str) -> str:
 
 @cache
 def parameter_aliases(tool: str) -> Mapping[str, str]:
-    """The names that other programs give to a tool's parameters, each with ours."""
+    """Return the names that other programs give to a tool's parameters, each with our name."""
     like = {tool, like_tool(tool), *(name for name in _LIKE if _LIKE[name] == tool)}
     found: dict[str, str] = {}
     for program in _PROGRAMS:
@@ -150,12 +150,12 @@ def parameter_aliases(tool: str) -> Mapping[str, str]:
 
 
 def like_tool(name: str) -> str:
-    """The tool whose parameters and results a tool shares, such as `edit` for several edits in one call; else the tool itself."""
+    """Return the tool whose parameters and results a tool shares, such as `edit` for several edits in one call; else the tool itself."""
     return _LIKE.get(name, name)
 
 
 def own_name(name: str, known: Collection[str]) -> str:
-    """The known tool that a model means by a name in other letters or with a prefix (`Bash`, `default_api:read`); else the name."""
+    """Return the known tool that a model means by a differently spelled or prefixed name (`Bash`, `default_api:read`); else the name."""
     if name in known:
         return name
     plain = _plain(_bare(name))
@@ -163,14 +163,14 @@ def own_name(name: str, known: Collection[str]) -> str:
 
 
 def no_tool(name: str, known: Collection[str]) -> str:
-    """The answer to a call of a tool that there is not, with the one that is meant where that can be told."""
+    """Return the answer to a call of an unknown tool; it suggests the intended tool if that can be guessed."""
     meant = known_as(name) or known_as(_bare(name)) or next(iter(near_names(name, known, 0.7)), "")
     question = did_you_mean([meant] if meant in known else [])
     return f"There is no tool {name!r}.{question} There are: {', '.join(sorted(known))}."
 
 
 def own_rule(rule: str) -> str:
-    """A permission rule with our name of its tool, `Bash(git add:*)` as `bash(git add:*)`; empty where no tool is meant.
+    """Return a permission rule with our name of its tool, `Bash(git add:*)` as `bash(git add:*)`; empty for an unknown tool.
 
     The tools of servers have the same names everywhere.
     """
@@ -180,7 +180,7 @@ def own_rule(rule: str) -> str:
 
 
 def _bare(name: str) -> str:
-    """The name without the namespace that some models put before it: `default_api:`, `functions.`."""
+    """Return the name without the namespace that some models put before it: `default_api:`, `functions.`."""
     return re.sub(r"^.*[.:/]", "", name, flags=re.DOTALL)
 
 

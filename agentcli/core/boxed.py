@@ -1,4 +1,4 @@
-"""A command as it is started inside a sandbox."""
+"""A command to start inside a sandbox."""
 
 from __future__ import annotations
 

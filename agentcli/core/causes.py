@@ -1,15 +1,15 @@
-"""The innermost cause of a failure, in the system's words: libraries wrap it, and say less than it does."""
+"""The innermost cause of a failure, in the system's words: libraries wrap it in errors that say less."""
 
 from __future__ import annotations
 
 import os
 
 _ASYNCIO = "Connect call failed"
-"""What asyncio puts in the place of the system's words, before the address."""
+"""Asyncio's replacement for the system's words, before the address."""
 
 
 def innermost(error: BaseException) -> BaseException:
-    """The error that began a chain of errors; the first one of a group."""
+    """Return the error that began a chain of errors; in a group, follow its first error."""
     while True:
         if isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
@@ -20,7 +20,7 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def in_words(error: BaseException) -> str:
-    """What the system says of an error: `Connection refused`, without its number and its file."""
+    """Return the system's text of an error, such as `Connection refused`, without its number and its file."""
     text = (isinstance(error, OSError) and error.strerror) or str(error)
     if isinstance(error, OSError) and error.errno and text.startswith(_ASYNCIO):
         return os.strerror(error.errno)

@@ -1,4 +1,4 @@
-"""Errors, each with its exit code and a message that states what to do."""
+"""Errors, each with its exit code and a message that says what to do."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Cause = Literal[
     "bad_reply",  # the reply does not follow the wire format
 ]
 OUTAGES: frozenset[Cause] = frozenset({"rate_limit", "overloaded", "network", "server"})
-"""What passes with time, sooner or later."""
+"""Causes that pass with time."""
 RETRYABLE: frozenset[Cause] = OUTAGES | {"bad_reply"}
 MENDABLE: frozenset[Cause] = frozenset({"too_long", "too_large", "pairing", "signature"})
-"""What another request may cure, never the same one."""
+"""Causes that a different request may cure, but never the same request."""
 
 HANGUP, INTERRUPTED, TERMINATED = 129, 130, 143
-"""Exit codes of a run that a signal ended: 128 and the number of SIGHUP, SIGINT and SIGTERM."""
+"""Exit codes of a run that a signal ended: 128 plus the number of SIGHUP, SIGINT and SIGTERM."""
 
 
 class AgentError(Exception):
@@ -93,11 +93,11 @@ class SessionBusy(StoreError):
 
 
 class ToolError(AgentError):
-    """A tool could not do what it was asked; the text goes to the model."""
+    """A tool could not do its work; the text goes to the model."""
 
 
 class IncompleteReply(AgentError):
-    """The model never gave a whole answer, asked again or not. `transient` where asking later may help."""
+    """The model never gave a whole answer, even if asked again. `transient` if asking later may help."""
 
     def __init__(self, message: str, *, transient: bool = False) -> None:
         super().__init__(message)
@@ -105,15 +105,16 @@ class IncompleteReply(AgentError):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """75 for what may pass, else 1."""
+        """75 if the failure may pass, else 1."""
         return 75 if self.transient else 1
 
 
 class ModelError(AgentError):
     """A request to a model failed. Decide by `cause`, never by the message.
 
-    `should_retry` is the provider's own advice on a retry, None without one; `brief` says in a few words what happened,
-    `answer` holds the provider's own words.
+    `should_retry` is the provider's own advice on a retry, or None; `brief` says in a few words what happened, `answer`
+    contains the provider's own words. `begun` is true if the reply had begun: it costs money, and another reply does too.
+    `unstarted` is true if nothing listens at an address of this machine: only starting the server helps.
     """
 
     def __init__(
@@ -126,8 +127,12 @@ class ModelError(AgentError):
         should_retry: bool | None = None,
         brief: str = "",
         answer: str = "",
+        begun: bool = False,
+        unstarted: bool = False,
     ) -> None:
         super().__init__(message)
+        self.begun = begun
+        self.unstarted = unstarted
         self.brief = brief or message.rstrip(".")
         self.answer = answer
         self.cause: Cause = cause
@@ -137,14 +142,14 @@ class ModelError(AgentError):
 
     @property
     def retryable(self) -> bool:
-        """True if the same request is worth a retry: the provider's advice counts, except for errors that are solved another way."""
+        """True if the same request is worth a retry: the provider's advice counts, except for errors that have another solution."""
         if self.should_retry is None or self.cause in MENDABLE:
             return self.cause in RETRYABLE
         return self.should_retry
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """Credentials 41, context 54, what may pass 75, the rest 1."""
+        """Credentials 41, context 54, failures that may pass 75, the rest 1."""
         match self.cause:
             case "auth":
                 return 41

@@ -10,13 +10,13 @@ from agentcli.core.message import ToolCall, Usage
 from agentcli.core.record import CompactionStatus, Record, Trigger
 
 Ending = Literal["done", "interrupted", "limit", "refused", "incomplete", "blocked", "failed"]
-"""Outcome of a turn; `incomplete` when the model never gave a whole answer, whatever text came; `blocked` when a hook kept
+"""Outcome of a turn; `incomplete` if the model never gave a whole answer, even if some text arrived; `blocked` if a hook kept
 the prompt from being sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A record stands on disk. Messages, tool results, prunes, titles: all that lasts is announced this way."""
+    """A record is on disk. Messages, tool results, prunes, titles: everything lasting is announced this way."""
 
     record: Record
 
@@ -46,7 +46,7 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReplyRestarted:
-    """The reply broke off and is being asked for again: deltas shown so far no longer count."""
+    """The reply broke off and is requested again: deltas shown so far no longer count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class PermissionDecided:
 
 @dataclass(frozen=True, slots=True)
 class UsageReported:
-    """Usage of one request. `cost` is in USD or None where prices are unknown; `context` the tokens now in the window."""
+    """Usage of one request. `cost` is in USD or None if prices are unknown; `context` is the number of tokens now in the window."""
 
     usage: Usage
     cost: float | None
@@ -117,10 +117,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """A request failed in a way that may pass; it is made again in `delay` seconds, and for `left` seconds more if it goes on failing.
-
-    At `attempt` 0 it was held back before it was made at all.
-    """
+    """A request failed in a way that may pass; it is made again in `delay` seconds, and for `left` seconds more if it keeps failing."""
 
     attempt: int
     delay: float
@@ -128,16 +125,14 @@ class Retrying:
     left: float = 0.0
 
     def text(self, delay: float | None = None) -> str:
-        """The event in a line for people, by default with the whole delay."""
+        """Return the event as a line for people; `delay` in seconds is the remaining wait, by default the whole delay."""
         wait = seconds_left(self.delay if delay is None else delay)
-        if not self.attempt:
-            return f"{self.reason}. Going on in {wait}"
         return f"{self.reason}. Retrying in {wait} · attempt {self.attempt}"
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Backpressure: the next request is held for `delay` seconds because a budget runs low."""
+    """Backpressure: the next request waits for `delay` seconds because a budget runs low, or the provider has refused others of its key."""
 
     delay: float
     reason: str
@@ -145,7 +140,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """Something the user should know; the work goes on."""
+    """Something the user should know; the work continues."""
 
     message: str
 
@@ -159,7 +154,7 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The turn is over and the history is valid. `text` is the final answer; `error` is set when it failed."""
+    """The turn is over and the history is valid. `text` is the final answer; `error` is set if it failed."""
 
     ending: Ending
     text: str = ""
@@ -168,7 +163,7 @@ class TurnEnded:
 
 
 def seconds_left(seconds: float) -> str:
-    """A wait as people read it, rounded up: `3 s`, `2 min 5 s`."""
+    """Return a wait as readable text, rounded up: `3 s`, `2 min 5 s`."""
     minutes, rest = divmod(max(1, math.ceil(seconds)), 60)
     return " ".join([f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest))
 

@@ -14,10 +14,10 @@ GIT_CONFIG: tuple[tuple[str, str], ...] = (
     ("diff.submodule", "short"),
     ("status.submoduleSummary", "false"),
 )
-"""Config that every git command runs with, also one that a person allowed: nothing starts merely because a repository is looked at.
+"""Config of every git command, even one that a person allowed: looking at a repository starts nothing.
 
-Told more of a submodule than its name, git runs a second one inside, which knows nothing of this config. An empty
-`diff.external` would belong here, but git 2.39 tries to run it and dies: a repository that sets it is asked about.
+If asked for more of a submodule than its name, git starts a second git inside it, which does not know this config. An empty
+`diff.external` would belong here, but git 2.39 tries to run it and dies: a repository that sets it needs approval.
 """
 
 GIT_HARDENED_CONFIG: tuple[tuple[str, str], ...] = (
@@ -29,7 +29,7 @@ GIT_HARDENED_CONFIG: tuple[tuple[str, str], ...] = (
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
 )
-"""Config for a git command that nobody was asked about: no repository chooses a program for it, not even a hook."""
+"""Config for a git command that runs without approval: no repository chooses a program for it, not even a hook."""
 
 QUIET: dict[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
@@ -49,7 +49,7 @@ QUIET: dict[str, str] = {
 
 
 def git_settings(config: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Git config as variables: it goes before that of any file."""
+    """Return git config as variables, which override the config of every file."""
     named = {
         f"GIT_CONFIG_{part}_{number}": text
         for number, pair in enumerate(config)
@@ -92,21 +92,27 @@ _GIT_KEPT = (
     *("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSL_", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
     *("GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"),
 )
-"""What git may still be told by environment; the rest names repositories, programs and files that it writes (`GIT_TRACE`)."""
+"""Beginnings of git's variables that stay; the others name repositories, programs, and files that git writes (`GIT_TRACE`)."""
 
 
-def hardened(environment: Mapping[str, str], workspace: Iterable[Path] = ()) -> dict[str, str]:
-    """The environment for a command that nobody was asked about: without what could change its meaning, git kept from
-    starting programs, and no program found in the workspace.
+def hardened(
+    environment: Mapping[str, str], workspace: Iterable[Path] = (), git_config: Iterable[tuple[str, str]] = ()
+) -> dict[str, str]:
+    """Return the environment for a command that runs without approval: without variables that could change its meaning, with git
+    kept from starting programs, and without programs from the workspace.
 
-    The policy lets a command read unasked only because it runs in this one.
+    The policy allows a command to read without approval only because it runs in this environment. `git_config` is additional config
+    for git; the hardened config overrides it.
     """
     kept = {
         name: value for name, value in environment.items() if name not in SCRUBBED_VARIABLES and not _is_setting(name)
     }
-    return kept | GIT_HARDENED_ENV | {"PATH": trusted_path(environment.get("PATH", ""), workspace)}
+    set_here = {key.lower() for key, _ in GIT_HARDENED_CONFIG}
+    more = (pair for pair in git_config if pair[0].lower() not in set_here)
+    config = git_settings([*more, *GIT_HARDENED_CONFIG])
+    return kept | GIT_HARDENED_ENV | config | {"PATH": trusted_path(environment.get("PATH", ""), workspace)}
 
 
 def _is_setting(name: str) -> bool:
-    """Functions that bash would import, and git's settings by environment."""
+    """Return True for functions that bash would import and for git's settings by environment."""
     return name.startswith("BASH_FUNC_") or (name.startswith("GIT_") and not name.startswith(_GIT_KEPT))

@@ -42,10 +42,11 @@ class History:
     """The state in force: the records of the view, and everything folded from the rest.
 
     `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on (and what it kept from
-    before). `cleared` and `cleared_inputs` map a call id to the seq of the prune that cleared its output and its input. `held` are
-    those of these calls that the provider clears of each request, and so are thoughts before `held_thinking`: they are sent whole. `turn` counts the user's prompts. `undone` are the
-    stretches, from an edit to its undo, in which the model saw another view than the one in force: the seqs of both.
-    `usage` and `cost` (USD, None where no price is known) are all that was ever spent, also on what was taken back.
+    before). `cleared` and `cleared_inputs` map a call id to the seq of the prune that cleared its output and its input. `held`: calls whose
+    output or input the provider drops on its side, so that they are sent whole, like thoughts before `held_thinking`. `turn` counts the user's
+    prompts. `undone`: stretches from an edit to its undo, as the seqs of both, in which the model saw another view than the current one.
+    `usage` and `cost` (USD, None if no price is known) are everything ever spent, even on records that were taken back.
+    Records up to number `foreign` came from a file from outside: their model, mode, policy, system prompt and tools are ignored.
     """
 
     entries: tuple[Record, ...] = ()
@@ -69,11 +70,12 @@ class History:
     cost: float | None = None
     last_seq: int = 0
     undone: tuple[tuple[int, int], ...] = ()
+    foreign: int = 0
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls of the newest message that have no result yet, in order."""
-        answers: set[str] = set()  # only what came after it: a server may give the ids of former calls anew
+        answers: set[str] = set()  # only later answers: a server may reuse the ids of former calls
         for entry in reversed(self.entries):
             if isinstance(entry.body, ToolResult):
                 answers.add(entry.body.call_id)
@@ -103,7 +105,7 @@ class History:
 
 
 def added(history: History, former: History) -> tuple[Record, ...] | None:
-    """The entries behind those of a former history of the session; None where it does not begin with the same ones, as after an undo."""
+    """Return the entries after those of a former history of the session; None if it does not begin with the same entries, as after an undo."""
     known = len(former.entries)
     # Seqs only rise: with the same record in the same place, all before it are the same too.
     if known and (len(history.entries) < known or history.entries[known - 1] is not former.entries[-1]):
@@ -112,7 +114,7 @@ def added(history: History, former: History) -> tuple[Record, ...] | None:
 
 
 def evolve(history: History, record: Record) -> History:
-    """The history after one more record. Raises NeedsReplay on an undo, which reaches back further than a history can."""
+    """Return the history after one more record. Raises NeedsReplay on an undo, which reaches back further than a history can."""
     last_seq = max(history.last_seq, record.seq)
     body: Body = record.body
     if isinstance(body, Message | ToolResult):
@@ -122,7 +124,7 @@ def evolve(history: History, record: Record) -> History:
         case Compaction():
             if body.status != "compressed":
                 return _spent(history, body.usage, body.cost)
-            return _compacted(_spent(_carried(history, body), body.usage, body.cost), record, body)
+            return _compacted(_spent(_carried(history, record.seq, body), body.usage, body.cost), record, body)
         case Prune():
             return _pruned(history, record, body)
         case Undo():
@@ -135,6 +137,8 @@ def evolve(history: History, record: Record) -> History:
             return _spent(history, usage, cost, title=title or history.title, name=name or history.name)
         case Todo(items):
             return replace(history, todo=items)
+        case Settings() if record.seq <= history.foreign:
+            return history
         case Settings():
             return replace(
                 history,
@@ -152,20 +156,20 @@ def evolve(history: History, record: Record) -> History:
             assert_never(body)
 
 
-def fold(records: Iterable[Record]) -> History:
-    """The history of a whole session, or of the tail that `tail` chose from it."""
+def fold(records: Iterable[Record], foreign: int = 0) -> History:
+    """Return the history of a whole session, or of the tail that `tail` chose from it; `foreign` is the last record from outside."""
     kept, undone = _in_force(list(records))
-    history = evolve_all(History(), kept)
+    history = evolve_all(History(foreign=foreign), kept)
     return replace(history, undone=_around(history, undone))
 
 
 def in_force(records: list[Record]) -> list[Record]:
-    """The records that no undo took back, oldest first; undos themselves are gone."""
+    """Return the records that no undo took back, oldest first, without the undos themselves."""
     return [record for record in _in_force(records)[0] if not isinstance(record.body, Undo)]
 
 
 def _in_force(records: list[Record]) -> tuple[list[Record], list[tuple[int, int]]]:
-    """The same with the undos that stand, and the stretches between what was taken back and its undo."""
+    """Return the same records with the undos in force, and the stretches between the records taken back and their undo."""
     gone: set[int] = set()
     undone: list[tuple[int, int]] = []
     floor: int | None = None  # everything above this seq was rewound, until we come down to it
@@ -192,7 +196,7 @@ def _in_force(records: list[Record]) -> tuple[list[Record], list[tuple[int, int]
 
 
 def _around(history: History, stretches: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The stretches with something in them: of the others a history made from the tail of a session cannot know."""
+    """Return the stretches that contain entries; a history made from the tail of a session cannot know the others."""
     body = history.compaction.body if history.compaction else None
     first = body.kept_from if isinstance(body, Compaction) else 0
     seqs = [entry.seq for entry in history.entries if entry.seq >= first]
@@ -200,34 +204,33 @@ def _around(history: History, stretches: Iterable[tuple[int, int]]) -> tuple[tup
 
 
 def _spent(history: History, usage: Usage, cost: float | None, **changes: Any) -> History:
-    """The history with more tokens and money spent, and with these fields besides."""
-    return replace(history, usage=history.usage + usage, cost=_add(history.cost, cost), **changes)
+    """Return the history with more tokens and money spent, and with these changed fields."""
+    return replace(history, usage=history.usage + _no_less(usage), cost=_add(history.cost, cost), **changes)
 
 
-def _carried(history: History, body: Compaction) -> History:
-    """The history with the sums and settings that a compaction carries: a tail of the session begins with it, and so may a session."""
+def _carried(history: History, seq: int, body: Compaction) -> History:
+    """Return the history with the sums and settings that a compaction carries: a session, or a tail of it, can begin with a compaction."""
     carry = body.carry
+    if seq > history.foreign:
+        history = replace(
+            history, model=carry.model, mode=carry.mode, policy=carry.policy, system=carry.system, tools=carry.tools
+        )
     return replace(
         history,
         pins=history.pins | {words.seq for words in body.pins} if carry.pins is None else frozenset(carry.pins),
         cleared=history.cleared if carry.cleared is None else carry.cleared,
         cleared_inputs=carry.cleared_inputs,
-        usage=carry.usage,
-        cost=carry.cost,
+        usage=_no_less(carry.usage),
+        cost=_add(None, carry.cost),
         turn=carry.turn,
-        model=carry.model,
-        mode=carry.mode,
-        policy=carry.policy,
         title=carry.title,
         name=carry.name,
         todo=carry.todo,
-        system=carry.system,
-        tools=carry.tools,
     )
 
 
 def _pruned(history: History, record: Record, body: Prune) -> History:
-    """The history after a prune: `held` has the calls that the provider clears from now on, and none that agentcli clears, or takes over from it."""
+    """Return the history after a prune. `held`: calls that the provider clears from now on, without calls that agentcli clears or takes over."""
     calls, back = frozenset(body.cleared), frozenset(body.restored)
     theirs = body.by == "provider"
     held = (history.held | calls) - back if theirs else history.held - calls
@@ -246,7 +249,7 @@ def _without(cleared: Mapping[str, int], calls: frozenset[str]) -> Mapping[str, 
 
 
 def _answered(entries: Iterable[Record]) -> frozenset[str]:
-    """The ids of the calls whose results are among the records."""
+    """Return the ids of the calls whose results are among the records."""
     return frozenset(entry.body.call_id for entry in entries if isinstance(entry.body, ToolResult))
 
 
@@ -274,8 +277,8 @@ def _with(cleared: Mapping[str, int], calls: Iterable[str], seq: int) -> Mapping
 
 
 def evolve_all(history: History, records: Iterable[Record]) -> History:
-    """The history after many more records, in time proportional to their number. Of an undo only its cost is counted."""
-    # Extending one list, and counting runs of messages and results at once, keeps folding 100,000 records linear and quick.
+    """Return the history after many more records, in time proportional to their number. Of an undo only its cost is counted."""
+    # Extending one list, and counting runs of messages and results at once, keeps folding 100,000 records linear and fast.
     entries = list(history.entries)
     history = replace(history, entries=())
     uncounted: list[Message | ToolResult] = []
@@ -300,18 +303,18 @@ def evolve_all(history: History, records: Iterable[Record]) -> History:
 
 
 def _counted(history: History, bodies: Sequence[Message | ToolResult], **changes: Any) -> History:
-    """The history with the turns, tokens and costs of these, and with these fields besides."""
+    """Return the history with the turns, tokens and costs of these bodies added, and with these changed fields."""
     if not bodies:
         return history
     turn, usage, cost = history.turn, history.usage, history.cost
     for body in bodies:
         if isinstance(body, Message):
             turn = max(turn, body.turn)
-            usage = usage + body.usage if body.usage else usage
+            usage = usage + _no_less(body.usage) if body.usage else usage
             cost = _add(cost, body.cost)
         elif body.metadata:
             _, used, paid = subagent_result.spent(body)
-            usage, cost = usage + used, _add(cost, paid)
+            usage, cost = usage + _no_less(used), _add(cost, paid)
     return replace(history, turn=turn, usage=usage, cost=cost, **changes)
 
 
@@ -321,4 +324,11 @@ def _still_spent(history: History, seq: int, undo: Undo) -> History:
 
 
 def _add(total: float | None, more: float | None) -> float | None:
-    return total if more is None else (total or 0.0) + more
+    # A session file from outside must not refill a budget: negative costs count as 0, and so does a value that is not a number.
+    return total if more is None else (total or 0.0) + max(0.0, more)
+
+
+def _no_less(usage: Usage) -> Usage:
+    """Return the usage without counts below zero, for the same reason."""
+    counts = (usage.input, usage.output, usage.reasoning, usage.cache_read, usage.cache_write)
+    return usage if min(counts) >= 0 else Usage(*(max(0, count) for count in counts))

@@ -16,16 +16,16 @@ from agentcli.core.text.passage import Entry, Needles
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """A session that was handed off to another, as it was at record `until`. It is only read.
+    """A session that was handed off to another, in its state at record `until`. It is only read.
 
-    In the other one its records have the numbers below 1: the newest is -1.
+    In the other session its records have numbers below 1: the newest is -1.
     """
 
     journal: Journal
     until: int
 
     def number(self, seq: int) -> int:
-        """The number of one of its records in the session that goes on from it."""
+        """Return the number that one of its records has in the session that continues it."""
         return seq - self.until - 1
 
 
@@ -39,7 +39,7 @@ class Journal(Protocol):
 
     @property
     def folder(self) -> Path | None:
-        """Its folder, or None when nothing is written."""
+        """Its folder, or None if nothing is written."""
         ...
 
     @property
@@ -53,66 +53,66 @@ class Journal(Protocol):
         ...
 
     def append(self, body: Body) -> Record:
-        """Write a record and fold it in; it is durable when this returns.
+        """Write a record and fold it in; it is durable on return.
 
-        Never raises for a failing disk: then the record is kept in memory and `trouble` says so.
+        Never raises for a failing disk: the record is then kept in memory, and `trouble` reports the reason.
         """
         ...
 
     def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
-        """Remember a reply that is still arriving (`partial.json`); costs nothing when called more than once a second.
+        """Remember a reply that is still arriving (`partial.json`); costs nothing if called more than once a second.
 
-        `parts` gives what has arrived, and is asked only when that is saved, maybe later and from another thread.
+        `parts` returns the parts that have arrived; it is called only to save them, maybe later and from another thread.
         """
         ...
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
-        """Save a whole tool output, or a file that a tool brought, and return its path; empty for a file where nothing is stored."""
+        """Save a whole tool output, or a file from a tool, and return its path; empty for a file if nothing is stored."""
         ...
 
     def output(self, path: str) -> str:
-        """A whole output that was kept, or an empty text if it is gone."""
+        """Return a whole output that was kept, or an empty text if it is gone."""
         ...
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:
-        """All records ever written, read from disk as they are asked for."""
+        """Yield all records ever written, oldest first by default; each is read from disk on demand."""
         ...
 
     def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
-        """All records of one kind, oldest first by default. They are read as they are asked for, and no others are."""
+        """Yield all records of one kind, oldest first by default. Each is read on demand, and no others are read."""
         ...
 
     def record(self, seq: int) -> Record | None:
-        """One record by its number."""
+        """Return one record by its number; None if there is none."""
         ...
 
     def candidates(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Entry]:
-        """The records up to number `newest` that may hold the needles in one passage, and the call; the newest first.
+        """Yield the records up to number `newest` that may contain the needles in one passage, and the call; the newest first.
 
-        Those that do are among them. What was rewound or summarised since is, too. Raises OutOfTime once `time.monotonic`
-        has passed `until`, but never before it has looked at some.
+        Every match is among them, even in records rewound or summarised since. Raises OutOfTime once `time.monotonic` has passed `until`,
+        but only after it has looked at some records.
         """
         ...
 
     def index(self) -> Iterator[float]:
-        """Make the parts of the index that are missing, one at a time; yields the share that is done, nothing if none is missing."""
+        """Make the missing parts of the index one at a time; yields the share that is done, nothing if none is missing."""
         ...
 
     @property
     def predecessor(self) -> Predecessor | None:
-        """The session that was handed off to this one; None where there is none, or it is gone."""
+        """The session that was handed off to this one; None if there is none or it is gone."""
         ...
 
     def trouble(self) -> str:
-        """Reason why the session is not being saved, or an empty text. Reported once each time the reason changes."""
+        """Return the reason why the session is not being saved, or an empty text. Reported once each time the reason changes."""
         ...
 
     def settle(self) -> None:
-        """Save what may wait while a turn is going on: the turn has ended. Records never wait."""
+        """Save whatever may wait during a turn, because the turn has ended. Records never wait."""
         ...
 
     def close(self) -> None:
-        """Let others write."""
+        """Release the session, so that other processes can write it."""
         ...

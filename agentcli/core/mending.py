@@ -16,14 +16,14 @@ from agentcli.core.tool import Tool, ToolOutput
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """The input of a call as it was meant, and the parameters in it that were ignored."""
+    """The intended input of a call, and its ignored parameters."""
 
     input: dict[str, Any]
     ignored: tuple[str, ...] = ()
 
 
 def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
-    """The input with its slips mended, as far as what is meant is beyond doubt; it is still to be checked.
+    """Return the input with its slips mended, if their meaning is beyond doubt; it is still to be checked.
 
     A mended input is mended to itself. Looks at the file system for paths that are wrapped in something.
     """
@@ -36,7 +36,7 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
 
 
 def with_ignored(output: ToolOutput, ignored: Sequence[str]) -> ToolOutput:
-    """The output with a note on parameters that were ignored; a failure says enough as it is."""
+    """Return the output with a note on parameters that were ignored; a failure is returned unchanged."""
     if not ignored or output.status == "error":
         return output
     return replace(
@@ -46,7 +46,7 @@ def with_ignored(output: ToolOutput, ignored: Sequence[str]) -> ToolOutput:
 
 @dataclass(slots=True)
 class _Mending:
-    """Mending of one input. With `ignores_all` every unknown parameter is left out, else only talk: another might change the meaning."""
+    """Mending of one input. With `ignores_all` every unknown parameter is left out, else only comments: others might change the meaning."""
 
     aliases: Mapping[str, str]
     ignores_all: bool
@@ -82,7 +82,7 @@ class _Mending:
 
 
 def _parsed(value: Any) -> Any:
-    """The list or object that a text holds as JSON, or the value as it is."""
+    """Return the list or object that a text contains as JSON, or the value unchanged."""
     if not isinstance(value, str) or not value.strip().startswith(("[", "{")):
         return value
     try:
@@ -92,7 +92,7 @@ def _parsed(value: Any) -> Any:
 
 
 def _meant(value: str, known: Sequence[str]) -> str:
-    """The known value that this one is another spelling of, or a synonym; else the value."""
+    """Return the known value of which this value is another spelling or a synonym; else the value."""
     if value in known:
         return value
     plain = value.strip().casefold().replace("-", "_").replace(" ", "_")

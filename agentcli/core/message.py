@@ -27,20 +27,20 @@ Stop = Literal[
 Source = Literal["", "reminder", "file", "shell", "hook", "compactor", "skill", "inline"]
 """Where a synthetic text came from; the empty source is the speaker's own words.
 
-`inline` is what a command or a file gave in the middle of the user's text, `skill` the body of a skill; both bring their own tags.
+`inline` is text from a command or a file in the middle of the user's text, `skill` the body of a skill; both bring their own tags.
 """
 
 Meta = Mapping[str, Any]
-"""What a provider wants back unchanged, keyed by the provider's kind; opaque to all others."""
+"""Data that a provider needs back unchanged, keyed by the provider's kind; opaque to all others."""
 SIGNATURE = "thought_signature"
-"""What a provider that signs its words and calls keeps the signature under, in its own part of a Meta."""
+"""The key of the signature of a text or call, in the provider's own part of a Meta."""
 TYPED = "agentcli"
-"""The key in the Meta of a user's text under which the line stands that was typed for it."""
+"""The key in the Meta of a user's text for the line that the user entered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text. `synthetic` when agentcli wrote them on someone's behalf; then `source` names the wrapper they travel in."""
+    """Text. `synthetic` if agentcli wrote it on someone's behalf; `source` then names its wrapper."""
 
     text: str
     synthetic: bool = False
@@ -49,7 +49,7 @@ class Text:
 
 
 def reminder(text: str) -> Text:
-    """Text for the model beside the user's words, on agentcli's behalf."""
+    """Text from agentcli for the model, in addition to the user's words."""
     return Text(text, synthetic=True, source="reminder")
 
 
@@ -64,7 +64,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture, base64 encoded; `path` is where it came from, if from a file."""
+    """An image, base64 encoded; `path` is where it came from, if from a file."""
 
     mime: str
     data: str
@@ -73,14 +73,14 @@ class Image:
 
 
 GOES_ON = "\n… (the file goes on)"
-"""End of the text of an attached file that is longer than what is attached."""
+"""End of the text of an attached file of which only the beginning is attached."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
     """A file or folder that the user attached with `@path`; its text as it was at that moment.
 
-    `sha256` is that of the content, where the text is all of it.
+    `sha256` is the hash of the content, if the text is the whole content.
     """
 
     mime: str
@@ -105,7 +105,7 @@ Part = Text | Thinking | Image | File | ToolCall
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The one answer to a call. Times are seconds since the epoch; `output_file` holds the whole output when it was cut."""
+    """The one answer to a call. Times are seconds since the epoch; `output_file` holds the whole output if it was cut."""
 
     call_id: str
     name: str
@@ -126,13 +126,13 @@ class ToolResult:
 
     @property
     def seconds(self) -> float:
-        """Seconds that the call took; 0 where its start is not known, as in sessions of other programs."""
+        """Seconds that the call took; 0 if its start is unknown, as in sessions of other programs."""
         return max(0.0, self.ended - self.started) if self.started else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request. `input` is what was neither read from nor written to the cache; `output` includes `reasoning`."""
+    """Tokens of one request. `input` counts tokens neither read from nor written to the cache; `output` includes `reasoning`."""
 
     input: int = 0
     output: int = 0
@@ -142,7 +142,7 @@ class Usage:
 
     @property
     def prompt(self) -> int:
-        """The real size of the prompt, however it was billed."""
+        """The real size of the prompt, regardless of its billing."""
         return self.input + self.cache_read + self.cache_write
 
     @property
@@ -190,7 +190,7 @@ class Message:
 
     @property
     def typed(self) -> str:
-        """The text as the user typed it: the slash command itself, where a file gave the text."""
+        """The prompt as the user entered it: the slash command itself, if a file gave the text."""
         for part in self.parts:
             line = part.meta.get(TYPED, {}).get("line") if isinstance(part, Text) and part.meta else None
             if isinstance(line, str):
@@ -208,11 +208,11 @@ class Message:
         return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
     def without_thoughts(self) -> Message:
-        """The same message without its thoughts, and without the signatures that they left on its words and calls."""
+        """Return the message without its thoughts, and without their signatures on its text and calls."""
         return self.with_parts(tuple(_unsigned(part) for part in self.parts if not isinstance(part, Thinking)))
 
     def with_parts(self, parts: tuple[Part, ...]) -> Message:
-        """The same message with other parts."""
+        """Return the message with other parts."""
         return replace(self, parts=parts)
 
 

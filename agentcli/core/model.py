@@ -9,21 +9,21 @@ from datetime import date
 from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.event import CallDelta, Noticed, ReplyRestarted, Retrying, TextDelta, ThinkingDelta
+from agentcli.core.event import CallDelta, Noticed, ReplyRestarted, Retrying, TextDelta, ThinkingDelta, Waiting
 from agentcli.core.message import Image, Part, Role, Stop, Thinking, ToolResult, Usage
 
 ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
 LineNumbers = Literal["ranges", "always", "never"]
-"""The lines of a file that are read with their numbers: those of a range that is asked for by its first line, all, or none."""
+"""Lines of a file that are read with their numbers: a range requested by its first line, all lines, or none."""
 REPLY_TOKENS = 32_000
-"""The longest reply that is asked for, or taken for possible, where nothing else is given."""
+"""The longest reply, in tokens, to request or to expect if nothing else is known."""
 SMALL_WINDOW = 10_000
 """Tokens up to which a window is small: the usual system prompt and tools take most of its half."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """USD per million tokens. Beyond `over` prompt tokens the `over_*` prices hold for the whole request."""
+    """USD per million tokens. Beyond `over` prompt tokens the `over_*` prices apply to the whole request."""
 
     input: float = 0.0
     output: float = 0.0
@@ -45,7 +45,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class PriceChange:
-    """Prices that hold from the day `since` on, an ISO date."""
+    """Prices that apply from the day `since` on, an ISO date."""
 
     since: str
     prices: Prices
@@ -53,10 +53,10 @@ class PriceChange:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Specification of a model: `kind` is that of its provider, sizes are in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
+    """Specification of a model: `kind` is its provider's kind, sizes are in tokens, `cache_lifetime` in seconds, `cache_lookback` in blocks.
 
-    `prices` hold today, `price_changes` from later days on. On the day `retires`, an ISO date, the vendor switches it off;
-    `successor` is the model to take instead. `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model that is in
+    `prices` apply today, `price_changes` from later days on. On the day `retires`, an ISO date, the vendor switches it off;
+    `successor` is the model to take instead. `summary_model` writes the summaries of its sessions, at `summary_prices`. `known` is false for a model in
     no table: the numbers are then a stated default.
     """
 
@@ -77,10 +77,10 @@ class ModelSpec:
     preserved_thinking: bool = False
     system_messages: bool = False
     deferred_tools: bool = False
-    """True if it takes definitions of tools that are loaded by the search results which refer to them."""
+    """True if it accepts tool definitions that search results load by reference."""
     images: bool = True
     context_editing: bool = False
-    """True if the provider itself clears old outputs of a request that asks for it."""
+    """True if the provider itself clears old outputs of a request on demand."""
     summary_model: str = ""
     summary_prices: Prices | None = None
     window_stated: bool = False
@@ -94,21 +94,21 @@ class ModelSpec:
 
     @property
     def line_numbers(self) -> LineNumbers:
-        """The lines that it reads with numbers where the user has not chosen: those of a range that it asks for by its first line.
+        """Lines that it reads with numbers unless the user has chosen: the range that it requests by its first line.
 
-        Over the reads of a recorded session numbers add 23 to 28 % of tokens, while edits go by text and grep numbers what it finds. For Gemini,
-        which takes a token for each digit, they add 42 %: it gets none.
+        Over the reads of a recorded session numbers add 23 to 28 % of tokens, while edits match text and grep numbers its matches. For Gemini,
+        which needs a token for each digit, they add 42 %: it gets none.
         """
         google = self.kind == "google" or re.search(r"gemini|gemma", self.id, re.IGNORECASE)
         return "never" if google else "ranges"
 
     def cost(self, usage: Usage) -> float | None:
-        """USD at the prices of today, or None where they are unknown."""
+        """USD at the prices of today, or None if they are unknown."""
         prices = self.on(date.today().isoformat()).prices if self.price_changes else self.prices
         return None if prices is None else prices.cost(usage)
 
     def on(self, day: str) -> ModelSpec:
-        """The spec with the prices of a day, an ISO date, and the changes after it."""
+        """Return the spec with the prices of a day (an ISO date) and the price changes after it."""
         past = [change for change in self.price_changes if change.since <= day]
         if not past:
             return self
@@ -132,7 +132,7 @@ class ToolSchema:
 
     @classmethod
     def recorded(cls, raw: Mapping[str, Any]) -> ToolSchema:
-        """A schema as the records have it; those of the first versions may lack all but its name."""
+        """Return a schema from a record; records of the first versions may lack everything but its name."""
         return cls(raw["name"], raw.get("description", ""), raw.get("parameters", {"type": "object", "properties": {}}))
 
 
@@ -188,7 +188,7 @@ class Clearing:
 class Request:
     """Everything sent to a model. Equal requests give equal bytes on the wire.
 
-    `deferred` are the tools to which results of searches refer: no part of the beginning, so that there may be more of them in each request.
+    `deferred` are the tools to which results of searches refer: they are not part of the beginning, so that each request may have more of them.
     """
 
     model: ModelSpec
@@ -218,7 +218,7 @@ class UsageSeen:
 
 @dataclass(frozen=True, slots=True)
 class EditsApplied:
-    """Report of the provider on what it cleared of the request: the oldest tool uses, and the thoughts of the oldest turns."""
+    """The provider's report of content that it cleared from the request: the oldest tool uses, and the thoughts of the oldest turns."""
 
     tool_uses: int = 0
     tokens: int = 0
@@ -228,9 +228,9 @@ class EditsApplied:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The reply ended as the provider meant it to end. A stream without this was cut: none of its calls may run.
+    """The reply ended as the provider intended. A stream without this was cut: none of its calls may run.
 
-    `tool` is the name of the tool whose call is malformed, where the provider names it.
+    `tool` is the name of the tool whose call is malformed, if the provider names it.
     """
 
     stop: Stop
@@ -247,6 +247,7 @@ StreamEvent = (
     | EditsApplied
     | Stopped
     | Retrying
+    | Waiting
     | ReplyRestarted
     | Noticed
 )
@@ -269,9 +270,9 @@ class Model(Protocol):
         ...
 
     async def count(self, request: Request) -> int | None:
-        """The exact size of a prompt in tokens by the provider's own counting, or None where it does not say.
+        """Return the exact size of a prompt in tokens by the provider's own counting, or None if the provider does not report it.
 
-        Raises ModelError(cause="not_found") where the endpoint has no counting.
+        Raises ModelError(cause="not_found") if the endpoint cannot count.
         """
         ...
 
@@ -295,4 +296,5 @@ __all__ = [
     "ThinkingStyle",
     "ToolSchema",
     "UsageSeen",
+    "Waiting",
 ]  # fmt: skip

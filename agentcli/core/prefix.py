@@ -1,4 +1,4 @@
-"""The common beginning of two sequences of which one has grown out of the other."""
+"""The common beginning of two sequences, one of which grew out of the other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def common(first: Sequence[object], second: Sequence[object]) -> int:
-    """Number of leading elements that are equal in both. Those that are the same objects are not looked into, at a few nanoseconds each."""
+    """Return the number of leading elements that are equal in both. Identical objects are not compared, which takes a few nanoseconds each."""
     count = min(len(first), len(second))
     if first[:count] == second[:count]:
         return count

@@ -1,4 +1,4 @@
-"""Lookup of programs by name: those started without asking come from outside the workspace."""
+"""Lookup of programs by name: programs started without approval come from outside the workspace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _workspace: set[Path] = set()
 
 
 def leave_out(workspace: Iterable[Path]) -> None:
-    """From now on this process finds no program in these folders by name, whichever library starts one.
+    """Keep this process from finding programs in these folders by name, in every library that starts one.
 
     `search_path` still returns PATH as it was at start.
     """
@@ -23,13 +23,13 @@ def leave_out(workspace: Iterable[Path]) -> None:
 
 
 def search_path() -> str:
-    """PATH as it was when the program started: commands that a person or a rule allowed find their programs there."""
+    """Return PATH from the start of the program: commands that a person or a rule allowed find their programs there."""
     now = os.environ.get("PATH", "")
     return _given if _cleaned is not None and now == _cleaned else now
 
 
 def trusted_path(path: str, workspace: Iterable[Path]) -> str:
-    """A search path without its empty and relative entries and without those that lie in the workspace."""
+    """Return a search path without its empty and relative entries and without entries inside the workspace."""
     closed = tuple(untrusted(workspace))
     kept = (entry for entry in path.split(os.pathsep) if os.path.isabs(entry) and not lies_in(entry, closed))
     # An empty PATH means the current folder to some programs, and so does a missing one.
@@ -37,7 +37,7 @@ def trusted_path(path: str, workspace: Iterable[Path]) -> str:
 
 
 def find_program(name: str, workspace: Iterable[Path] = (), path: str | None = None) -> str:
-    """The absolute path of a program outside of the workspace, or the empty string. `path` replaces PATH."""
+    """Return the absolute path of a program outside the workspace, or an empty string. `path` replaces PATH."""
     outside = (*workspace, *_workspace)
     closed = tuple(untrusted(outside))
     entries = trusted_path(search_path() if path is None else path, outside).split(os.pathsep)
@@ -46,7 +46,7 @@ def find_program(name: str, workspace: Iterable[Path] = (), path: str | None = N
 
 
 def located(name: str, path: str, folder: Path) -> str:
-    """The file that a shell in `folder` would start for a name, looking through `path`; empty where there is none."""
+    """Return the file that a shell in `folder` would start for a name, looking through `path`; empty if there is none."""
     for entry in path.split(os.pathsep):
         file = os.path.join(folder, entry, name)
         if os.path.isfile(file) and os.access(file, os.X_OK):
@@ -55,9 +55,9 @@ def located(name: str, path: str, folder: Path) -> str:
 
 
 def untrusted(workspace: Iterable[Path]) -> Iterator[str]:
-    """The folders that programs are not taken from: the workspace, and the repository around each of its folders.
+    """Yield the folders that programs are not taken from: the workspace, and the repository around each of its folders.
 
-    A repository that holds the whole home folder is none of these: its programs are the user's own.
+    A repository that contains the whole home folder is not among them: its programs are the user's own.
     """
     home = os.path.realpath(Path.home())
     for root in map(os.path.realpath, workspace):
@@ -69,6 +69,6 @@ def untrusted(workspace: Iterable[Path]) -> Iterator[str]:
 
 
 def lies_in(path: str, folders: Iterable[str]) -> bool:
-    """True if a path lies in one of the folders, as it is written or with its links resolved."""
+    """Return True if a path is inside one of the folders, as written or with its links resolved."""
     forms = {os.path.normpath(path), os.path.realpath(path)}
     return any(form == top or form.startswith(top.rstrip("/") + "/") for top in folders for form in forms)

@@ -22,7 +22,7 @@ MODE_SUMMARIES: Mapping[Mode, str] = {
     "ask": "asks before it changes or runs anything",
     "auto-edit": "edits files in this folder without asking, asks for the rest",
     "plan": "reads only, and presents a plan",
-    "yolo": "asks for nothing; deny rules still hold",
+    "yolo": "asks only before what destroys or needs root; deny rules still hold",
     "auto": "runs low-risk commands without asking",
 }
 """The effect of each mode, for people."""
@@ -30,7 +30,7 @@ MODE_SUMMARIES: Mapping[Mode, str] = {
 
 @dataclass(frozen=True, slots=True)
 class VerbatimText:
-    """Something carried verbatim through a compaction: a pinned message, or the prompt of turn `turn`."""
+    """Text carried verbatim through a compaction: a pinned message, or the prompt of turn `turn`."""
 
     seq: int
     turn: int
@@ -64,20 +64,20 @@ class Carry:
     calibration: Mapping[str, Any] = field(default_factory=dict)
     pins: tuple[int, ...] | None = None
     cleared: Mapping[str, int] | None = None
-    """Pins, and calls with the prune that cleared their output; None in records from before they were carried."""
+    """Pins, and calls with the prune that cleared their output; None in records older than this field."""
     cleared_inputs: Mapping[str, int] = field(default_factory=dict)
     """Calls with the prune that cleared their input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A part of the view was replaced by a summary; everything it covered stays on disk.
+    """A summary replaced a part of the view; everything that it covered stays on disk.
 
-    `covers` are the first and last seq that were summarised, `kept_from` the seq of the first record that stays as it was.
-    `kept` are seqs before `kept_from` that stay verbatim all the same (primers of `sliding`), `replaced` maps call ids to
-    the summary that stands in place of their output (`regions`), and `#seq` to that in place of a record's reminders, `cleared` and `cleared_inputs` are calls whose outputs and
-    inputs are cleared in the same step, because it rewrites the cache anyway. `answer` is the model's newest answer where it was summarised: the user may be
-    replying to it. `stands_for` are the first and last seq that the snapshot stands for, former snapshots included. Only status `compressed` changes the view.
+    `covers` are the first and last seq that were summarised, `kept_from` the seq of the first record that stays unchanged.
+    `kept` are seqs before `kept_from` that stay verbatim too (primers of `sliding`), `replaced` maps call ids to
+    the summary that replaces their output (`regions`), and `#seq` to the summary that replaces a record's reminders, `cleared` and `cleared_inputs` are calls whose outputs and
+    inputs are cleared in the same step, because it rewrites the cache anyway. `answer` is the model's newest answer if it was summarised: the user may be
+    replying to it. `stands_for` are the first and last seq that the snapshot represents, former snapshots included. Only status `compressed` changes the view.
     """
 
     trigger: Trigger
@@ -110,11 +110,11 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """The outputs of `call_ids` and the inputs of `inputs` are shown to the model as a marker from now on. `tokens` is what that frees.
+    """The outputs of `call_ids` and the inputs of `inputs` are shown to the model as a marker from now on. `tokens` is the number of tokens that this frees.
 
     Thinking in assistant messages with a seq below `drop_thinking_before` is dropped with it: an edit before a preserved
-    thinking block invalidates the block. With `by` "provider" all that is what the provider cleared of the request before, and
-    clears again of each request that has it whole; it shows `restored` calls again.
+    thinking block invalidates the block. With `by` "provider", the provider cleared all this from the previous request, and
+    clears it again from each request that has it whole; it shows `restored` calls again.
     """
 
     call_ids: tuple[str, ...]
@@ -123,13 +123,13 @@ class Prune:
     drop_thinking_before: int = 0
     inputs: tuple[str, ...] = ()
     outcomes: Mapping[str, str] = field(default_factory=dict)
-    """By call id, the line that says in the marker how a command ended."""
+    """By call id, the line in the marker about how a command ended."""
     by: Editor = ""
     restored: tuple[str, ...] = ()
 
     @property
     def cleared(self) -> tuple[str, ...]:
-        """The calls of which anything is cleared."""
+        """The calls with a cleared output or input."""
         return tuple(dict.fromkeys((*self.call_ids, *self.inputs)))
 
 
@@ -137,7 +137,7 @@ class Prune:
 class Undo:
     """Takes back the compaction, prune or undo at `seq`; or, for `rewind`, everything after `seq`.
 
-    `usage` and `cost` were spent on that and stay spent.
+    `usage` and `cost` were spent on the removed records and stay spent.
     """
 
     seq: int
@@ -162,7 +162,7 @@ class Unpin:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A request failed and was made again after `delay` seconds; at `attempt` 0 it was held back before it was made at all."""
+    """A request failed and was made again after `delay` seconds; at `attempt` 0 it was delayed before it was first made."""
 
     attempt: int
     delay: float
@@ -173,7 +173,7 @@ class Retry:
 class Title:
     """Title of the session: `title` by us, `name` by the user. An empty field leaves the former value.
 
-    `usage` and `cost` are those of the `model` that wrote the title, if one did.
+    `usage` and `cost` belong to the `model` that wrote the title, if a model did.
     """
 
     title: str = ""
@@ -202,8 +202,8 @@ class Settings:
     """The model, mode or policy was switched. An empty field leaves the former value; `model` is `provider/id`.
 
     `system` and `tools` (as name, description, parameters) begin every request: kept here so that a resumed
-    session sends the very same bytes, whatever has happened to instruction files and to this program in between. `why` is set
-    where nobody asked for the switch.
+    session sends the very same bytes, even if instruction files and this program have changed in between. `why` is set
+    if the switch was not requested.
     """
 
     model: str = ""
@@ -279,5 +279,5 @@ class Record:
 
     @property
     def kind(self) -> str:
-        """The kind as it stands in the file and its name."""
+        """The kind as written in the file and in its name."""
         return self.body.kind if isinstance(self.body, Unknown) else KINDS[type(self.body)]

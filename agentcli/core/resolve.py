@@ -11,11 +11,11 @@ from pathlib import Path
 MANUAL = "manual:"
 MANUAL_FOLDER = Path(os.path.realpath(__file__)).parent.parent / "manual"
 _LOOKS = 100
-"""How often a path is followed again that changes meanwhile."""
+"""How often to follow a path again if it changes meanwhile."""
 
 
 def spelled(cwd: Path, path: str) -> str:
-    """The absolute path that a path given by the model stands for, with the home folder filled in and its links as they are.
+    """Return the absolute path that a path from the model means, with the home folder filled in and its links unresolved.
 
     `manual:keys.md` is a page of this program's own manual, wherever that is installed.
     """
@@ -25,9 +25,9 @@ def spelled(cwd: Path, path: str) -> str:
 
 
 def unwrapped(cwd: Path, path: str) -> str:
-    """The path; where nothing is there, the one that it holds wrapped in something, if that is there.
+    """Return the path; if nothing exists there but the path is a wrapped one, return the inner path if that exists.
 
-    Wrapped is a path in quotes or blanks, after `@` or `file://`, before a line number, in the form of a diff (`a/src/x.py`), or
+    A wrapped path is in quotes or blanks, after `@` or `file://`, before a line number, in the form of a diff (`a/src/x.py`), or
     relative to the workspace although it begins with a slash.
     """
     if _is_there(cwd, path):
@@ -52,7 +52,7 @@ def _is_there(cwd: Path, path: str) -> bool:
 
 
 def searched(path: str, pattern: str) -> tuple[str, str]:
-    """The folder that a glob searches, and the pattern within it: one that leads elsewhere starts at the folder it names."""
+    """Return the folder that a glob searches, and the pattern within it; a pattern that leads elsewhere starts at the folder it names."""
     if not pattern.startswith(("/", "~", "../")):
         return path, pattern
     parts = os.path.expanduser(pattern).split("/")
@@ -61,9 +61,9 @@ def searched(path: str, pattern: str) -> tuple[str, str]:
 
 
 def follow(path: str) -> Path:
-    """The absolute path without links and dots; it need not exist.
+    """Return the absolute path without links and dots; it need not exist.
 
-    A name that ceases to be a link while it is read makes this fail with OSError, as does one that is no path.
+    Raises OSError if a name stops being a link while it is read, or if the text is not a path.
     """
     for _ in range(_LOOKS):
         with suppress(OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from pathlib import Path
@@ -14,36 +15,58 @@ _HARMFUL = re.compile(
     "\ud800-\udfff"  # lone surrogates: no terminal can encode them
     "\U000e0000-\U000e0fff]"  # tags and the rest of the plane's ignorable characters
 )
+_JOINING = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
+_EMOJI = re.compile(
+    "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299"
+    "\U0001f000-\U0001faff]"
+)
+_JOINED_SCRIPTS = re.compile(
+    "[\u0620-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\u1a20-\u1aaf\u1b00-\u1c4f\ua800-\ua8ff\ua930-\uaadf\uabc0-\uabff"
+    "\ufb50-\ufdff\ufe70-\ufefc\U00010a00-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f]"
+)
+"""Scripts whose letters U+200C and U+200D join or separate: Arabic, Indian and related scripts."""
+_VARIED = re.compile(
+    "[\u1000-\u109f\u2200-\u22ff\u2a00-\u2aff\u3000-\u303f\u3400-\u9fff\ua840-\ua87f\uaa60-\uaa7f\uf900-\ufaff\uff00-\uffef"
+    "\U00020000-\U0003ffff]"
+)
+"""Characters whose form U+FE00 to U+FE02 choose: ideographs, their punctuation, mathematical signs."""
+_SPELLED_GROUPS = 8
 _HARMLESS = bytes([*b"\t\n", *range(0x20, 0x7F)])
 _INVISIBLE_KINDS = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 def safe(text: str) -> str:
-    """The text with every control, bidi and tag character shown as an escape like `\\x1b` or `\\u202e`.
+    """Return the text with every control, bidi and tag character shown as an escape like `\\x1b` or `\\u202e`.
 
     Newline and tab stay. A carriage return before a newline is dropped, so that text with DOS line ends reads well.
-    The joiners that emoji and some scripts need (U+200C, U+200D, variation selectors) stay as well: they move no other text.
+    The joiners and variation selectors that an emoji or a letter beside them needs stay as well; others, which are invisible,
+    are counted: `⟨U+FE0F×120⟩`.
     """
-    return text if is_safe(text) else _HARMFUL.sub(_spelled, text.replace("\r\n", "\n"))
+    if is_safe(text):
+        return text
+    return _JOINING.sub(_needed_or_counted, _HARMFUL.sub(_spelled, text.replace("\r\n", "\n")))
 
 
 def is_safe(text: str) -> bool:
-    """True if `safe` leaves the text as it is. Its lines then end in newlines alone: `str.splitlines` knows no other harmless end."""
+    """Return True if `safe` leaves the text unchanged. Its lines then end only in newlines: `str.splitlines` knows no other harmless end."""
     if text.isascii() and text.isprintable():
         return True
-    # Few characters are left to be looked for once plain ASCII is gone, and bytes are deleted much faster than they are matched.
+    # Few characters remain to be searched once plain ASCII is gone, and deleting bytes is much faster than matching them.
     rest = text.encode("utf-8", "surrogatepass").translate(None, _HARMLESS)
-    return not rest or not _HARMFUL.search(rest.decode("utf-8", "surrogatepass"))
+    left = rest.decode("utf-8", "surrogatepass")
+    if _HARMFUL.search(left):
+        return False
+    return not _JOINING.search(left) or all(map(_needed, _JOINING.finditer(text)))
 
 
 def safe_line(text: str) -> str:
-    """The same for a place that holds one line: a title, a status, a file name. Newlines and tabs are spelled out too."""
+    """Return the text made safe for one line, such as a title, a status or a file name: like `safe`, with newlines and tabs escaped too."""
     return safe(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def display_path(path: Path) -> str:
-    """A path on one line, safe to show, with `~` for the home folder."""
+    """Return a path on one line, safe to show, with `~` for the home folder."""
     try:
         below = path.relative_to(Path.home())
     except (ValueError, RuntimeError):  # elsewhere; no home
@@ -52,17 +75,48 @@ def display_path(path: Path) -> str:
 
 
 def harmful(text: str) -> str:
-    """The characters of a text that `safe_line` would spell out, each once and spelled out; empty where there is none."""
+    """Return the characters of a text that `safe_line` would escape, each once and escaped; empty if there are none."""
     return ", ".join(dict.fromkeys(safe_line(letter) for letter in text if safe_line(letter) != letter))
 
 
 def invisible(letter: str) -> bool:
-    """True if this character is invisible or changes the order of others."""
+    """Return True if this character is invisible or changes the order of others."""
     if " " <= letter <= "~":
         return False
     if "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef" or letter in _BLANK_LETTERS:
         return True
     return unicodedata.category(letter) in _INVISIBLE_KINDS or (letter != " " and unicodedata.category(letter) == "Zs")
+
+
+def _needed_or_counted(match: re.Match[str]) -> str:
+    return match.group() if _needed(match) else _counted(match.group())
+
+
+def _counted(text: str) -> str:
+    """Return the number of invisible characters, with their codes: `⟨U+FE0F×120⟩`."""
+    groups = [(letter, len(list(same))) for letter, same in itertools.groupby(text)]
+    shown = [f"U+{ord(letter):04X}{f'×{count}' if count > 1 else ''}" for letter, count in groups[:_SPELLED_GROUPS]]
+    more = sum(count for _, count in groups[_SPELLED_GROUPS:])
+    return f"⟨{' '.join(shown)}{f' and {more} more' if more else ''}⟩"
+
+
+def _needed(match: re.Match[str]) -> bool:
+    """Return True if an emoji or a letter beside these joiners and selectors needs them. At an end of the text, assume that it does."""
+    text, start, end, run = match.string, match.start(), match.end(), match.group()
+    before, after = text[start - 1 : start], text[end : end + 1]
+    emoji_before, emoji_after = _fits(_EMOJI, before), _fits(_EMOJI, after)
+    if run in ("\ufe0e", "\ufe0f"):
+        return emoji_before or (before in "0123456789#*" and after in ("", "\u20e3"))
+    if run in ("\u200d", "\ufe0f\u200d") and emoji_before and emoji_after:
+        return True
+    if run in ("\u200c", "\u200d"):
+        begins = run == "\u200d" and bool(after) and _fits(_JOINED_SCRIPTS, after)
+        return begins or _fits(_JOINED_SCRIPTS, before)
+    return "\ufe00" <= run <= "\ufe02" and len(run) == 1 and _fits(_VARIED, before)
+
+
+def _fits(kind: re.Pattern[str], letter: str) -> bool:
+    return not letter or bool(kind.match(letter))
 
 
 def _spelled(match: re.Match[str]) -> str:

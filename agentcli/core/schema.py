@@ -1,56 +1,117 @@
-"""A tool's JSON Schema, read off the signature of its function; and the check of a call's input against it."""
+"""JSON Schemas from type annotations; and the check of a call's input against one."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import inspect
-import types
-import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal
 
-from agentcli.core.errors import ToolError
+from agentcli.core.annotation import (
+    Choice,
+    Fields,
+    Items,
+    Kind,
+    Maybe,
+    Noted,
+    OneOf,
+    Scalar,
+    Slot,
+    Table,
+    Unread,
+    fields_of,
+    parameters_of,
+    read,
+)
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ToolError, UsageError
 
-_SIMPLE: dict[Any, dict[str, Any]] = {
-    str: {"type": "string"},
-    int: {"type": "integer"},
-    float: {"type": "number"},
-    bool: {"type": "boolean"},
+KNOWN = "Use str, int, float, bool, list[…], dict, Literal[…], X | None, a dataclass, or Annotated[X, 'description']"
+"""Annotations that have a JSON Schema, for the author of a tool."""
+_TYPES: Mapping[Scalar, str] = {
+    Scalar.TEXT: "string",
+    Scalar.WHOLE: "integer",
+    Scalar.NUMBER: "number",
+    Scalar.FLAG: "boolean",
 }
 
 
-def parameters(function: Callable[..., Any], skip: int = 2) -> dict[str, Any]:
-    """JSON Schema of a function's parameters after the first `skip`.
+@dataclass(frozen=True, slots=True)
+class WireName:
+    """The name of a parameter on the wire that Python cannot spell, as a note: `Annotated[bool, WireName("-i")]`."""
 
-    A parameter may be `Annotated[type, "description"]` or `Annotated[type, "description", "-i"]`, the last being the name on
-    the wire where Python cannot spell it. Lists of dataclasses become arrays of objects.
+    name: str
+
+
+def parameters(function: Callable[..., Any], skip: int = 2) -> dict[str, Any]:
+    """Return the JSON Schema of a function's parameters after the first `skip`.
+
+    A parameter may be `Annotated[type, "description"]`, with a `WireName` too. Lists of dataclasses become arrays of objects.
     """
-    hints = typing.get_type_hints(function, include_extras=True)
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    for parameter in list(inspect.signature(function).parameters.values())[skip:]:
-        schema, wire = _of(hints[parameter.name])
-        name = wire or parameter.name
-        properties[name] = schema
-        if parameter.default is inspect.Parameter.empty:
-            required.append(name)
-    return _object(properties, required)
+    schema = object_schema(parameters_of(function)[skip:], function.__qualname__)
+    return schema if schema["required"] else {name: value for name, value in schema.items() if name != "required"}
 
 
 def wire_names(function: Callable[..., Any], skip: int = 2) -> dict[str, str]:
     """Wire name → Python name for the parameters whose names differ."""
-    hints = typing.get_type_hints(function, include_extras=True)
-    names = {}
-    for name in list(inspect.signature(function).parameters)[skip:]:
-        _, wire = _of(hints[name])
-        if wire:
-            names[wire] = name
-    return names
+    slots = parameters_of(function)[skip:]
+    return {wire: slot.name for slot in slots if (wire := wire_name(slot)) != slot.name}
+
+
+def wire_name(slot: Slot) -> str:
+    """Return the name of a field or parameter on the wire."""
+    notes = slot.kind.notes if isinstance(slot.kind, Noted) else ()
+    return next((note.name for note in notes if isinstance(note, WireName)), slot.name)
+
+
+def object_schema(slots: Sequence[Slot], where: str) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these fields. Raises UsageError, naming the field, for a type that has none."""
+    return {
+        "type": "object",
+        "properties": {wire_name(slot): schema_of(slot.kind, f"{where}.{slot.name}") for slot in slots},
+        "required": [wire_name(slot) for slot in slots if slot.required],
+    }
+
+
+def schema_of(kind: Kind, where: str) -> dict[str, Any]:
+    """Return the JSON Schema of a kind of values. Raises UsageError, which begins with `where`, if the kind has none."""
+    match kind:
+        case Noted(of, notes):
+            description = next((note for note in notes if isinstance(note, str) and note), "")
+            return schema_of(of, where) | ({"description": description} if description else {})
+        case Maybe(of):
+            return schema_of(of, where)
+        case Scalar.ANYTHING:
+            return {}
+        case Scalar():
+            return {"type": _TYPES[kind]}
+        case Choice(values):
+            return _choice(values, where)
+        case Items(of):
+            if of is None:
+                raise UsageError(f"{where} is a list of what? Write list[str], for example.")
+            return {"type": "array", "items": schema_of(of, where)}
+        case Table():
+            return {"type": "object"}
+        case Fields(owner):
+            return object_schema(fields_of(owner), where)
+        case OneOf(_, hint) | Unread(hint):
+            raise _indescribable(hint, where)
+
+
+def _choice(values: tuple[Any, ...], where: str) -> dict[str, Any]:
+    kinds = {read(type(value)) for value in values}
+    kind = kinds.pop()
+    if kinds or not isinstance(kind, Scalar):
+        raise _indescribable(Literal[values], where)
+    return {"type": _TYPES[kind], "enum": list(values)}
+
+
+def _indescribable(hint: Any, where: str) -> UsageError:
+    return UsageError(f"{where} has a type that cannot be described to a model: {hint!r}. {KNOWN}.")
 
 
 def check(schema: Mapping[str, Any], value: Any, where: str = "") -> Any:
-    """The input with values of another type mended (`"5"` for 5, null for an absent option); raises ToolError otherwise."""
+    """Return the input with values of another type mended (`"5"` for 5, null for an absent option). Raises ToolError if that fails."""
     match schema.get("type"):
         case "object":
             return _check_object(schema, value, where)
@@ -109,47 +170,3 @@ def _check_integer(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ToolError(f"{where} must be a whole number.")
     return value
-
-
-def _of(hint: Any) -> tuple[dict[str, Any], str]:
-    notes: Sequence[Any] = ()
-    if get_origin(hint) is typing.Annotated:
-        hint, *notes = get_args(hint)
-    schema = _plain(hint)
-    if notes and notes[0]:
-        schema = {**schema, "description": notes[0]}
-    return schema, notes[1] if len(notes) > 1 else ""
-
-
-def _plain(hint: Any) -> dict[str, Any]:
-    if hint in _SIMPLE:
-        return dict(_SIMPLE[hint])
-    origin = get_origin(hint)
-    if origin is Literal:
-        return {"type": "string", "enum": list(get_args(hint))}
-    if origin in (Union, types.UnionType):
-        inner = [arm for arm in get_args(hint) if arm is not type(None)]
-        return _of(inner[0])[0]
-    if origin in (list, Sequence, tuple):
-        return {"type": "array", "items": _of(get_args(hint)[0])[0]}
-    if dataclasses.is_dataclass(hint):
-        return _dataclass(hint)
-    if hint is dict or origin is dict:
-        return {"type": "object"}
-    raise TypeError(f"No JSON Schema for {hint!r}")
-
-
-def _dataclass(kind: Any) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind, include_extras=True)
-    properties, required = {}, []
-    for field in dataclasses.fields(kind):
-        schema, wire = _of(hints[field.name])
-        name = wire or field.name
-        properties[name] = schema
-        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            required.append(name)
-    return _object(properties, required)
-
-
-def _object(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, **({"required": required} if required else {})}

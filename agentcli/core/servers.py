@@ -1,4 +1,4 @@
-"""The port to the servers of the Model Context Protocol: their tools, states and answers, and the call that a gate call stands for."""
+"""The port to the servers of the Model Context Protocol: their tools, states and answers, and the call that a gate call means."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PREFIX = "mcp__"
 TOOL = "tool"
 """The metadata of a result that names the tool of a server which the gate called."""
 MATCHED, LOADED = "tools", "loaded_tools"
-"""The metadata of a search's result: the names of the tools that it found, and their definitions where the model loads them itself."""
+"""The metadata of a search's result: the names of the tools that it found, and their definitions if the model loads them itself."""
 SEARCH, CALL = "mcp_search", "mcp_call"
-"""The gate: two tools that find and call all others of the servers."""
+"""The gate: two tools that find and call all other tools of the servers."""
 _IT = "it "
 Status = Literal["connecting", "connected", "failed", "needs login", "not approved", "disabled"]
 
@@ -28,8 +28,9 @@ Status = Literal["connecting", "connected", "failed", "needs login", "not approv
 class ServerTool:
     """A tool of a server. `name` is `mcp__server__tool`, `tool` the server's own name of it.
 
-    `reads` if the server says that it changes nothing and the user trusts what it says; `interacts` if a person is to be
-    asked about each call; `always` if it is to stand up front, before others.
+    `reads` if the server says that it changes nothing and the user trusts the server; `interacts` if a person must approve
+    each call; `always` if it must come first, before others; `aside` if only a search may find it. `shadows` if a project's
+    server replaces the user's own server of that name.
     """
 
     name: str
@@ -40,11 +41,13 @@ class ServerTool:
     reads: bool = False
     interacts: bool = False
     always: bool = False
+    aside: bool = False
+    shadows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """State of a server. `detail` is the reason for it, where its subject is the server as `it …`; `origin` names the file that defines it."""
+    """State of a server. `detail` is the reason for it, with the server as its subject (`it …`); `origin` names the file that defines it."""
 
     name: str
     status: Status
@@ -55,7 +58,7 @@ class ServerState:
 
     @property
     def settled(self) -> bool:
-        """True if it is not being connected now."""
+        """True unless it is being connected now."""
         return self.status != "connecting"
 
     def __str__(self) -> str:
@@ -84,7 +87,7 @@ class ServerState:
 
     @property
     def obstacle(self) -> str:
-        """The sentence that answers a call of a tool of a server which is not connected."""
+        """Return the sentence that answers a call of a tool of this server while it is not connected."""
         return not_connected(self.name, self.detail.removesuffix(".") or self.status)
 
 
@@ -102,7 +105,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
-    """Answer of a server to a call; `structured` is what it says as JSON besides."""
+    """Answer of a server to a call; `structured` is its additional JSON."""
 
     contents: tuple[Content, ...] = ()
     structured: Any = None
@@ -120,7 +123,7 @@ class ServerPrompt:
 
     @property
     def command(self) -> str:
-        """The name by which the person calls it: `server:prompt`."""
+        """The name by which a person calls it: `server:prompt`."""
         return f"{self.server}:{self.name}"
 
 
@@ -138,42 +141,42 @@ Progress = Callable[[str], None]
 
 
 class Servers(Protocol):
-    """The servers of a run. Nothing but `settle` and what follows it waits; all of it may be used from any event loop."""
+    """The servers of a run. Only `settle` and the methods after it wait; every method may be called from any event loop."""
 
     def states(self) -> Sequence[ServerState]:
-        """The state of each server, by name."""
+        """Return the state of each server, by name."""
         ...
 
     def tools(self) -> Sequence[ServerTool]:
-        """The tools of all servers that are or were connected, by name."""
+        """Return the tools of all servers that are or were connected, by name."""
         ...
 
     def obstacle(self, name: str) -> str:
-        """The reason why there is no tool of that name."""
+        """Return the reason why there is no tool of that name."""
         ...
 
     def prompts(self) -> Sequence[ServerPrompt]:
-        """The prompts of all servers, by server and name."""
+        """Return the prompts of all servers, by server and name."""
         ...
 
     def resources(self) -> Sequence[ServerResource]:
-        """The resources that the servers list, by server and URI."""
+        """Return the resources that the servers list, by server and URI."""
         ...
 
     def search(self, query: str, limit: int) -> Sequence[ServerTool]:
-        """The tools that fit a query best, best first."""
+        """Return the tools that match a query best, best first."""
         ...
 
     def changes(self) -> Sequence[str]:
-        """Lines about all that has changed so far, for the model: servers that connected, failed, or changed their tools."""
+        """Return lines for the model about all changes so far: servers that connected, failed, or changed their tools."""
         ...
 
-    async def settle(self, seconds: float | None, tool: str = "") -> None:
-        """Wait until no server, or not the one of this tool, is being connected, or for so long."""
+    async def settle(self, seconds: float | None, tool: str = "", *, again: bool = False) -> None:
+        """Wait until no server is being connected, or only until the server of `tool` is not; at most `seconds`. `again` also reconnects failed servers."""
         ...
 
     async def restart(self, server: str) -> ServerState:
-        """Connect a server anew. Raises ToolError for one that does not exist."""
+        """Reconnect a server. Raises ToolError for one that does not exist."""
         ...
 
     async def disable(self, server: str) -> None:
@@ -181,39 +184,39 @@ class Servers(Protocol):
         ...
 
     def log(self, server: str) -> str:
-        """The end of what a server wrote to stderr."""
+        """Return the end of a server's output to stderr."""
         ...
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
-        """The texts of a prompt. Raises ToolError where no answer comes."""
+        """Return the texts of a prompt. Raises ToolError if the server does not answer."""
         ...
 
     async def read(self, server: str, uri: str) -> ServerAnswer:
-        """Read a resource. Raises ToolError where no answer comes."""
+        """Read a resource. Raises ToolError if the server does not answer."""
         ...
 
     async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:
-        """Call a tool. Raises ToolError where no answer comes."""
+        """Call a tool. Raises ToolError if the server does not answer."""
         ...
 
 
 def not_connected(server: str, why: str) -> str:
-    """The sentence that answers a call of a tool of a server which cannot be reached."""
+    """Return the sentence that answers a call of a tool whose server cannot be reached."""
     return f"Server {server} is not connected: {why}."
 
 
 def server_of(name: str) -> str:
-    """The server that a tool's name is of, as it stands in that name."""
+    """Return the server in a tool's name, spelled as it is there."""
     return name.removeprefix(PREFIX).partition("__")[0]
 
 
 def server_prefix(name: str) -> str:
-    """The beginning that the names of all tools of one server have, from the name of one of them."""
+    """Return the common prefix of the names of all tools of one server, given the name of one of them."""
     return f"{PREFIX}{server_of(name)}__"
 
 
 def loaded_tools(results: Iterable[ToolResult]) -> tuple[ToolSchema, ...]:
-    """The tools that the results of searches load, by name; the first definition of a name counts."""
+    """Return the tools that the results of searches load, by name; the first definition of a name counts."""
     found: dict[str, ToolSchema] = {}
     for result in results:
         for raw in result.metadata.get(LOADED, ()):
@@ -222,9 +225,9 @@ def loaded_tools(results: Iterable[ToolResult]) -> tuple[ToolSchema, ...]:
 
 
 def effective(call: ToolCall) -> ToolCall:
-    """The call of a server's tool that a call of the gate stands for; any other call as it is.
+    """Return the call of a server's tool that a call of the gate means; any other call unchanged.
 
-    All that is decided about, matched and shown is this; the record keeps what the model sent.
+    Decisions, rules and displays use this call; the record keeps the call that the model sent.
     """
     if call.name != CALL:
         return call
@@ -241,21 +244,21 @@ def effective(call: ToolCall) -> ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ElicitedField:
-    """A field of a form that a server puts to the person."""
+    """A field of a form that a server shows to a person."""
 
     name: str
     kind: str = "string"
     title: str = ""
     description: str = ""
     choices: Mapping[str, str] = field(default_factory=dict)
-    """The values that it may have, by the names that the person sees; of an `array` several may be chosen."""
+    """Its possible values, by the names that the person sees; an `array` may have several of them."""
     required: bool = False
     default: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """A question of a server to the person: a form, or a URL that is to be opened."""
+    """A question of a server to the person: a form, or a URL to open."""
 
     server: str
     message: str

@@ -8,19 +8,19 @@ from typing import Any
 from agentcli.core.message import ToolResult, Usage
 
 SPENT = "spent"
-"""The key of a result's metadata under which `model`, `usage`, `cost` and what it was for stand."""
+"""The key of a result's metadata for `model`, `usage`, `cost` and the purpose."""
 FILES = "files"
-"""The key under which stands what was changed, a file each."""
+"""The key for the changed files."""
 
 
 def spending(model: str, usage: Usage, cost: float | None, purpose: str = "subagents") -> Mapping[str, Any]:
-    """The metadata of a usage; `cost` in USD, None where no price is known."""
+    """Return the metadata of a usage; `cost` in USD, None if no price is known."""
     tokens = {name: getattr(usage, name) for name in Usage.__dataclass_fields__}
     return {SPENT: {"model": model, "usage": tokens, "cost": cost, "purpose": purpose}}
 
 
 def spent(result: ToolResult) -> tuple[str, Usage, float | None]:
-    """The model, tokens and USD of such a call; nothing for any other result. Other values count as 0."""
+    """Return the model, tokens and USD of such a call; empty for any other result. Invalid values count as 0."""
     raw = result.metadata.get(SPENT)
     if not isinstance(raw, Mapping):
         return "", Usage(), None

@@ -14,8 +14,11 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Status
 from agentcli.core.model import LineNumbers, ToolSchema
 from agentcli.core.record import TodoItem
+from agentcli.core.schema import WireName
 from agentcli.core.servers import Servers
+from agentcli.core.setting import LOWER, setting
 from agentcli.core.text.passage import Needles, Passage
+from agentcli.core.text.ranges import Bytes, Range, Seconds
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
 """What a call may do to the world: nothing (a list, former results), read files, write files, run programs, use the network, ask the user."""
@@ -27,41 +30,43 @@ class Traits:
 
     effect: Effect = "run"
     subject: str = ""
-    """The input field that permission rules match: a shell command where the effect is `run`, a URL where it is `network`, else a path."""
+    """The input field that permission rules match: a shell command if the effect is `run`, a URL if it is `network`, else a path."""
     reads_files: bool = False
     """It shows the file that its subject names."""
     edits_files: bool = False
     """It changes the file that its subject names."""
     content: str = ""
-    """The input field with the whole new content, where it writes a file anew."""
+    """The input field with the whole new content, if it replaces a file."""
     searches: bool = False
     """It looks for files beneath the folder that its subject names, or the current one."""
     pattern: str = ""
-    """The input field with the path pattern that a search follows, out of its folder where the pattern leads elsewhere."""
+    """The input field with the path pattern that a search follows, out of its folder if the pattern leads elsewhere."""
     name_filter: str = ""
-    """The input field with the pattern that names must match to be searched, at any depth."""
+    """The input field with the pattern that the names of searched files must match, at any depth."""
     allowed_as: str = ""
-    """Another tool, whose allow rules hold for this one as well."""
+    """Another tool, whose allow rules apply to this tool too."""
     recalls: bool = False
     """It shows results of former calls again."""
     polls: bool = False
-    """It asks for the state of something that changes by itself: the same call again and again is no mistake."""
+    """It asks for the state of something that changes by itself: repeating the same call is not a mistake."""
     needs_person: bool = False
-    """It waits for somebody to answer."""
+    """It waits for a person's answer."""
     presents_plan: bool = False
-    """Its call is a plan: who allows it approves the plan and ends plan mode."""
+    """Its call is a plan: allowing it approves the plan and ends plan mode."""
     delegates: bool = False
     """It runs a subagent."""
     for_people: bool = False
-    """Its result is of interest to the person, who reads it again."""
+    """Its result is of interest to the user, who reads it again."""
     gate: bool = False
     """It reaches the tools of servers; sessions without servers have no use for it."""
     server: str = ""
-    """The server that it is a tool of."""
+    """The server that offers it."""
+    shadows: bool = False
+    """A project's server replaces the user's own server of that name: allow rules of the user's config do not apply to it."""
     reads_only: bool = False
-    """Its server says that it changes nothing, and the user trusts what it says."""
+    """Its server says that it changes nothing, and the user trusts the server."""
     dispensable: bool = False
-    """A session whose model has a small window goes without it."""
+    """Sessions whose model has a small window do not get it."""
     interacts: bool = False
     """A person is asked about each call, in every mode."""
 
@@ -82,7 +87,7 @@ class Traits:
 
 
 UNKNOWN = Traits()
-"""The traits of a tool that nobody knows: it is taken to run programs."""
+"""The traits of an unknown tool, which is assumed to run programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,52 +122,52 @@ class Question:
 
     question: str
     header: Annotated[str, "A word or two"] = ""
-    choices: Annotated[tuple[Choice, ...], "", "options"] = ()
-    multiple: Annotated[bool, "", "multiSelect"] = False
+    choices: Annotated[tuple[Choice, ...], WireName("options")] = ()
+    multiple: Annotated[bool, WireName("multiSelect")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
     """`[tools]`: limits of the tools. Sizes in bytes unless said otherwise."""
 
-    read_lines: int = 2_000
-    """Maximum lines that `read` returns."""
-    read_bytes: int = 51_200
-    """Maximum bytes that `read` returns."""
-    line_numbers: Literal["auto", LineNumbers] = "auto"
-    """When `read` numbers lines: `always`, `never`, or in `ranges` that the model asks for by `offset`. `auto` is `ranges`, but `never` for Gemini, which takes a token for each digit."""
+    read_lines: Annotated[int, Range(1, unit="lines")] = setting(2_000, project="tighten", tighter=LOWER)
+    """Maximum that `read` returns."""
+    read_bytes: Annotated[int, Range(1, unit="bytes")] = setting(51_200, project="tighten", tighter=LOWER)
+    """Maximum that `read` and `recall` return at once."""
+    line_numbers: Literal["auto", LineNumbers] = setting("auto", project="free")
+    """When `read` numbers lines; `ranges`: if the model gives an `offset`; `auto`: `never` for Gemini, else `ranges`."""
     line_characters: int = 2_000
     """Maximum characters of one line."""
-    bash_output: int = 30_000
-    """Maximum bytes of a command's output that the model sees; a file keeps all of it."""
-    bash_timeout: float = 120.0
-    """Seconds after which a command continues in the background, unless the model sets a limit."""
-    bash_timeout_max: float = 600.0
-    """Maximum seconds that the model may set."""
-    bash_idle: float = 300.0
-    """Seconds without output after which a command is stopped."""
-    bash_secrets: tuple[str, ...] = ()
-    """Variables that commands get although their name or value looks like a secret (`NPM_TOKEN`)."""
+    bash_output: Bytes = setting(30_000, project="tighten", tighter=LOWER)
+    """Maximum of a command's output that the model sees; a file keeps all of it."""
+    bash_timeout: Seconds = setting(120.0, project="tighten", tighter=LOWER)
+    """Time after which a command continues in the background, unless the model sets one."""
+    bash_timeout_max: Seconds = setting(600.0, project="tighten", tighter=LOWER)
+    """Maximum that the model may set."""
+    bash_idle: Seconds = setting(300.0, project="tighten", tighter=LOWER)
+    """Time without output after which a command is stopped."""
+    bash_secrets: tuple[str, ...] = setting((), project="never")
+    """Variables that commands get although they look like secrets (`NPM_TOKEN`)."""
     output_file: int = 20_000_000
     """Maximum bytes of a command's output that a file keeps."""
-    matches: int = 100
-    """Maximum results of `grep` and `glob`."""
-    pattern_seconds: float = 5.0
-    """Maximum seconds of a regular expression in a search of the session."""
+    matches: Annotated[int, Range(1, unit="results")] = setting(100, project="tighten", tighter=LOWER)
+    """Maximum of `grep`, `glob` and `recall`."""
+    pattern_seconds: Seconds = setting(5.0, project="tighten", tighter=LOWER)
+    """Maximum for a regular expression in a search of the session."""
     recall_seconds: float = 1.0
     """Seconds after which a search of the session stops and says where to continue."""
     entries: int = 1_000
     """Maximum entries listed of a folder."""
-    file_bytes: int = 10_000_000
+    file_bytes: Bytes = setting(10_000_000, project="tighten", tighter=LOWER)
     """Maximum size of a file to read or edit."""
     fetch_bytes: int = 10_000_000
     """Maximum size of a page that `web_fetch` reads."""
-    fetch_seconds: float = 30.0
-    """Maximum seconds of a `web_fetch`."""
+    fetch_seconds: Seconds = setting(30.0, project="tighten", tighter=LOWER)
+    """Maximum for `web_fetch`."""
     fetch_answer_seconds: float = 120.0
     """Maximum seconds for the answer to the `prompt` of `web_fetch`."""
-    fetch_addresses: tuple[str, ...] = ()
-    """Addresses or networks (`127.0.0.1`, `10.0.0.0/8`) that `web_fetch` may reach although they are not public."""
+    fetch_addresses: tuple[str, ...] = setting((), project="never")
+    """Addresses or networks that are not public (`10.0.0.0/8`) but `web_fetch` may reach."""
 
 
 Wrap = Callable[[Sequence[str]], Boxed]
@@ -177,11 +182,15 @@ class CommandSandbox:
     escalate: Callable[[str, str], Awaitable[bool]] | None = None
     """Asks whether a command may run again outside the sandbox: (command, reason)."""
     watch: Callable[[], Callable[[], Sequence[str]]] | None = None
-    """Called before a command; what it returns names the protected files that the command has made."""
+    """Called before a command; call its result afterwards for the protected files that the command created."""
     hardened: bool = False
-    """Whether the command gets the environment of one that nobody was asked about."""
+    """Whether the command gets the environment of commands without approval."""
     note: str = ""
-    """A line for the model, said with the output."""
+    """A line for the model, added to the output."""
+    if_failed: str = ""
+    """A line for the model, added to the output of a failed command."""
+    outside: Wrap | None = None
+    """The remaining wrapper of a command that runs again outside the sandbox."""
 
 
 NO_SANDBOX = CommandSandbox()
@@ -201,7 +210,7 @@ class PageAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """A piece of work for a subagent. `resume` is the id of one that is to go on; in the `background` its report comes later."""
+    """A piece of work for a subagent. `resume` is the id of a subagent to continue; in the `background`, its report comes later."""
 
     description: str
     prompt: str
@@ -213,11 +222,11 @@ class Delegation:
 Spawn = Callable[[str, Delegation], Awaitable[ToolOutput]]
 """Runs a subagent: (call id, its work) → its report."""
 LeavePlan = Callable[[str], Awaitable[bool]]
-"""Leaves plan mode with an approved plan; false where it was not on."""
+"""Leaves plan mode with an approved plan; false if plan mode was off."""
 AnswerPage = Callable[[str, str], Awaitable[PageAnswer]]
 """Answers a prompt from a page's text."""
 OpenSkill = Callable[[str, str, str], Awaitable[ToolOutput]]
-"""Gives the body of a skill: (call id, name, arguments)."""
+"""Returns the body of a skill: (call id, name, arguments)."""
 
 
 class ToolContext(Protocol):
@@ -228,28 +237,32 @@ class ToolContext(Protocol):
     """The folders of the workspace, resolved."""
     limits: ToolLimits
     seen: dict[Path, str]
-    """SHA-256 of each file's content as the model last saw it in full or in part: replacing the whole of it needs it to be current."""
+    """SHA-256 of each file's content as the model last saw it in full or in part: replacing a whole file requires the current hash."""
     env: Mapping[str, str]
     """The environment of commands, before secrets are left out."""
     line_numbers: LineNumbers
     allowed_path: Path | None
-    """The resolved path that the call was allowed for, which it may use and no other; None for all beneath the roots."""
+    """The resolved path for which the call was allowed, the only one that it may use; None for everything below the roots."""
     buffers: Mapping[Path, bytes]
-    """The content of the files that the call is about and that an editor has not saved yet: it stands for that on disk."""
+    """The unsaved content in an editor of files that the call concerns: it replaces the content on disk."""
     sandbox: CommandSandbox
+    hidden: tuple[Path, ...]
+    """Files and folders below a searched folder that rules protect from reading."""
     jobs: object | None
-    """The background jobs of the session (`tools.jobs.Jobs`), None where there are none."""
+    """The background jobs of the session (`tools.jobs.Jobs`), None if there are none."""
     spawn: Spawn | None
     leave_plan: LeavePlan | None
     answer_page: AnswerPage | None
     open_skill: OpenSkill | None
     servers: Servers | None
-    """The servers of the run, None where there are none."""
+    """The servers of the run, None if there are none."""
     variables: Mapping[str, str]
     """Variables that hooks have set for commands."""
+    objection: Callable[[str], str]
+    """The reason why the call may not follow a redirect to another address; empty if the rules judge it like the call's own address."""
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
-        """Save a whole output, or a file, and return the path that the model is told; empty for a file where nothing is stored."""
+        """Save a whole output, or a file, and return the path that the model is told; empty for a file if nothing is stored."""
         ...
 
     def progress(self, call_id: str, text: str) -> None:
@@ -257,7 +270,7 @@ class ToolContext(Protocol):
         ...
 
     def todo(self) -> tuple[TodoItem, ...]:
-        """The list as it stands."""
+        """Return the current list."""
         ...
 
     def set_todo(self, items: Sequence[TodoItem]) -> None:
@@ -267,19 +280,19 @@ class ToolContext(Protocol):
     def passages(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Passage]:
-        """The passages of this session's records up to number `newest` that may hold the needles, and of this call, newest first.
+        """Yield the passages of this session's records up to number `newest` that may contain the needles, and of this call, newest first.
 
-        Those that do are among them, also what was cleared, summarised or rewound since, and what a fork inherited. Raises
+        Every match is among them, even in records that were cleared, summarised or rewound since, or inherited by a fork. Raises
         OutOfTime once `time.monotonic` has passed `until`.
         """
         ...
 
     def index(self) -> Iterator[float]:
-        """Make the parts of the session's index that are missing, one at a time; yields the share that is done."""
+        """Make the missing parts of the session's index one at a time; yields the share that is done."""
         ...
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """The user's answers in order; empty if the user declines, None when nobody is there to answer."""
+        """Return the user's answers in order; empty if the user declines, None if no user is present."""
         ...
 
 
@@ -289,7 +302,7 @@ Preview = Callable[[ToolContext, Mapping[str, Any]], str]
 
 
 def as_json(_: ToolContext, given: Mapping[str, Any]) -> str:
-    """The input of a call as JSON."""
+    """Return the input of a call as JSON."""
     return dumps(dict(given))
 
 
@@ -298,8 +311,8 @@ class Tool:
     """A tool that the model can call: `run(ctx, call_id, **input)`; everything else about it is derived from this.
 
     `title` describes a call in one line; `preview` is shown to a person before allowing it, for an edit
-    the unified diff, and raises ToolError for one that cannot be made. The input of a `foreign` one is not checked
-    here: whoever offers it does that.
+    the unified diff, and raises ToolError if the edit is impossible. The input of a `foreign` tool is not checked
+    here but by the server that offers it.
     """
 
     schema: ToolSchema
@@ -316,4 +329,4 @@ class Tool:
 
 
 RunTool = Callable[[Tool, ToolContext, str, Mapping[str, Any]], Awaitable[ToolOutput]]
-"""Runs a tool: the tool, where it works, the id of the call, its input."""
+"""Runs a tool: the tool, its context, the id of the call, its input."""

@@ -1,6 +1,6 @@
 """Adapter for Harbor, the harness of Terminal-Bench: `harbor run -a agentcli.harbor:AgentCli`. Only Harbor imports it.
 
-Harbor needs Python 3.12 or newer and is not a dependency; in the task's container agentcli runs as it is.
+Harbor needs Python 3.12 or newer and is not a dependency; in the task's container agentcli runs unchanged.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from harbor.agents.installed.base import (
     with_prompt_template,
 )
 from harbor.agents.options import Cli, InstalledAgentOptions
-from pydantic import Field
+from pydantic import Field, create_model
 
 from agentcli import __version__
+from agentcli.app.options import flags
 from agentcli.core.errors import ConfigError, ContextError, CredentialsError, InputError, LimitReached
 from agentcli.core.message import Usage
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
@@ -41,37 +42,42 @@ from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.store import Store
 
 EVENTS = "agentcli.jsonl"
-"""The file of a run's event lines in the folder of Harbor's agent logs."""
+"""File of a run's event lines in the folder of Harbor's agent logs."""
 DATA = "agentcli-data"
-"""The data folder of agentcli there: with it the session survives the container."""
+"""Data folder of agentcli in that folder, so that the session survives the container."""
 TRANSIENT = 75
-"""The exit code of a run that may succeed later."""
-_FIXED = "-o stream-json --mode yolo --set general.sandbox=off --set checkpoints.seconds=0"
-"""Nobody can be asked, the container is the sandbox, and nothing of it has to be undone."""
+"""Exit code of a run that may succeed later."""
+_FIXED = "-o stream-json --mode yolo --set permissions.destructive=allow --set general.sandbox=off --set checkpoints.seconds=0"
+"""Flags for a run without a person: the container is the sandbox, and nothing in it needs to be undone."""
 _FIND = 'export PATH="$HOME/.local/bin:$PATH"'
 
 
 def _code(number: int) -> str:
-    """A pattern of this exit code in a result."""
+    """Return a pattern of this exit code in a result."""
     return rf'"exit_code": {number}\b'
 
 
 class LimitReachedError(NonZeroAgentExitCodeError):  # type: ignore[misc]
-    """A limit of the agent's own was reached: cost, turns, tokens or time."""
+    """The agent reached one of its own limits: cost, turns, tokens or time."""
 
 
-class AgentCliOptions(InstalledAgentOptions):  # type: ignore[misc]
-    """Arguments of the agent: `--ak NAME=VALUE` of Harbor."""
-
+class _OwnOptions(InstalledAgentOptions):  # type: ignore[misc]
     package: str | None = Field(
         default=None, description="What is installed: a requirement, a URL, or a wheel on this machine."
     )
-    max_cost: Annotated[float | None, Cli("--max-cost")] = Field(default=None, description="Limit in USD.")
-    max_turns: Annotated[int | None, Cli("--max-turns")] = Field(default=None, description="Limit of requests.")
-    append_system_prompt: Annotated[str | None, Cli("--append-system-prompt")] = Field(
-        default=None, description="Text added to the system prompt."
-    )
     arguments: str | None = Field(default=None, description="More arguments of agentcli, as in a shell.")
+
+
+_FLAGS: Mapping[str, Any] = {
+    flag.name: (
+        Annotated[flag.type | None, Cli(flag.names[-1])],
+        Field(default=None, description=f"{flag.help[0].upper()}{flag.help[1:]}."),
+    )
+    for flag in flags("harbor")
+}
+AgentCliOptions = create_model(
+    "AgentCliOptions", __base__=_OwnOptions, __doc__="Arguments of the agent: `--ak NAME=VALUE` of Harbor.", **_FLAGS
+)
 
 
 class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
@@ -93,23 +99,23 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
             rf"{_code(2)}|{_code(InputError.exit_code)}|{_code(ConfigError.exit_code)}", NonZeroAgentExitCodeError
         ),
     )
-    """The match nearest to the end counts, of several the first one: an exit code stands behind every message."""
+    """Errors by pattern. The match nearest to the end counts, and of several the first: every message precedes its exit code."""
 
     @staticmethod
     def name() -> str:
-        """The name under which Harbor lists results."""
+        """Return the name under which Harbor lists results."""
         return "agentcli"
 
     def get_version_command(self) -> str | None:
-        """The command that prints the installed version."""
+        """Return the command that prints the installed version."""
         return f"{_FIND}; agentcli --version"
 
     def parse_version(self, stdout: str) -> str:
-        """The version in the output of that command."""
+        """Return the version in the output of that command."""
         return stdout.strip().rsplit(" ", 1)[-1]
 
     async def install(self, environment: Any) -> None:
-        """Install agentcli with uv, unless the image has it in the wanted version already."""
+        """Install agentcli with uv, unless the image already has the requested version."""
         there = await environment.exec(command=self.get_version_command())
         version = self.parse_version(there.stdout or "") if there.return_code == 0 else ""
         if version and version == (self._version or version) and not self.options.package:
@@ -120,7 +126,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
             target = f"/installed-agent/{Path(wanted).name}"
             await environment.upload_file(wanted, target)
             wanted = target
-        # A requirement has its extra before the version, a file or URL at its end.
+        # In a requirement the extra comes before the version, in a file or URL at the end.
         name, mark, rest = wanted.partition("==")
         uv = "command -v uv >/dev/null || curl -LsSf https://astral.sh/uv/install.sh | sh"
         install = f"uv tool install --force --python 3.12 {shlex.quote(f'{name}{self._extra}{mark}{rest}')}"
@@ -128,7 +134,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
 
     @with_prompt_template  # type: ignore[untyped-decorator]
     async def run(self, instruction: str, environment: Any, context: Any) -> None:
-        """Work on the instruction, in a new session or in the one of the step before."""
+        """Work on the instruction, in a new session or in the session of the previous step."""
         logs = self.environment_logs_dir
         # The text of a task is never a command of agentcli.
         text = f"Task:\n{instruction}" if instruction.lstrip()[:1] in ("/", "!", "#") else instruction
@@ -143,7 +149,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
         )
 
     def populate_context_post_run(self, context: Any) -> None:
-        """Write `trajectory.json` from the session, and count tokens and cost of the run."""
+        """Write `trajectory.json` from the session, and record tokens and cost of the run."""
         store = Store(self.logs_dir / DATA / "agentcli" / "sessions")
         found = [info for info in store.list() if not is_subagent(info)]
         if not found:
@@ -159,7 +165,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
         context.n_cache_tokens, context.cost_usd = usage.cache_read, cost
 
     def _spent(self, info: SessionInfo) -> tuple[Usage, float | None]:
-        """Tokens and USD of the last run by its result; of the whole session if it was killed before it had one."""
+        """Return tokens and USD of the last run from its result; of the whole session if the run was killed before its result."""
         events = self.logs_dir / EVENTS
         lines = events.read_text(encoding="utf-8", errors="replace").split("\n") if events.is_file() else []
         if (result := _result(lines)) is None:
@@ -173,31 +179,31 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
 
     @property
     def _kind(self) -> str:
-        """The kind of the provider, by its own name or another that people have for it; empty if it is not known."""
+        """Kind of the provider, by its own name or a common alias; empty if it is unknown."""
         kinds = {name: kind for kind, provider in PROVIDERS.items() for name in (kind, *provider.also)}
         return kinds.get(self._provider) or PRESETS.get(self._provider, ("", None))[0]
 
     @property
     def _model(self) -> str:
-        """The model as agentcli names it."""
+        """The model by agentcli's name."""
         name = str(self.model_name or "")
         return f"{self._kind}/{name.partition('/')[2]}" if self._provider in _ALSO else name
 
     @property
     def _extra(self) -> str:
-        """The extra of the package that brings the provider's SDK."""
+        """Extra of the package that contains the provider's SDK."""
         extra = PROVIDERS[self._kind].extra if self._kind else ""
         return f"[{extra}]" if extra else ""
 
     def _keys(self) -> Mapping[str, str]:
-        """The variables of the model's provider that are set here: its key, and the address of its server."""
+        """Return the variables of the model's provider that are set here: its key, and the address of its server."""
         kinds = [self._kind] if self._kind else SERVERS
         names = [name for kind in kinds for name in (*PROVIDERS[kind].key_variables, PROVIDERS[kind].base_url_variable)]
         names += [PRESETS[self._provider][1].key_variable] if self._provider in PRESETS else []
         return {name: value for name in names if name and (value := self._get_env(name)) is not None}
 
     def _classify_exec_error(self, command: str, result: Any) -> Exception:
-        """Judge by the run's result alone: what tools and the model wrote proves nothing."""
+        """Classify by the run's result alone: output of tools and of the model proves nothing."""
         if (ended := _result((result.stdout or "").split("\n"))) is None:
             return super()._classify_exec_error(command, result)  # type: ignore[no-any-return]
         stdout = json.dumps({name: ended.get(name) for name in ("subtype", "error", "exit_code")})
@@ -209,7 +215,7 @@ _ALSO = frozenset(name for provider in PROVIDERS.values() for name in provider.a
 
 
 def _result(lines: Sequence[str]) -> Mapping[str, Any] | None:
-    """The result among the event lines of a run, if it came to one."""
+    """Return the result among the event lines of a run, or None."""
     for line in reversed(lines):
         if line.startswith("{"):
             with contextlib.suppress(ValueError):

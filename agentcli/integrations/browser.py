@@ -1,4 +1,4 @@
-"""Opens a file in the user's browser, where there is one."""
+"""Opening of a file or URL in the user's browser, if there is one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from shutil import which
 
 PROMPTLY = 1.0
-"""Seconds after which a browser that has not failed counts as started."""
+"""Time in seconds after which a browser that has not failed counts as started."""
 
 
 def browser(env: Mapping[str, str] = os.environ) -> str:
-    """The program that opens a page: BROWSER, else the desktop's own; empty where there is no desktop."""
+    """Return the program that opens a page: BROWSER, else the desktop's own; empty if there is no desktop."""
     if chosen := env.get("BROWSER", "").split(os.pathsep)[0]:
         return which(chosen, path=env.get("PATH")) or ""
     if sys.platform == "darwin":
@@ -25,7 +25,7 @@ def browser(env: Mapping[str, str] = os.environ) -> str:
 
 
 def open_page(page: Path | str, env: Mapping[str, str] = os.environ) -> bool:
-    """Show a file or a URL in the browser; False where there is none, or it fails at once."""
+    """Show a file or a URL in the browser. Return False if there is none, or if it fails at once."""
     program = browser(env)
     if not program:
         return False
@@ -41,7 +41,7 @@ def open_page(page: Path | str, env: Mapping[str, str] = os.environ) -> bool:
         )
         return process.wait(PROMPTLY) == 0
     except subprocess.TimeoutExpired:
-        process.returncode = 0  # it runs on by itself
+        process.returncode = 0  # it keeps running; avoids a warning about an unfinished process
         return True
     except OSError:
         return False

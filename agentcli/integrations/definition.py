@@ -17,19 +17,19 @@ Kind = Literal["hook", "server", "plugin"]
 class Definition:
     """One hook, server or plugin as a file of the project defines it.
 
-    `content` is the JSON value as it stands in the file, no variable expanded. `starts` is the exact command line or URL.
+    `content` is the JSON value as in the file, no variable expanded. `starts` is the exact command line or URL.
     """
 
     kind: Kind
     name: str
     file: str
-    """The file that defines it, as the person knows it: `.mcp.json`."""
+    """Name of the file that defines it, as the person knows it: `.mcp.json`."""
     starts: str
     content: Mapping[str, Any]
 
     @property
     def digest(self) -> str:
-        """SHA-256 of name and content: another one for every change."""
+        """SHA-256 of name and content: any change gives a different one."""
         text = json.dumps([self.name, self.content], sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,16 +1,19 @@
-"""Front matter: the fields that stand between `---` lines at the head of a Markdown file."""
+"""Front matter: the fields between `---` lines at the head of a Markdown file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import field
+from functools import lru_cache
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
 
 LIMIT = 65_536
-"""Characters of front matter at most."""
+"""Largest size of front matter, in characters."""
+DEPTH = 32
+"""Largest depth of brackets in front matter."""
 _FENCE = re.compile(r"---[ \t]*(?:\n|$)")
 _END = re.compile(r"^---[ \t]*(?:\n|$)", re.MULTILINE)
 _KEY = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?$")
@@ -22,7 +25,7 @@ _BOOLEANS: Mapping[str, bool] = {
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """Fields and body of a Markdown file. `trouble` is the reason why fields could not be read; `strict` is false where they are no valid YAML."""
+    """Fields and body of a Markdown file. `trouble` is the reason why fields could not be read; `strict` is false for invalid YAML."""
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     body: str = ""
@@ -30,24 +33,24 @@ class FrontMatter:
     strict: bool = True
 
     def text(self, name: str) -> str:
-        """A field as text; empty where it is missing or holds a list or a mapping."""
+        """Return a field as text; empty if it is missing, a list or a mapping."""
         value = self.fields.get(name)
         if isinstance(value, bool):
             return "true" if value else "false"
         return str(value).strip() if isinstance(value, str | int | float) else ""
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """A field as a truth value."""
+        """Return a field as a truth value."""
         value = self.fields.get(name)
         return value if isinstance(value, bool) else _BOOLEANS.get(self.text(name).lower(), default)
 
     def number(self, name: str) -> int:
-        """A field as a whole number, 0 where it is none."""
+        """Return a field as a whole number, or 0."""
         text = self.text(name)
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
     def items(self, name: str) -> tuple[str, ...]:
-        """A field as a list: one in YAML, or words between commas or blanks, where parentheses hold a word together."""
+        """Return a field as a list: a YAML list, or words between commas or blanks; parentheses keep a word together."""
         value = self.fields.get(name)
         if isinstance(value, list | tuple):
             return tuple(str(item).strip() for item in value if isinstance(item, str | int) and str(item).strip())
@@ -56,7 +59,7 @@ class FrontMatter:
 
 
 def read(text: str) -> FrontMatter:
-    """The front matter of a file's text; a file without any is all body."""
+    """Read the front matter of a file's text; a file without any is all body."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     opening = _FENCE.match(text)
     if opening is None:
@@ -71,11 +74,11 @@ def read(text: str) -> FrontMatter:
 
 
 def _parsed(head: str) -> dict[str, Any] | None:
-    """The fields as YAML; None where the text is no mapping in YAML."""
+    """Parse the fields as YAML; return None if the text is not a YAML mapping."""
     import yaml
 
     try:
-        found = yaml.safe_load(head)
+        found = yaml.load(head, _loader())
     except (yaml.YAMLError, ValueError, RecursionError, TypeError):
         return None
     if found is None:
@@ -83,8 +86,25 @@ def _parsed(head: str) -> dict[str, Any] | None:
     return {str(name): value for name, value in found.items()} if isinstance(found, dict) else None
 
 
+@lru_cache(maxsize=1)
+def _loader() -> Any:
+    """Return YAML's safe loader without merged keys and deep brackets, so that its time grows in proportion to the text."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def fetch_flow_collection_start(self, kind: Any) -> None:
+            if self.flow_level >= DEPTH:
+                raise yaml.YAMLError(f"brackets are nested more than {DEPTH} deep")
+            super().fetch_flow_collection_start(kind)
+
+        def flatten_mapping(self, node: Any) -> None:
+            """Merge nothing."""
+
+    return Loader
+
+
 def _lines(head: str) -> dict[str, Any]:
-    """The fields line by line: `key: rest` begins one, other lines go on with it."""
+    """Return the fields line by line: `key: rest` begins a field, other lines continue it."""
     fields: dict[str, str] = {}
     last = ""
     for line in head.split("\n"):

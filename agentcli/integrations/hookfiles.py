@@ -1,4 +1,4 @@
-"""Hooks, and the JSON files that define them in the form of Claude Code: read as values, nothing is run."""
+"""Hooks, and the JSON files that define them in the format of Claude Code: read as values, without running anything."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EVENTS = (
     "PreCompact",
     "PostCompact",
 )
-"""The events at which hooks run."""
+"""Events at which hooks run."""
 GEMINI_EVENTS: Mapping[str, str] = MappingProxyType(
     {
         "PreToolUse": "BeforeTool",
@@ -47,17 +47,17 @@ GEMINI_EVENTS: Mapping[str, str] = MappingProxyType(
         "Notification": "Notification",
     }
 )
-"""The names that Gemini CLI has for events."""
+"""Gemini CLI's names of events, by ours."""
 TIMEOUT = 60.0
-"""Seconds that a hook of a file may take, unless the file or its event says otherwise."""
+"""Time limit of a hook in seconds, unless its file or its event sets another."""
 TIMEOUTS: Mapping[str, float] = MappingProxyType({"UserPromptSubmit": 30.0, "SessionEnd": 5.0})
 MAX_BYTES = 1_000_000
-"""Size in bytes of a file of hooks at most."""
+"""Largest size of a file of hooks, in bytes."""
 _UNMATCHED = frozenset({"UserPromptSubmit", "Stop"})
-"""Events without a subject: their hooks run whatever the matcher says."""
+"""Events without a subject: their hooks run for any matcher."""
 _NAMES = re.compile(r"[\w ,|-]+")
 _CONDITION = re.compile(r"[^()\s]+(?:\(.*\))?", re.DOTALL)
-"""The form of an `if`: a tool, or a tool with a pattern in parentheses."""
+"""Form of an `if`: a tool, or a tool with a pattern in parentheses."""
 _FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
         "command": (str,),
@@ -67,16 +67,17 @@ _FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "async": (bool,),
         "args": (list,),
         "dialect": (str,),
+        "allowedEnvVars": (list,),
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A command that runs at every event of one name whose subject it matches, for `timeout` seconds at most.
+    """A command that runs at every event of one name whose subject it matches, for at most `timeout` seconds.
 
-    `matcher` is empty or `*` for all, names with `,` or `|` between them, or else a regular expression that is searched for.
-    With `args` the command is a program that gets them, else a line for the shell.
+    `matcher` is empty or `*` for all, names separated by `,` or `|`, or else a regular expression to search for. With
+    `args` the command is a program that gets them, else a line for the shell.
     """
 
     event: str
@@ -85,25 +86,27 @@ class Hook:
     timeout: float = 30.0
     args: tuple[str, ...] | None = None
     condition: str = ""
-    """A rule such as `Bash(git *)` that the tool's call must match as well (`if`)."""
+    """Rule such as `Bash(git *)` that the tool's call must match as well (`if`)."""
     strict: bool = False
-    """Any failure blocks, not only exit code 2."""
+    """True if any failure blocks, not only exit code 2."""
     background: bool = False
-    """It runs in the background (`async`) and decides nothing."""
+    """True if it runs in the background (`async`) and decides nothing."""
     source: str = "config.toml"
     """The file that defines it, as the person knows it."""
     project: bool = False
-    """It comes from a project: it may forbid and ask, and its permissions count for nothing."""
+    """True if it comes from a project: it may deny and ask, but not allow."""
     dialect: Dialect = "claude"
-    """The program it was written for, whose names of events and tools it gets."""
+    """Program it was written for, whose names of events and tools it gets."""
     folder: Path | None = None
-    """The folder that `CLAUDE_PROJECT_DIR` names; None for the root of the repository."""
+    """Folder that `CLAUDE_PROJECT_DIR` names; None for the root of the repository."""
     env: tuple[tuple[str, str], ...] = ()
     """Further variables of its environment."""
+    secrets: tuple[str, ...] = ()
+    """Variables that a project's hook sees although they contain secrets (`allowedEnvVars`)."""
 
     @property
     def name(self) -> str:
-        """The file name of its script, or else of its program."""
+        """File name of its script, or else of its program."""
         words = self.words
         scripts = [word for word in words if re.search(r"\.\w{1,5}$", word) and not word.startswith("-")]
         chosen = (scripts or words or [self.command])[0]
@@ -111,7 +114,7 @@ class Hook:
 
     @property
     def words(self) -> Sequence[str]:
-        """The words of the command line, as far as they can be told without a shell."""
+        """Words of the command line, as far as they are known without a shell."""
         return [*(_words(self.command) if self.args is None else [self.command]), *(self.args or ())]
 
     @property
@@ -120,7 +123,7 @@ class Hook:
         return self.command if self.args is None else shlex.join([self.command, *self.args])
 
     def matches(self, event: str, subjects: Sequence[str]) -> bool:
-        """True if it runs at this event, whose subject goes by any of these names."""
+        """Return True if the hook runs at this event, whose subject has any of these names."""
         if event != self.event:
             return False
         if self.matcher in ("", "*") or event in _UNMATCHED:
@@ -143,14 +146,16 @@ class Hook:
             "strict": self.strict,
             "async": self.background,
             "dialect": self.dialect,
+            **({"allowedEnvVars": [*self.secrets]} if self.secrets else {}),
         }
         on = f"{self.event} {self.matcher}" if self.matcher not in ("", "*") else self.event
+        on += f"; sees {', '.join(self.secrets)} of your environment" if self.secrets else ""
         return Definition("hook", f"{self.name} ({on})", self.source, self.line, content)
 
 
 @dataclass(frozen=True, slots=True)
 class HookFile:
-    """The hooks of one file, and notes for the person about what was left out."""
+    """Hooks of one file, and notes for the person about left-out ones."""
 
     hooks: tuple[Hook, ...] = ()
     notes: tuple[str, ...] = ()
@@ -165,9 +170,9 @@ def read_hooks(
     env: Mapping[str, str] | None = None,
     dialect: Dialect = "claude",
 ) -> HookFile:
-    """The hooks of a file, in the order in which they stand there; `source` is its name in messages. No file has none.
+    """Return the hooks of a file, in their order there; `source` is its name in messages. A missing file has none.
 
-    A file of Gemini CLI (`dialect`) has its names of events, and times in milliseconds.
+    A file of Gemini CLI (`dialect`) uses its names of events, and times in milliseconds.
     """
     source = safe_line(source)
     try:
@@ -192,7 +197,7 @@ def read_hooks(
 
 
 def given_hooks(raw: object, source: str, env: Mapping[str, str]) -> HookFile:
-    """The hooks of a JSON value that stands in another file, such as the manifest of a plugin."""
+    """Return the hooks of a JSON value in another file, such as the manifest of a plugin."""
     inner = raw.get("hooks", raw) if isinstance(raw, dict) else raw
     return _hooks_in(inner, Hook("", "", source=safe_line(source), env=tuple(env.items())))
 
@@ -209,7 +214,7 @@ def _broken(source: str, why: str) -> HookFile:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The reading of one file; `base` has what all its hooks share."""
+    """Reading of one file; `base` has the fields that all its hooks share."""
 
     base: Hook
     hooks: list[Hook]
@@ -255,7 +260,9 @@ class _Reading:
 
     def _hook(self, event: str, matcher: str, entry: Mapping[str, Any]) -> Hook | None:
         wrong = [key for key, kinds in _FIELDS.items() if key in entry and not _is(entry[key], kinds)]
-        args = entry.get("args")
+        args, secrets = entry.get("args"), entry.get("allowedEnvVars") or ()
+        if not all(isinstance(one, str) for one in secrets):
+            wrong = ["allowedEnvVars"]
         if not wrong and entry.get("if") and not _CONDITION.fullmatch(entry["if"].strip()):
             wrong = ["if"]
         if wrong or not entry.get("command") or not all(isinstance(one, str) for one in args or ()):
@@ -280,6 +287,7 @@ class _Reading:
             dialect="gemini" if entry.get("dialect") == "gemini" else self.base.dialect,
             folder=self.base.folder,
             env=self.base.env,
+            secrets=tuple(secrets),
         )
 
     def _note(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Imports of instruction files: `@path` at the start of a line or behind a blank, outside of code."""
+"""Imports of instruction files: `@path` at the start of a line or after a blank, outside of code."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from agentcli.core.sanitise import safe_line
 
 DEPTH = 5
-"""Imports of imports that are followed."""
+"""Largest depth of imports within imports."""
 TOTAL_BYTES = 100_000
-"""Bytes of all imports of one file together."""
+"""Largest total size of all imports of one file, in bytes."""
 _FENCE = re.compile(r"\s{0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPAN = re.compile(r"(`+).+?\1")
 _COMMENT = re.compile(r"<!--.*?(?:-->|$)")
@@ -21,7 +21,7 @@ _IMPORT = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?(?:\\ |[^\s@`])+)")
 
 
 def imported_names(text: str) -> list[str]:
-    """The paths that a text imports, in their order, each once. `\\ ` in one is a blank, `#` begins the name of a section."""
+    """Return the paths that a text imports, in their order, each once. `\\ ` in one is a blank, `#` begins the name of a section."""
     found: dict[str, None] = {}
     for line in _prose(text):
         for name in _IMPORT.findall(line.replace("*", " ")):
@@ -31,7 +31,7 @@ def imported_names(text: str) -> list[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """The lines without comments and code, fenced, indented or in spans."""
+    """Yield the lines without comments and without code, fenced, indented or in spans."""
     fence, in_comment, after_blank, in_list = "", False, True, False
     for line in text.splitlines():
         mark = _FENCE.match(line)
@@ -56,15 +56,15 @@ def _prose(text: str) -> Iterator[str]:
 
 
 class Imports:
-    """Follows the imports of one instruction file. `allowed` says whether a resolved path may be read."""
+    """Imports of one instruction file. `allowed` returns whether a resolved path may be read."""
 
     def __init__(self, home: Path, allowed: Callable[[Path], bool], limit: int = TOTAL_BYTES) -> None:
         self._home, self._allowed, self._left = home, allowed, limit
         self.notes: list[str] = []
-        """What was left as it is written, and why."""
+        """Notes about imports that were not followed, and why."""
 
     def of(self, file: Path, text: str) -> Iterator[tuple[Path, str]]:
-        """The imported files with their texts, each behind the one that imports it."""
+        """Yield the imported files with their texts, each after the one that imports it."""
         yield from self._of(file, text, (file.resolve(),), {file.resolve()})
 
     def _of(self, file: Path, text: str, chain: tuple[Path, ...], known: set[Path]) -> Iterator[tuple[Path, str]]:
@@ -84,7 +84,7 @@ class Imports:
                 yield from self._of(target, inner, (*chain, target), known)
 
     def _target(self, file: Path, name: str) -> Path | None:
-        """The file that a name means; None for one that is none, or that may not be read."""
+        """Return the file that a name means; None if it is not a file, or may not be read."""
         path = self._home / name[2:] if name.startswith("~/") else file.parent / name
         try:
             target = Path(os.path.realpath(path))
@@ -92,7 +92,7 @@ class Imports:
         except (OSError, ValueError):
             return None
         if not there:
-            if "/" in name or re.search(r"\.\w{1,5}$", name):  # a mention such as @alice is no import
+            if "/" in name or re.search(r"\.\w{1,5}$", name):  # a mention such as @alice is not an import
                 self._note(file, name, "there is no such file")
             return None
         if not self._allowed(target):

@@ -1,4 +1,4 @@
-"""Standing instructions in files: AGENTS.md and its cousins, from the user's config folder and down from the repository root."""
+"""Instructions in files: AGENTS.md and similar, from the user's config folder and down from the repository root."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from agentcli.core.sanitise import safe_line
 from agentcli.integrations.imports import Imports
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md")
-"""In each folder the first of these that exists counts, the others are ignored."""
+"""Names of instruction files; in each folder the first one that exists counts."""
 LOCAL_NAMES = ("AGENTS.local.md", "CLAUDE.local.md")
-"""Files of one person beside those of the project; they count in trusted folders, all that exist."""
+"""Files of one person beside the project's; in trusted folders, all that exist count."""
 
 MAX_BYTES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """One instruction file. `cut` when it was longer than the limit and only its beginning is used."""
+    """One instruction file. `cut` is true if it was longer than the limit and only its beginning is used."""
 
     path: Path
     text: str
     cut: bool = False
     imported_by: Path | None = None
-    """The instruction file that imports it, where one does."""
+    """Instruction file that imports it, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionSet:
-    """The instruction files in force, each followed by its imports, and notes about what was left out."""
+    """Active instruction files, each followed by its imports, and notes about files left out."""
 
     files: tuple[Instructions, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def instructions(cwd: Path, config: Path, limit: int = MAX_BYTES, names: Sequence[str] = NAMES) -> list[Instructions]:
-    """The files in force for work in `cwd`, outermost first: the user's own, then from the repository root down.
+    """Return the active files for work in `cwd`, outermost first: the user's own, then from the repository root down.
 
-    A link in a repository that leads out of it is passed over: a stranger's repository must not send the user's files to a model.
+    A link that leads out of its repository is skipped: an unknown repository must not send the user's files to a model.
     """
     return [*_own(config, limit, names), *_of_project(cwd, limit, names, trusted=False)]
 
 
 def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit: int = MAX_BYTES) -> InstructionSet:
-    """The same with imports; those of a project, and its local files, only where its folder is trusted."""
+    """Return the files for work in `cwd` with imports; a project's imports and local files only if its folder is trusted."""
     root = next(iter(folders(cwd))).resolve()
     files: list[Instructions] = []
     notes: list[str] = []
@@ -66,7 +66,7 @@ def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit
 
 
 def beneath(folder: Path, within: Path, limit: int, home: Path) -> Iterator[Instructions]:
-    """The instruction files of one folder further down, each followed by its imports, which lie in `within` as well."""
+    """Yield the instruction files of one nested folder, each followed by its imports, which must lie in `within` as well."""
     local = (_first(folder, limit, [name], within) for name in LOCAL_NAMES)
     for file in (_first(folder, limit, NAMES, within), *local):
         if file is not None:
@@ -75,7 +75,7 @@ def beneath(folder: Path, within: Path, limit: int, home: Path) -> Iterator[Inst
 
 
 def folders(cwd: Path) -> Iterator[Path]:
-    """From the repository's root (where `.git` is) down to `cwd`; just `cwd` outside a repository."""
+    """Return the folders from the repository's root (which contains `.git`) down to `cwd`; just `cwd` outside a repository."""
     above = (cwd, *cwd.parents)
     root = next((folder for folder in above if (folder / ".git").exists()), cwd)
     return reversed([folder for folder in above if folder == root or root in folder.parents])
@@ -97,7 +97,7 @@ def _of_project(cwd: Path, limit: int, names: Sequence[str], *, trusted: bool) -
 
 
 def _refused(cwd: Path, root: Path, names: Sequence[str]) -> Iterator[str]:
-    """Notes about instruction files of a project that are none, or that lie outside of it."""
+    """Yield notes about a project's instruction files that are not regular files, or that lie outside of it."""
     for path in (folder / name for folder in folders(cwd) for name in names):
         if not os.path.lexists(path) or path.is_dir():
             continue
@@ -108,7 +108,7 @@ def _refused(cwd: Path, root: Path, names: Sequence[str]) -> Iterator[str]:
 
 
 def _unread(cwd: Path, root: Path, limit: int, read: Sequence[Instructions]) -> Iterator[str]:
-    """Notes about files that do not count since another one of their folder does, unless they say the same."""
+    """Yield notes about files that do not count because of another one in their folder, unless they have the same text."""
     known = {file.path.resolve(): file for file in read}
     for folder in folders(cwd):
         real = {name: Path(os.path.realpath(folder / name)) for name in NAMES}
@@ -122,14 +122,14 @@ def _unread(cwd: Path, root: Path, limit: int, read: Sequence[Instructions]) -> 
 
 
 def cut_notes(files: Sequence[Instructions], limit: int) -> Iterator[str]:
-    """A note for each file of which only the beginning is used."""
+    """Return a note for each file of which only the beginning is used."""
     return (
         safe_line(f"{file.path} is longer than {limit:,} bytes: the rest is left out.") for file in files if file.cut
     )
 
 
 def with_imports(file: Instructions, imports: Imports) -> list[Instructions]:
-    """The file, followed by what it imports."""
+    """Return the file, followed by its imports."""
     found = imports.of(file.path, file.text)
     return [file, *(Instructions(path, text, imported_by=file.path) for path, text in found)]
 

@@ -6,7 +6,7 @@ import re
 
 
 def without_comments(text: str) -> str:
-    """Plain JSON of a text, each line where it was."""
+    """Return a text as plain JSON, each line in its place."""
     kept = re.sub(
         r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', lambda match: match[1] or _blank(match[0]), text, flags=re.DOTALL
     )

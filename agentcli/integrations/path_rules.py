@@ -1,4 +1,4 @@
-"""Rules of Claude Code: the files of `.claude/rules`, instructions that are for all paths or for those that their front matter names."""
+"""Rules of Claude Code: the files of `.claude/rules`, instructions for all paths or for the paths in their front matter."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from agentcli.integrations.regular_file import Missing, Unusable
 
 FOLDER = ".claude/rules"
 DEPTH = 5
-"""Levels of folders in it that are looked at."""
+"""Levels of folders in it to look at."""
 
 
 def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterator[tuple[Instructions, Sequence[str]]]:
-    """The rules of a folder in order of their names, each with the patterns of the paths that it is for; none where it is for all.
+    """Yield the rules of a folder by name, each with the patterns of its paths; no patterns if it is for all paths.
 
-    Of each `limit` bytes are used. What cannot be used is noted.
+    At most `limit` bytes of each are used. Unusable files get a note.
     """
     for found in files(Place(folder / FOLDER, "project", ".claude", within), ".md", DEPTH, notes):
         try:
@@ -36,7 +36,7 @@ def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterat
 
 
 def standing_rules(cwd: Path, home: Path, limit: int) -> InstructionSet:
-    """The rules for all paths of the folders from the repository's root down to `cwd`, each followed by its imports."""
+    """Return the rules for all paths of the folders from the repository's root down to `cwd`, each followed by its imports."""
     places, notes = [*folders(cwd)], list[str]()
     root = places[0].resolve()
     imports = Imports(home, lambda path: path.is_relative_to(root))
@@ -46,7 +46,7 @@ def standing_rules(cwd: Path, home: Path, limit: int) -> InstructionSet:
 
 
 def _patterns(given: object) -> Sequence[str]:
-    """Patterns of a list or a text; a comma within braces divides none."""
+    """Return the patterns of a list or a text; a comma within braces does not separate them."""
     lines = given if isinstance(given, list) else [given] if isinstance(given, str) else []
     parts = (part.strip(" -'\"") for line in lines for part in re.split(r"\n|,(?![^{}]*\})", str(line)))
     return [part for part in parts if part]

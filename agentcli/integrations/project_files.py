@@ -12,22 +12,22 @@ from agentcli.core.sanitise import safe_line
 from agentcli.integrations.instructions import folders
 
 SETTINGS_BYTES = 1_000_000
-"""Size of a project's settings at most."""
+"""Largest size of a project's settings, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectFiles:
-    """The files or folders that were found, outermost first, and a note for each that leads out of the repository."""
+    """Files or folders found, outermost first, and a note for each that leads out of the repository."""
 
     paths: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def project_files(cwd: Path, names: Sequence[str]) -> ProjectFiles:
-    """The files or folders of these names in the folders from the repository's root down to `cwd`.
+    """Return the files or folders of these names in the folders from the repository's root down to `cwd`.
 
-    A link that leads out of the repository is passed over and named: a stranger's repository must not have the user's
-    own files read.
+    A link that leads out of the repository is skipped and named: an unknown repository must not make agentcli read the
+    user's own files.
     """
     places = list(folders(cwd))
     root = places[0].resolve()
@@ -38,9 +38,9 @@ def project_files(cwd: Path, names: Sequence[str]) -> ProjectFiles:
 
 
 def is_settings_file(path: Path) -> bool:
-    """True for the settings of a project in `.agentcli`; false for a link that leads out of the repository.
+    """Return True for the settings of a project in `.agentcli`; False for a link that leads out of the repository.
 
-    Raises ConfigError for one that is no regular file, since a pipe in somebody's repository would block, or too large.
+    Raise ConfigError if the file is too large or not regular, since reading a pipe would block.
     """
     if path.exists():
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(next(iter(folders(path.parent.parent))))):

@@ -1,4 +1,4 @@
-"""Reading of files that somebody else wrote: regular files alone, of limited size, and none outside a folder."""
+"""Reading of untrusted files: only regular files, of limited size, and none outside a folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 _FRESH = 50_000_000
-"""Nanoseconds after a change within which another one may bear the same time."""
+"""Time in nanoseconds after a change within which another change may have the same timestamp."""
 
 
 class Unusable(Exception):
@@ -16,13 +16,13 @@ class Unusable(Exception):
 
 
 class Missing(Unusable):
-    """A file that is not there."""
+    """A file that does not exist."""
 
 
 def version(path: Path) -> tuple[int, ...]:
-    """Version of a file, by which to keep what was read of it: another one once the file was written, or another stands in its place.
+    """Return a key for caching the content of a file: it differs after the file was written or replaced.
 
-    Of a file that was changed just now it is never the same twice. Empty for a file that is not there.
+    For a file changed just now it differs at every call. Empty for a missing file.
     """
     try:
         about = os.stat(path)
@@ -34,9 +34,9 @@ def version(path: Path) -> tuple[int, ...]:
 
 
 def read_regular(path: Path, most: int, within: Path | None = None) -> bytes:
-    """The bytes of a regular file, which a pipe or a device is not: to open one could block for ever.
+    """Return the bytes of a regular file. A pipe or a device is refused, since opening one could block forever.
 
-    Raises Unusable for any other, for one of more than `most` bytes, and for one that lies outside `within` (a real path).
+    Raise Unusable for any other file, for one of more than `most` bytes, and for one outside `within` (a real path).
     """
     try:
         real = Path(os.path.realpath(path, strict=True))

@@ -1,11 +1,10 @@
 """Git worktrees for agents that work apart: made one at a time for each repository, with copies of the files that it lists.
 
-Subagents get one from HEAD, which is kept where it holds changes; the tasks of a batch get one each.
+Subagents get one from HEAD, which is kept if it contains changes; the tasks of a batch get one each.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -14,21 +13,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.locks import FileLock
 from agentcli.integrations.git import GitError, git, run_git
 
 INCLUDE = ".worktreeinclude"
-"""The file that lists files which git does not track and every worktree gets a copy of, in the syntax of `.gitignore`."""
+"""File that lists the untracked files of which every worktree gets a copy, in the syntax of `.gitignore`."""
 INCLUDED = 20_000
-"""Files that are copied at most."""
+"""Largest number of files to copy."""
 
 
 class NoWorktree(Exception):
-    """There can be no worktree; the text is the reason."""
+    """A worktree is not possible; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """A worktree of the repository at `root`. `cwd` is the folder in it that stands for the current one."""
+    """A worktree of the repository at `root`. `cwd` is the folder in it that corresponds to the current one."""
 
     root: Path
     folder: Path
@@ -37,7 +37,7 @@ class Worktree:
     env: Mapping[str, str]
 
     def finish(self, branch: str) -> str:
-        """Remove it where nothing was changed; else commit nothing, leave it under a branch, and say where it is. Raises NoWorktree."""
+        """Remove it if nothing was changed; else leave it uncommitted under a branch, and return its description. Raise NoWorktree."""
         try:
             changed = self._git("status", "--porcelain", "--untracked-files=all")
             moved = self._git("rev-parse", "HEAD") != self.head
@@ -45,7 +45,7 @@ class Worktree:
                 remove_worktree(self.root, self.folder, self.env)
                 return ""
             self._git("checkout", "-q", "-B", branch)
-            stat = self._git("diff", "--stat", "--no-ext-diff", "--no-textconv", self.head).rstrip()
+            stat = self._git("diff", "--stat", self.head).rstrip()
         except GitError as error:
             raise NoWorktree(str(error)) from error
         new = [line[3:] for line in changed.splitlines() if line.startswith("??")]
@@ -66,7 +66,7 @@ def no_worktree(_: str) -> Worktree:
 
 
 def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
-    """A worktree at `folder` of the repository that `cwd` lies in, from its HEAD. Raises NoWorktree."""
+    """Make a worktree at `folder` of the repository that contains `cwd`, from its HEAD. Raise NoWorktree."""
     try:
         root = Path(git(cwd, "rev-parse", "--show-toplevel", env=env))
         if (root / ".gitmodules").exists():
@@ -81,7 +81,7 @@ def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
 
 
 def former_worktree(cwd: Path, inner: Path, trees: Path, env: Mapping[str, str]) -> Worktree | None:
-    """The worktree beneath `trees` in which somebody worked at `inner`, of the repository that `cwd` lies in; None where it is gone."""
+    """Return the worktree below `trees` in which an agent worked at `inner`, for the repository of `cwd`; None if it is gone."""
     try:
         if not inner.is_dir() or not inner.is_relative_to(trees):
             return None
@@ -97,17 +97,23 @@ def former_worktree(cwd: Path, inner: Path, trees: Path, env: Mapping[str, str])
 
 
 def make_worktree(repo: Path, commit: str, folder: Path, env: Mapping[str, str] | None = None) -> None:
-    """Check a commit out into a new worktree at `folder`, on no branch, with copies of the listed files. No hook of the repository runs.
+    """Check a commit out into a new worktree at `folder`, on no branch, with copies of the listed files. Run no hook.
 
-    Raises GitError or OSError where it cannot be made.
+    Raise GitError or OSError if it cannot be made.
     """
     with locked_repository(repo, folder.parent, env):
-        git(repo, "worktree", "add", "--detach", "-q", str(folder), commit, env=env)
+        # The checkout is a separate command: some config of the repository may apply only inside its worktrees.
+        git(repo, "worktree", "add", "--detach", "--no-checkout", "-q", str(folder), commit, env=env)
+        try:
+            git(folder, "reset", "--hard", "-q", env=env)
+        except GitError:
+            run_git(repo, "worktree", "remove", "--force", "--force", str(folder), env=env)
+            raise
     copy_included(repo, folder, env)
 
 
 def remove_worktree(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
-    """Remove a worktree with all that is in it."""
+    """Remove a worktree with everything in it."""
     with locked_repository(repo, folder.parent, env):
         run_git(repo, "worktree", "remove", "--force", "--force", str(folder), env=env)
     shutil.rmtree(folder, ignore_errors=True)
@@ -118,7 +124,7 @@ def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None
     top = run_git(repo, "rev-parse", "--show-toplevel", env=env)
     root = Path(top.out.removesuffix("\n"))
     if top.exit_code or not (root / INCLUDE).is_file():
-        return  # a mirror has no files of its own
+        return  # a mirror has no work tree
     found = git(root, "ls-files", "-z", "--others", "--ignored", f"--exclude-from={root / INCLUDE}", env=env)
     for name in list(filter(None, found.split("\0")))[:INCLUDED]:
         source, target = root / name, folder / name
@@ -126,20 +132,16 @@ def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None
         if os.path.lexists(target) or not real.is_relative_to(root) or not real.is_file():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        # A relative link means its neighbour in the copy as well; an absolute one would lead back into the repository.
+        # A relative link is kept, for the neighbour in the copy; an absolute one would lead back into the repository.
         relative = source.is_symlink() and not os.path.isabs(os.readlink(source))
         shutil.copy2(source, target, follow_symlinks=not relative)
 
 
 @contextmanager
 def locked_repository(repo: Path, trees: Path, env: Mapping[str, str] | None = None) -> Iterator[None]:
-    """One at a time for each repository: git's own files about worktrees have no lock. `trees` is the folder that holds the worktrees."""
+    """Lock a repository: git's own files about worktrees have no lock. `trees` is the folder that contains the worktrees."""
     common = os.path.realpath(os.path.join(repo, git(repo, "rev-parse", "--git-common-dir", env=env)))
     trees.mkdir(parents=True, exist_ok=True, mode=0o700)
     name = hashlib.sha256(os.fsencode(common)).hexdigest()[:16]
-    file = os.open(trees / f".{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with FileLock(trees / f".{name}.lock"):
         yield
-    finally:
-        os.close(file)

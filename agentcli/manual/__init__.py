@@ -34,7 +34,7 @@ TOPICS = (
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a page; `heading` is that of the page for what stands above the first."""
+    """A section of a page; `heading` is the page's heading for the text above the first section."""
 
     topic: str
     heading: str
@@ -42,7 +42,7 @@ class Section:
 
 
 def page(topic: str) -> str:
-    """The Markdown of a page. Raises InputError, naming the near ones, for a topic that does not exist."""
+    """Return the Markdown of a page. Raises InputError, which suggests similar topics, for a topic that does not exist."""
     if topic not in TOPICS:
         near = did_you_mean(near_names(topic, TOPICS)) or f" Topics: {', '.join(TOPICS)}."
         raise InputError(f"The manual has no topic {topic!r}.{near}")
@@ -50,12 +50,12 @@ def page(topic: str) -> str:
 
 
 def summary(topic: str) -> str:
-    """The first paragraph of a page."""
+    """Return the first paragraph of a page."""
     return " ".join(page(topic).split("\n\n")[1].split())
 
 
 def search(text: str) -> list[Section]:
-    """The sections that contain every word of the text, in any case; `lines` are those with any of them."""
+    """Return the sections that contain every word of the text, in any case; their `lines` are the lines with any of the words."""
     words = text.casefold().split()
     found = []
     for section in (section for topic in TOPICS for section in _sections(topic)):

@@ -2,5 +2,5 @@
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, for tables that are read by people."""
+    """Return the words of a text: a readable notation for tables."""
     return frozenset(text.split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +13,7 @@ from agentcli.core.record import Mode
 from agentcli.core.resolve import MANUAL, MANUAL_FOLDER, searched
 from agentcli.core.servers import server_prefix
 from agentcli.core.tool import UNKNOWN, Effect, Traits
+from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, existing, paths_given, reading_denials
 from agentcli.permissions.paths import (
     PathVerdict,
     Workspace,
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict on a call, the rule it rests on, and the reason.
+    """Verdict on a call, the rule behind it, and the reason.
 
-    `always` is the exact rule that "always" would save; where none may be saved, `unsaved` names the check that would
-    still stand.
+    `always` is the exact rule that "always" would save; if none may be saved, `unsaved` names the check that would
+    still apply.
     """
 
     decision: Literal["allow", "ask", "deny"]
@@ -53,31 +54,46 @@ class Decision:
     always: str = ""
     unsaved: str = ""
     prefixes: tuple[str, ...] = ()
-    """The wider rules that a second "always" would save, one for each program of the line; none where none may be saved."""
+    """Wider rules that a second "always" would save, one for each program of the line; empty if none may be saved."""
     session: str = ""
-    """The exact rule that "for this session" would add; empty where the question is put each time."""
+    """Exact rule that "for this session" would add; empty if the question is asked each time."""
+    edits: bool = False
+    """True for an edit in the workspace, which mode auto-edit allows: "for this session" then switches to that mode."""
     path: Path | None = None
-    """The resolved path that was decided about, for a tool that takes one: what is allowed is this path and no other."""
+    """Resolved path that the decision is about, for a tool that takes one: only this path is allowed."""
     records: bool = False
-    """Whether a command that the sandbox may run unasked needs a repository that git may write to."""
+    """True if a command that the sandbox may run without asking needs a repository that git may write to."""
     machine: Looks = ""
-    """Whether a command that only reads looks at the machine, which no sandbox shows."""
+    """The part of the machine that a read-only command looks at, which no sandbox shows."""
+    hidden: Hidden = NOTHING
+    """Files to hide from the command when it runs."""
 
 
 def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace) -> Decision:
-    """Deny before ask, ask before allow, and all of them before what the mode would do. Reads links and git config, runs nothing.
+    """Decide about a call: deny rules before ask rules, ask before allow, and all rules before the mode.
 
-    `tools` are the traits of all tools, since a rule about one of them may cover another.
+    Read links and git config, run nothing. `tools` are the traits of all tools, since a rule about one may cover
+    another.
     """
     nature = facts_of(call, tools, rules, workspace)
-    return replace(_decided(nature, mode, workspace), path=nature.path, machine=nature.machine)
+    decision = _decided(nature, mode, workspace)
+    boxed = nature.line is not None and _boxed(decision, workspace)
+    if nature.unproven and decision.decision != "deny" and not boxed:
+        decision = Decision("ask", "deny rules", nature.unproven, unsaved=nature.unproven)
+    return replace(decision, path=nature.path, machine=nature.machine, hidden=nature.hidden)
+
+
+def _boxed(decision: Decision, workspace: Workspace) -> bool:
+    """Return True if a command runs without asking in the sandbox, which itself hides files."""
+    return workspace.sandboxed and decision.decision == "allow" and decision.rule in ("read-only", "mode auto")
 
 
 def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if nature.refused:
         return Decision("deny", "limits", nature.refused)
     if nature.denied:
-        return Decision("deny", f"deny {nature.denied}", f"a rule from {nature.denied.origin} forbids it")
+        why = nature.denied_why or f"a rule from {nature.denied.origin} forbids it"
+        return Decision("deny", f"deny {nature.denied}", why)
     if mode == "plan" and nature.changes and not nature.harmless:
         return Decision(
             "deny", "mode plan", f"plan mode is on, which changes nothing: {nature.why or 'this may change something'}"
@@ -93,11 +109,20 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("ask", f"ask {nature.asked}", why, unsaved=f"the rule {nature.asked} still asks")
     if nature.obscure and (nature.allowed or mode in ("auto", "yolo")):
         return Decision("ask", "deny rules", nature.obscure, unsaved=nature.obscure)
+    if nature.line is not None and _everything(nature, mode) and (why := nature.line.reaches):
+        return replace(_asked(mode, why, nature), rule="past the workspace")
     if nature.allowed:
         return Decision("allow", f"allow {nature.allowed}", f"a rule from {nature.allowed.origin} allows it")
     if nature.harmless:
         return Decision("allow", "read-only", nature.harmless)
     return _by_mode(nature, mode, workspace)
+
+
+def _everything(nature: CallFacts, mode: Mode) -> bool:
+    """Return True if only yolo, or a rule without a pattern, would let the call run."""
+    if nature.allowed is not None:
+        return nature.allowed.pattern in ("", "*")
+    return mode == "yolo" and not nature.harmless
 
 
 def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
@@ -121,7 +146,8 @@ _ONLY_READS = "every command only reads inside the workspace"
 
 def _asked(mode: Mode, why: str, nature: CallFacts) -> Decision:
     session = nature.session or nature.always
-    return Decision("ask", f"mode {mode}", why, nature.always, nature.unsaved, nature.prefixes, session)
+    given = nature.always, nature.unsaved, nature.prefixes, session, nature.edits_inside
+    return Decision("ask", f"mode {mode}", why, *given)
 
 
 _OBSCURE = "a deny rule may apply and the command hides what it runs"
@@ -129,10 +155,16 @@ _OBSCURE = "a deny rule may apply and the command hides what it runs"
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """Facts of a call that need no mode: what it would touch, and which rules match. The texts are reasons, empty where they do not apply."""
+    """Facts of a call that need no mode: what it would touch, and which rules match. Texts are reasons, empty if they do not apply."""
 
     refused: str = ""
     denied: Rule | None = None
+    denied_why: str = ""
+    """Reason for `denied`, if there is more to say than that a rule matches."""
+    unproven: str = ""
+    """Reason to ask if files that deny rules name cannot be hidden."""
+    hidden: Hidden = NOTHING
+    """Files to hide from a command."""
     destroys: str = ""
     protected: str = ""
     interacts: str = ""
@@ -143,16 +175,16 @@ class CallFacts:
     prefixes: tuple[str, ...] = ()
     session: str = ""
     line: CommandLine | None = None
-    """The analysed line of a command."""
+    """Analysed line of a command."""
     obscure: str = ""
     changes: bool = True
     why: str = ""
     always: str = ""
     unsaved: str = ""
     path: Path | None = None
-    """The resolved path that all this was said of, for a tool that takes one."""
+    """Resolved path that these facts are about, for a tool that takes one."""
     machine: Looks = ""
-    """Whether a harmless command looks at the machine."""
+    """The part of the machine that a harmless command looks at."""
 
 
 def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace) -> CallFacts:
@@ -172,17 +204,21 @@ def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspac
         return _file_nature(call, folder, tools, rules, workspace, pattern)
     if traits.fetches:
         return _fetch_nature(call.name, str(subject or ""), rules)
-    if traits.server:
-        return _server_nature(call, traits, rules)
-    return _other_nature(call, traits.effect, rules)
+    nature = _server_nature(call, traits, rules) if traits.server else _other_nature(call, traits.effect, rules)
+    denials = () if nature.denied or traits.recalls or traits.delegates else reading_denials(rules.deny, tools)
+    if denials and (traits.server or traits.effect != "none"):
+        paths = (path for value in call.input.values() for path in paths_given(value))
+        rule = next(filter(None, (denial_of(path, denials, workspace) for path in paths)), None)
+        return replace(nature, denied=rule)
+    return nature
 
 
 def _command_nature(
     tool: str, command: str, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace
 ) -> CallFacts:
-    from agentcli.permissions.shell.command_line import (
-        analyse,  # with the tables of all programs: not before a command comes
-    )
+    # These modules load the tables of all programs: import them only for a command.
+    from agentcli.permissions.denied.commands import judge_reading, named_by
+    from agentcli.permissions.shell.command_line import analyse
 
     line = analyse(command, workspace)
     if line.refused:
@@ -190,18 +226,23 @@ def _command_nature(
     about = _readers(tools) if line.harmless else _readers(tools) | _writers(tools)
     paths = [rule for rule in rules.deny if rule.tool in about and rule.pattern]
     deny, ask, allow = ([rule for rule in kind if rule.is_for(tool)] for kind in (rules.deny, rules.ask, rules.allow))
-    denied = command_rule(deny, line) or _path_rule_in(line, paths, workspace)
+    allowed = allowing_rule(allow, line)
+    reading = judge_reading(line, reading_denials(rules.deny, tools), workspace)
+    denied = command_rule(deny, line) or named_by(line, paths, workspace)
     return CallFacts(
-        denied=denied,
+        denied=denied or reading.rule,
+        denied_why="" if denied else reading.why,
+        unproven=reading.unproven,
+        hidden=reading.hidden,
         destroys=line.destroys,
         protected=line.protected,
         asked=command_rule(ask, line),
-        allowed=allowing_rule(allow, line),
+        allowed=allowed if isinstance(allowed, Rule) else None,
         harmless=_ONLY_READS if line.harmless else "",
         line=line,
         machine=line.machine,
         obscure=_OBSCURE if may_hide_from(deny, line) else "",
-        why=line.why,
+        why=(allowed if isinstance(allowed, str) else "") or line.why,
         always="" if line.unsaved else f"{tool}({exact(line.text.strip())})",
         unsaved=line.unsaved,
         prefixes=tuple(f"{tool}({pattern})" for pattern in line.prefixes),
@@ -217,15 +258,8 @@ def _writers(tools: Mapping[str, Traits]) -> frozenset[str]:
     return frozenset(name for name, traits in tools.items() if traits.edits_files)
 
 
-def _path_rule_in(line: CommandLine, rules: list[Rule], workspace: Workspace) -> Rule | None:
-    """The path rule that a word of the line runs into."""
-    if not rules:
-        return None
-    return next((rule for word in line.paths if (rule := path_rule(rules, word, workspace, strict=False))), None)
-
-
 def _search(call: ToolCall, traits: Traits, folder: str) -> tuple[str, str]:
-    """The folder that is searched, and the pattern that picks files in it."""
+    """Return the folder to search and the pattern that selects files in it."""
     pattern = call.input.get(traits.pattern or traits.name_filter)
     if not isinstance(pattern, str):
         return folder, ""
@@ -252,11 +286,15 @@ def _file_nature(
     if verdict.verdict == "free" and write and (folder := installed_in(path, target, workspace)):
         verdict = PathVerdict("protected", f"{folder} holds installed programs", target)
     covering = _writers(tools) if write else _readers(tools) | {call.name}
+    denials = reading_denials(rules.deny, tools)
     deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
+    hidden = existing(denials, workspace) if traits.searches and denials else NOTHING
     names = {call.name, traits.allowed_as} - {""}
     allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
     return CallFacts(
-        denied=path_rule(deny, path, workspace, strict=False, target=target),
+        denied=path_rule(deny, path, workspace, strict=False, target=target) or _unreadable(target, denials, workspace),
+        hidden=hidden,
+        unproven="" if hidden.complete else "deny rules name more files than can be left out of a search",
         protected=verdict.why if verdict.verdict == "protected" else "",
         asked=path_rule(ask, path, workspace, strict=False, target=target),
         allowed=path_rule(allow, path, workspace, strict=True, target=target),
@@ -269,14 +307,19 @@ def _file_nature(
     )
 
 
+def _unreadable(target: Path, denials: Sequence[Rule], workspace: Workspace) -> Rule | None:
+    """Return the rule that denies reading an existing file: an edit also shows the file that it changes."""
+    return denial_of(target, denials, workspace) if os.path.lexists(target) else None
+
+
 def _stays_below(pattern: str) -> bool:
-    """True if a search by this pattern leads nowhere else, and to nothing of a protected name."""
+    """Return True if a search by this pattern stays below its folder and finds no protected name."""
     named = could_name_protected(pattern) or names_protected(pattern, write=False)
     return ".." not in pattern and not pattern.startswith(("/", "~")) and not named
 
 
 def _in_a_skill(target: Path, workspace: Workspace) -> bool:
-    """True if a path lies in a folder that may be read besides the workspace, and is none of a protected name there."""
+    """Return True if a path lies in a readable folder outside the workspace and has no protected name there."""
     folders = (folder for folder in workspace.readable() if not workspace.home.is_relative_to(folder))
     top = next((folder for folder in folders if target.is_relative_to(folder)), None)
     return top is not None and not names_protected(str(target.relative_to(top)), write=False)
@@ -287,18 +330,18 @@ def _covers(rule: Rule, tool: str, covering: Iterable[str]) -> bool:
 
 
 def _search_verdict(traits: Traits, path: str, pattern: str, workspace: Workspace) -> PathVerdict:
-    """The verdict on what a search would pick out: `.env*` names what is protected."""
+    """Return the verdict on the files that a search would select: `.env*` names protected files."""
     if traits.name_filter and could_name_protected(pattern):
         return PathVerdict("protected", f"{pattern} is protected")
     return judge_path(os.path.join(path, pattern), workspace, write=False)
 
 
 def _fetch_nature(tool: str, url: str, rules: Rules) -> CallFacts:
-    def speaking(kind: Iterable[Rule]) -> Rule | None:
+    def speaking(kind: Iterable[Rule], *, strict: bool = False) -> Rule | None:
         ours = (rule for rule in kind if rule.is_for(tool))
-        return next((rule for rule in ours if not rule.pattern or url_matches(rule.pattern, url)), None)
+        return next((rule for rule in ours if not rule.pattern or url_matches(rule.pattern, url, strict=strict)), None)
 
-    denied, asked, allowed = map(speaking, (rules.deny, rules.ask, rules.allow))
+    denied, asked, allowed = speaking(rules.deny), speaking(rules.ask), speaking(rules.allow, strict=True)
     why = "it uses the network"
     return CallFacts(denied=denied, asked=asked, allowed=allowed, changes=False, why=why, unsaved=why)
 
@@ -322,10 +365,11 @@ def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> CallFacts:
 
 
 def _server_nature(call: ToolCall, traits: Traits, rules: Rules) -> CallFacts:
-    """The facts of a call of a server's tool: a foreign program does it, whatever it says of itself."""
+    """Gather the facts of a call of an MCP server's tool, which is never harmless without a rule, whatever the tool declares."""
+    allow = [rule for rule in rules.allow if not traits.shadows or rule.origin not in _LASTING]
     denied, asked, allowed = (
         next((rule for rule in kind if rule.is_for(call.name) and _speaks_of(rule, call.input)), None)
-        for kind in (rules.deny, rules.ask, rules.allow)
+        for kind in (rules.deny, rules.ask, allow)
     )
     return CallFacts(
         denied=denied,
@@ -334,9 +378,14 @@ def _server_nature(call: ToolCall, traits: Traits, rules: Rules) -> CallFacts:
         allowed=allowed,
         changes=not traits.reads_only,
         why=f"the server {traits.server} may do anything with it",
-        always=call.name,
-        prefixes=(f"{server_prefix(call.name)}*",),
+        always="" if traits.shadows else call.name,
+        prefixes=() if traits.shadows else (f"{server_prefix(call.name)}*",),
+        unsaved=f"the project's server {traits.server} is in the place of your own" if traits.shadows else "",
     )
+
+
+_LASTING = ("config", "your answers")
+"""Origins of rules that are saved by the name of a server, whichever program that name stood for."""
 
 
 def _speaks_of(rule: Rule, values: Mapping[str, Any]) -> bool:

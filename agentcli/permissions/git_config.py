@@ -1,4 +1,4 @@
-"""Check of a repository's config: programs that it has git start even when git only reads."""
+"""Check of a repository's config for programs that git starts even when it only reads."""
 
 from __future__ import annotations
 
@@ -8,43 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions import word_set
+from agentcli.core.git_keys import reads_only
 
 _CONFIG_BYTES = 1_000_000
-_HARMLESS = word_set("""
-core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode core.symlinks
-core.autocrlf core.eol core.safecrlf core.quotepath core.abbrev core.longpaths core.whitespace core.untrackedcache core.preloadindex
-core.compression core.bigfilethreshold core.commentchar core.sparsecheckout core.sparsecheckoutcone core.protecthfs
-core.protectntfs core.sharedrepository core.multipackindex core.commitgraph
-remote.*.url remote.*.pushurl remote.*.fetch remote.*.push remote.*.tagopt remote.*.prune remote.*.prunetags remote.*.mirror
-remote.*.skipdefaultupdate remote.*.skipfetchall remote.*.gh-resolved remote.*.followremotehead remote.pushdefault
-branch.*.remote branch.*.merge branch.*.rebase branch.*.pushremote branch.*.description branch.*.vscode-merge-base
-branch.*.gh-merge-base branch.*.github-pr-owner-number branch.*.github-pr-base-branch branch.autosetupmerge branch.autosetuprebase
-branch.sort user.name user.email user.signingkey user.useconfigonly author.name author.email committer.name committer.email
-submodule.*.url submodule.*.active submodule.*.branch submodule.*.ignore submodule.*.shallow submodule.active submodule.fetchjobs
-extensions.worktreeconfig extensions.noop extensions.preciousobjects extensions.refstorage
-extensions.relativeworktrees
-pull.rebase pull.ff push.default push.autosetupremote push.followtags fetch.prune fetch.prunetags fetch.parallel init.defaultbranch
-gc.auto pack.threads index.version index.threads feature.experimental feature.manyfiles rerere.enabled rerere.autoupdate
-commit.gpgsign tag.gpgsign tag.sort rebase.autostash rebase.autosquash receive.denycurrentbranch transfer.fsckobjects
-maintenance.auto maintenance.strategy maintenance.repo lfs.repositoryformatversion http.postbuffer
-diff.algorithm diff.renames diff.renamelimit diff.mnemonicprefix diff.noprefix diff.colormoved diff.context diff.ignoresubmodules
-diff.statgraphwidth diff.indentheuristic diff.suppressblankempty status.short status.branch status.showuntrackedfiles
-status.renames status.aheadbehind status.relativepaths status.showstash log.date log.decorate log.abbrevcommit log.follow log.mailmap
-merge.conflictstyle merge.ff merge.renames merge.renamelimit blame.date blame.coloring blame.showemail i18n.commitencoding
-i18n.logoutputencoding
-""")
-"""Keys of a repository's config that start nothing, in lower case; `*` stands for any subsection. All of `color` and `advice` too."""
-
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class GitFacts:
-    """Facts of the repository around a folder: `danger` names what would be started when it is only read, empty when nothing.
+    """Facts of the repository around a folder: `danger` names what a read would start, empty if nothing.
 
-    `secrets` are the files of its index that speak of `.env`, as absolute paths.
+    `secrets` are the files of its index whose paths contain `.env`, as absolute paths.
     """
 
     danger: str = ""
@@ -52,7 +27,7 @@ class GitFacts:
 
 
 def git_facts(folder: Path) -> GitFacts:
-    """Read the config that git would read in `folder`, its submodules' too. Starts no program.
+    """Read the config that git would read in `folder`, its submodules' too. Start no program.
 
     Only keys known to be harmless pass: a key that this program does not know counts as one that may start something.
     """
@@ -73,7 +48,10 @@ def _secrets(folder: Path) -> tuple[str, ...]:
 
 
 def repository(folder: Path) -> tuple[Path, ...]:
-    """The folders that git reads in `folder`: the top of the work tree, and where its repository lies if that is elsewhere."""
+    """Return the folders that git reads in `folder`: the top of the work tree first, then the folders of its repository.
+
+    The result is empty outside a repository.
+    """
     top = next((top for top in (folder, *folder.parents) if os.path.lexists(top / ".git")), None)
     if top is None:
         return ()
@@ -109,7 +87,7 @@ def _work_tree_danger(top: Path, git_folder: Path, depth: int) -> str:
     for file in (common / "config", git_folder / "config.worktree", common / "config.worktree"):
         if problem := _config_danger(file):
             return problem
-    # The one hook that reading can set off: `git diff` brings the index up to date.
+    # The only hook that a read can start: `git diff` updates the index.
     if os.path.lexists(common / "hooks/post-index-change"):
         return f"{common / 'hooks/post-index-change'} would be run"
     return _submodule_danger(top, common, git_folder, depth)
@@ -120,7 +98,7 @@ def _is_git_folder(path: Path) -> bool:
 
 
 def _pointed(top: Path, marker: Path) -> Path:
-    """The folder that a `.git` file leads to. Raises ValueError when it leads nowhere."""
+    """Return the folder that a `.git` file points to. Raise ValueError if it is not a git file."""
     text = marker.read_text(encoding="utf-8", errors="replace").strip()
     if not text.startswith("gitdir:"):
         raise ValueError(f"{marker} is not a git file")
@@ -135,29 +113,21 @@ def _common_folder(git_folder: Path) -> Path:
 
 
 def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
-    """The first key of a config file that may start a program, with the name of the file."""
+    """Return the first key of a config file that may start a program, with the file name; else the empty string."""
     if not file.exists():
         return ""
     if not file.is_file() or file.stat().st_size > _CONFIG_BYTES:
         return f"{file} is not an ordinary config file"
     for key in config_keys(file.read_bytes().decode("utf-8", "replace")):
-        if key not in harmless and not _is_harmless(key):
+        if key not in harmless and not reads_only(key):
             return f"{key} in {file} may start a program"
     return ""
 
 
-def _is_harmless(key: str) -> bool:
-    section, _, rest = key.partition(".")
-    subsection, dot, name = rest.rpartition(".")
-    if not subsection and section in ("color", "advice"):
-        return True
-    return (f"{section}.*.{name}" if dot else key) in _HARMLESS
-
-
 def config_keys(text: str) -> list[str]:
-    """The keys of a git config in lower case (`section.sub.key`). What cannot be read comes as a key of its own.
+    """Return the keys of a git config in lower case (`section.sub.key`); an unreadable line becomes a key of its own.
 
-    Only a newline ends a line, as git sees it: a vertical tab or a lone carriage return in a comment begins no section.
+    Only a newline ends a line, as for git: a vertical tab or a lone carriage return in a comment begins no section.
     """
     keys: list[str] = []
     section = ""
@@ -169,14 +139,14 @@ def config_keys(text: str) -> list[str]:
         if not rest or rest[0] in "#;":
             continue
         key = _KEY.match(rest)
-        # Whether a backslash at the end goes on with the value depends on quotes and comments before it.
+        # Whether a backslash at the end continues the value depends on quotes and comments before it.
         readable = key and section and not rest.endswith("\\")
         keys.append(f"{section}.{key[1].lower()}" if key and readable else f"unreadable line {rest[:40]!r}")
     return keys
 
 
 def _submodule_danger(top: Path, common: Path, git_folder: Path, depth: int) -> str:
-    """Submodules are read with their own config: `status` and `diff` step into them, without our hardened one."""
+    """Check submodules, which git reads with their own config: `status` and `diff` enter them without our settings."""
     if depth > 8:
         return "submodules are nested too deep"
     if (common / "modules").is_dir():
@@ -202,15 +172,16 @@ def _submodule(inner: Path, depth: int) -> str:
 
 
 def gitlinks(index: Path) -> list[str]:
-    """The paths in a git index that are repositories of their own. Raises ValueError for an index that cannot be read."""
+    """Return the paths in a git index that are repositories of their own. Raise ValueError for an unreadable index."""
     data = _index_data(index)
     return [path for path, link in _entries(data) if link] if _GITLINK_MODE in data else []
 
 
 def tracked_secrets(index: Path) -> list[str]:
-    """The paths in a git index that speak of `.env`. Raises ValueError for an index that cannot be read."""
+    """Return the paths in a git index that contain `.env`. Raise ValueError for an unreadable index."""
     data = _index_data(index)
-    # In version 4 a name lacks what it shares with the one before it, so that no look at the bytes tells anything.
+    # In version 4 a name omits the prefix that it shares with the previous one, so a search of the bytes proves
+    # nothing.
     if data[4:8] != b"\0\0\0\4" and not _SECRET_NAME.search(data):
         return []
     return [path for path, _ in _entries(data) if ".env" in path.casefold()]
@@ -230,7 +201,7 @@ _INDEX_ENTRIES = 200_000
 
 
 def _entries(data: bytes) -> Iterator[tuple[str, bool]]:
-    """The paths of an index with whether each is a repository of its own."""
+    """Yield the paths of an index, each with True if it is a repository of its own."""
     if not data:
         return
     if data[:4] != b"DIRC":
@@ -253,7 +224,7 @@ def _entries(data: bytes) -> Iterator[tuple[str, bool]]:
 
 
 def _varint(data: bytes, offset: int) -> tuple[int, int]:
-    """A number in the encoding of git's packs (`OFS_DELTA`), and where it ends."""
+    """Return a number in the encoding of git's packs (`OFS_DELTA`), and the offset after it."""
     value = data[offset] & 0x7F
     while data[offset] & 0x80:
         offset += 1

@@ -1,4 +1,4 @@
-"""The workspace, and one policy for every path, whether a file tool or a recognised shell command names it."""
+"""The workspace, and one policy for all paths, from file tools and from recognised shell commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
@@ -22,10 +22,10 @@ from agentcli.permissions.git_config import GitFacts, git_facts
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """Limits of the shell text that is analysed; a longer command is refused, one of more parts than `parts` always asks.
+    """Limits of the analysis of shell text; a longer command is refused, one of more parts than `parts` always asks.
 
-    `walk` is how many directory entries are looked at for protected files before a search through hidden files; beyond
-    that it asks.
+    `walk` is how many directory entries are visited for protected files before a search through hidden files; beyond it
+    the search asks.
     """
 
     characters: int = 10_000
@@ -36,7 +36,7 @@ class CommandLimits:
 
 @dataclass(frozen=True, slots=True)
 class UndoCover:
-    """The extent of /undo: a file of at most `bytes`, in a workspace of at most `files`, outside of folders named `skipped`."""
+    """Extent of /undo: files of at most `bytes`, in a workspace of at most `files`, outside folders named `skipped`."""
 
     bytes: int
     files: int
@@ -45,11 +45,11 @@ class UndoCover:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The folders the agent works in: `cwd`, the workspace `roots` (cwd alone when empty), and the folders that belong to the user.
+    """Folders the agent works in: `cwd`, the workspace `roots` (cwd alone if empty), and the folders that belong to the user.
 
-    `own` are agentcli's config, data and state folders: nobody but the user and agentcli reads or writes there. `sandboxed`
-    is true where commands run in a sandbox that is known to work. `git` reads what a repository's config would start. `path` is
-    PATH as the user set it.
+    `own` are agentcli's config, data and state folders: only the user and agentcli read or write there. `sandboxed` is
+    true if commands run in a sandbox that is known to work. `git` reads what a repository's config would start. `path`
+    is PATH as the user set it.
     """
 
     cwd: Path
@@ -57,27 +57,31 @@ class Workspace:
     home: Path = field(default_factory=Path.home)
     own: tuple[Path, ...] = ()
     sandboxed: bool = False
+    masks: bool = False
+    """True if single files can be hidden from any command, even from one that a person allowed."""
     records: bool = False
-    """True where the sandbox can open a repository to git alone: its settings and hooks stay closed."""
+    """True if the sandbox can open a repository to git alone, with its settings and hooks closed."""
     undo: UndoCover | None = None
-    """The extent of /undo; None where nothing is put back."""
+    """Extent of /undo; None if nothing is restored."""
     destroys: bool = False
-    """True where commands that can only destroy are decided about like any others."""
+    """True if commands that can only destroy are decided about like any others."""
     readable: Callable[[], Sequence[Path]] = tuple
-    """Resolved folders besides the roots that may be read without asking: those of skills."""
+    """Resolved folders outside the roots that may be read without asking: the folders of skills."""
     git: Callable[[Path], GitFacts] = git_facts
     limits: CommandLimits = CommandLimits()
     path: str = field(default_factory=search_path)
     other_homes: tuple[Path, ...] = ()
-    """Home folders besides `home` whose private files stay private: that of the process, where a session has another."""
+    """Home folders other than `home` whose private files stay private: the home of the process, if a session has another."""
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, compare=False)
-    """The environment of hooks, and but for `path` that of commands."""
+    """Environment of hooks and, except for `path`, of commands."""
+    started: Mapping[Path, str] = field(default_factory=dict, compare=False)
+    """Resolved files in the workspace that hooks and servers run, each with the reason why it is protected from writing."""
     resolved_roots: tuple[Path, ...] = field(init=False, compare=False)
-    """The roots (`cwd` where there are none) with links followed, as of creation."""
+    """Roots (`cwd` if there are none) with links followed, as of creation."""
 
     @property
     def command_env(self) -> Mapping[str, str]:
-        """The environment of commands that a person or a rule allowed."""
+        """Environment of commands that a person or a rule allowed."""
         return {**self.env, "PATH": self.path}
 
     def __post_init__(self) -> None:
@@ -85,7 +89,7 @@ class Workspace:
 
 
 def impossible(path: str) -> str:
-    """The reason that no system call takes this as a path, or the empty string."""
+    """Return the reason why no system call accepts this path, or the empty string."""
     if "\0" in path:
         return "the path holds a NUL byte"
     try:
@@ -96,7 +100,7 @@ def impossible(path: str) -> str:
 
 
 def resolved(path: Path | str) -> Path:
-    """The path with every link followed as far as it exists. Raises ValueError for a path that no system call takes."""
+    """Return the path with every existing link followed. Raise ValueError for a path that no system call accepts."""
     return follow(os.fspath(path))
 
 
@@ -146,16 +150,17 @@ PRIVATE_IN_HOME = (
     (".pypirc",),
     (".password-store",),
 )
-"""Holders of credentials in the home folder: asked for before reading too."""
+"""Places of credentials in the home folder: reading them asks, too."""
 
 _SPECIAL_TREES = ("/proc", "/sys", "/dev")
 
 
 @dataclass(frozen=True, slots=True)
 class PathVerdict:
-    """The verdict on a path: `free` by the mode, `outside` the workspace, `protected` in every mode, or `refused`.
+    """Verdict on a path: `free` by the mode, `outside` the workspace, `protected` in every mode, or `refused`.
 
-    `path` is where its links led when that was said: what is allowed is this path, whatever the links do afterwards.
+    `path` is the target of its links at the time of the verdict: only this path is allowed, even if the links change
+    later.
     """
 
     verdict: Verdict
@@ -164,7 +169,7 @@ class PathVerdict:
 
 
 def judge_path(text: str, workspace: Workspace, *, write: bool, cwd: Path | None = None) -> PathVerdict:
-    """The verdict on `text` as a path seen from `cwd`, both as it is written and where its links lead."""
+    """Judge `text` as a path relative to `cwd`, both as written and with links followed."""
     if why := impossible(text):
         return PathVerdict("refused", why)
     first, *others = (_judge(reading, workspace, write) for reading in _readings(text, workspace, cwd or workspace.cwd))
@@ -174,9 +179,9 @@ def judge_path(text: str, workspace: Workspace, *, write: bool, cwd: Path | None
 
 
 def installed_in(text: str, target: Path, workspace: Workspace) -> str:
-    """The folder of installed programs that a path leads into: a virtual environment, or `node_modules/.bin`; else empty.
+    """Return the folder of installed programs that a path leads into (a virtual environment, `node_modules/.bin`), or the empty string.
 
-    Edits there change what a command such as `pip` does. Commands that install something are no edits.
+    Edits there change what a command such as `pip` does. Commands that install something are not edits.
     """
     for path in (os.path.normpath(workspace.cwd / text), str(target)):
         parts = _below_root(path, path.split("/")[1:], workspace)[:-1]
@@ -190,12 +195,12 @@ def installed_in(text: str, target: Path, workspace: Workspace) -> str:
 
 
 def names_protected(text: str, *, write: bool) -> str:
-    """The protected name among the components of a path that is not resolved, or the empty string."""
+    """Return the protected name among the components of an unresolved path, or the empty string."""
     return next((part for part in text.split("/") if _protected_name(part, write)), "")
 
 
 def could_name_protected(text: str) -> str:
-    """The component with wildcards that could stand for a protected name, or the empty string."""
+    """Return the component with wildcards that could match a protected name, or the empty string."""
     for part in text.split("/"):
         plain = canonical(part)
         if any(sign in plain for sign in "*?[{") and plain.startswith((".", "[", "{")) and _glob_hits(plain):
@@ -205,7 +210,7 @@ def could_name_protected(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def canonical(name: str) -> str:
-    """A file name as the most forgiving file system would compare it."""
+    """Return a file name as the most forgiving file system would compare it."""
     if not _plain(name):
         name = unicodedata.normalize("NFKC", "".join(letter for letter in name if not invisible(letter)))
     name = name.casefold().strip()
@@ -220,7 +225,7 @@ _SEVERITY: dict[Verdict, int] = {"free": 0, "outside": 1, "protected": 2, "refus
 
 
 def _readings(text: str, workspace: Workspace, cwd: Path) -> list[str]:
-    """The paths that `text` may mean: first as the file tools take it, then as it stands and as a shell might take it."""
+    """Return the paths that `text` may mean: first as the file tools read it, then unchanged, then as a shell might."""
     forms = {text, text.strip()}
     if "$" in text or text.startswith("~"):
         home = str(workspace.home)
@@ -245,13 +250,24 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
         for part in _below_root(form, parts, workspace):
             if _protected_name(part, write):
                 return PathVerdict("protected", f"{part} is protected", Path(target))
+    if write and (started := _started(Path(target), workspace)):
+        return PathVerdict("protected", started, Path(target))
     if not _is_below(target, workspace.resolved_roots):
         return PathVerdict("outside", f"{target} is outside the workspace", Path(target))
     return PathVerdict("free", "", Path(target))
 
 
+def _started(target: Path, workspace: Workspace) -> str:
+    """Return the reason why a file, or a folder around it, decides what a hook or a server runs; or the empty string."""
+    if why := workspace.started.get(target):
+        return why
+    if target in workspace.resolved_roots:
+        return ""
+    return next((why for path, why in workspace.started.items() if target in path.parents), "")
+
+
 def _special(forms: Iterable[str], target: str) -> str:
-    """The reason that a path cannot name an ordinary file, or the empty string."""
+    """Return the reason why a path cannot name an ordinary file, or the empty string."""
     for form in forms:
         if _is_below(form, _SPECIAL_TREES):
             return f"{form} is not a regular file"
@@ -267,7 +283,7 @@ def _is_below(path: str, tops: Iterable[str | Path]) -> bool:
 
 
 def _private(parts: list[str], workspace: Workspace) -> str:
-    """The reason that a path is private to the user, compared as a file system that ignores case would."""
+    """Return the reason why a path is private to the user, or the empty string. Compare as a case-insensitive file system would."""
     names: list[str] | None = None
     for folder, reason in _private_folders((workspace.home, *workspace.other_homes), workspace.own):
         if len(parts) >= len(folder):
@@ -279,7 +295,7 @@ def _private(parts: list[str], workspace: Workspace) -> str:
 
 @lru_cache(maxsize=16)
 def _private_folders(homes: tuple[Path, ...], own: tuple[Path, ...]) -> list[tuple[tuple[str, ...], str]]:
-    """The private folders as canonical components, each with the reason to give."""
+    """Return the private folders as canonical components, each with the reason to give."""
     found = [(folder, f"{folder} belongs to agentcli") for folder in own]
     private = ((home.joinpath(*parts), parts) for home in dict.fromkeys(homes) for parts in PRIVATE_IN_HOME)
     found += [(folder, f"~/{'/'.join(parts)} is private") for folder, parts in private]
@@ -288,7 +304,7 @@ def _private_folders(homes: tuple[Path, ...], own: tuple[Path, ...]) -> list[tup
 
 
 def _below_root(path: str, parts: list[str], workspace: Workspace) -> list[str]:
-    """The components that the workspace itself does not answer for."""
+    """Return the components below the workspace's own root, or all if the path is outside."""
     roots = {*workspace.resolved_roots, *(workspace.roots or (workspace.cwd,))}
     depths = [len(root.parts) - 1 for root in roots if _is_below(path, (root,))]
     return parts[max(depths, default=0) :]
@@ -307,3 +323,12 @@ def _glob_hits(pattern: str) -> bool:
     return any(
         fnmatch.fnmatchcase(name, pattern) for name in (".env", ".env.local", *PROTECTED_FOLDERS, *PROTECTED_FILES)
     )
+
+
+def entries_of(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Yield the entries of a folder; none after an error of the system."""
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except OSError:
+        return

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from agentcli.core.aliases import known_as, like_tool
 from agentcli.core.dataclass import dataclass
@@ -17,12 +18,13 @@ from agentcli.core.errors import AgentError, ConfigError, UsageError
 from agentcli.core.servers import PREFIX
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.permissions.paths import Workspace, canonical, impossible, resolved
-from agentcli.permissions.shell.known_programs import bounded, starts_others
+from agentcli.permissions.shell.known_programs import bounded
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
+    from agentcli.permissions.shell.parse import Command
 
-Origin = Literal["config", "project", "session", "flag", "skill"]
+Origin = Literal["config", "your answers", "project", "session", "flag", "skill"]
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
 
 
@@ -30,9 +32,9 @@ _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
 class Rule:
     """One rule. An empty `pattern` matches every call of the tool; in `tool` a `*` stands for any letters.
 
-    For `bash` the pattern is a command, where `*` is any text and a trailing ` *` or `:*` any arguments or none; `\\*` is a star.
-    For file tools it is a path as in .gitignore: relative to the workspace, absolute, or from `~/`. For `web_fetch` it is a URL,
-    or `domain:example.org`.
+    For `bash` the pattern is a command, where `*` is any text and a trailing ` *` or `:*` any arguments or none; `\\*`
+    is a star. For file tools it is a path as in .gitignore: relative to the workspace, absolute, or from `~/`. For
+    `web_fetch` it is a URL, or `domain:example.org`.
     """
 
     tool: str
@@ -43,7 +45,7 @@ class Rule:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
 
     def is_for(self, tool: str) -> bool:
-        """True if the rule applies to this tool; `mcp__git` to every tool of the server git, `edit` to `multi_edit` as well."""
+        """Return True if the rule applies to this tool; `mcp__git` to every tool of the server git, `edit` to `multi_edit` as well."""
         if self.tool.startswith(PREFIX) and "__" not in self.tool[len(PREFIX) :] and tool.startswith(f"{self.tool}__"):
             return True
         return self.tool in (tool, like_tool(tool)) or ("*" in self.tool and bool(wildcard(self.tool).fullmatch(tool)))
@@ -51,7 +53,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """All rules in force; deny goes before ask, ask before allow."""
+    """All active rules; deny comes before ask, ask before allow."""
 
     allow: tuple[Rule, ...] = ()
     ask: tuple[Rule, ...] = ()
@@ -61,13 +63,13 @@ class Rules:
         return Rules(self.allow + other.allow, self.ask + other.ask, self.deny + other.deny)
 
     def listed(self) -> list[tuple[str, Rule]]:
-        """Each rule with the decision that it makes, the strongest first."""
+        """Return each rule with its decision, the strongest first."""
         kinds = {"deny": self.deny, "ask": self.ask, "allow": self.allow}
         return [(kind, rule) for kind, rules in kinds.items() for rule in rules]
 
 
 def parse_rule(text: str, origin: Origin = "config") -> Rule:
-    """A rule from its text. Raises UsageError for nonsense in a flag, ConfigError for nonsense anywhere else."""
+    """Parse a rule. Raise UsageError for an invalid rule in a flag, ConfigError for one from elsewhere."""
     match = _RULE.fullmatch(text.strip())
     if not match or (match[2] is not None and not match[2].strip()):
         raise _nonsense(origin)(f"{text!r} is not a rule. Write TOOL or TOOL(pattern), for example bash(npm test).")
@@ -77,16 +79,16 @@ def parse_rule(text: str, origin: Origin = "config") -> Rule:
 def parse_rules(
     allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = (), origin: Origin = "config"
 ) -> Rules:
-    """Rules from lists of texts that all have one origin. Raises like `parse_rule`."""
+    """Parse lists of rules that all have one origin. Raise like `parse_rule`."""
     read = [tuple(parse_rule(text, origin) for text in texts) for texts in (allow, ask, deny)]
     return Rules(*read)
 
 
 def in_own_names(rules: Rules, known: Iterable[str]) -> Rules:
-    """The rules with our names of the tools that they are about: `WebFetch(domain:example.org)` is `web_fetch(…)`.
+    """Return the rules with our names of the tools: `WebFetch(domain:example.org)` becomes `web_fetch(…)`.
 
-    Raises ConfigError, or UsageError for a flag, for a rule about a tool that does not exist: it would protect nothing. The tools of
-    servers (`server__tool`) are known only once a server runs, so their names are taken as they are.
+    Raise ConfigError, or UsageError for a flag, for a rule about a tool that does not exist: it would protect nothing.
+    The names of MCP tools (`server__tool`) are not checked, as they are known only once a server runs.
     """
     names = list(known)
     allow, ask, deny = (
@@ -110,20 +112,20 @@ def _named(kind: str, rule: Rule, names: Sequence[str]) -> Rule:
 
 
 def exact(text: str) -> str:
-    """The pattern that matches this text and nothing else."""
+    """Return the pattern that matches only this text."""
     return re.sub(r"([*\\])", r"\\\1", text)
 
 
 @lru_cache(maxsize=1024)
 def wildcard(pattern: str) -> re.Pattern[str]:
-    """A pattern where `*` is any text and a backslash makes `*` and itself literal."""
+    """Compile a pattern where `*` is any text and a backslash makes `*` and itself literal."""
     parts = re.findall(r"\\[*\\]|\*|[^*\\]+|\\", pattern)
     return re.compile("".join(".*" if part == "*" else re.escape(_unescaped(part)) for part in parts), re.DOTALL)
 
 
 @lru_cache(maxsize=1024)
 def command_pattern(pattern: str) -> re.Pattern[str]:
-    """The pattern of a `bash` rule: like `wildcard`, and a trailing ` *` or `:*` stands for any arguments or none."""
+    """Compile the pattern of a `bash` rule: as `wildcard` does, with any arguments or none for a trailing ` *` or `:*`."""
     text = " ".join(pattern.split()) if "\n" not in pattern else pattern
     for ending in (":*", " *"):
         if text.endswith(ending) and not text.endswith("\\" + ending[1:]):
@@ -132,7 +134,7 @@ def command_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
-    """The first rule about commands that matches any command of the line, however it is wrapped."""
+    """Return the first rule about commands that matches any command of the line, however it is wrapped."""
     for rule in rules:
         if not rule.pattern or any(command_pattern(rule.pattern).fullmatch(text) for text in line.spellings):
             return rule
@@ -140,10 +142,10 @@ def command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
 
 
 def may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
-    """True if a command that a rule names may run in a part of the line that cannot be analysed.
+    """Return True if a command that a rule names may run in a part of the line that cannot be analysed.
 
-    Something of the line is unknown, or a program that is not known by trade gets the command's name among its arguments:
-    in the text of a script, behind an option, as the value of a variable.
+    A part of the line is unknown and may be that command, an alias may stand for it, or an unknown program gets the
+    command's name among its arguments: in the text of a script, after an option, as the value of a variable.
     """
     patterns = [rule.pattern for rule in rules]
     if not patterns or line.harmless:
@@ -151,49 +153,83 @@ def may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
     heads = [pattern.split("*")[0] for pattern in patterns]
     if not line.whole or any(head.startswith(known) for known in line.beginnings for head in heads):
         return True
+    if any(map(line.may_run, heads)):
+        return True
     names = "|".join(re.escape(words[0]) for head in heads if (words := head.split()))
     mention = re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])")
     return bool(names) and any(mention.search(text) for text in line.unseen)
 
 
-def allowing_rule(rules: Sequence[Rule], line: CommandLine) -> Rule | None:
-    """The rule about commands that allows the line: its exact text, or all commands that do not merely read match some rule.
+def allowing_rule(rules: Sequence[Rule], line: CommandLine) -> Rule | str | None:
+    """Return the rule that allows the line: by its exact text, or if each command that does not only read matches a rule.
 
-    A rule with a wildcard about a command that changes files (`cp *`) holds inside the workspace, and none covers an option that
-    starts another program.
+    A rule with a wildcard covers words of the approved kind (see `covered.py`), and a rule about a command that changes
+    files (`cp *`) applies inside the workspace. If a rule matches but does not cover the line, return the reason; None
+    if none matches.
     """
     for rule in rules:
         if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
             return rule
     used: Rule | None = None
-    for command, reading, inside in zip(line.commands, line.readings, line.inside, strict=True):
-        narrow = (bounded(command.words) and not inside) or starts_others(command.words)
-        narrow = narrow or (command.loop is not None and not inside)
-        fitting = (rule for rule in rules if command_pattern(rule.pattern).fullmatch(command.text))
-        match = next((rule for rule in fitting if not narrow or rule.pattern == exact(command.text)), None)
-        if match is None and reading.why:
-            return None
-        used = match or used
+    for number, (command, reading) in enumerate(zip(line.commands, line.readings, strict=True)):
+        found = _covering_rule(rules, line, number, command)
+        if reading.why and not isinstance(found, Rule):
+            return found
+        used = found if isinstance(found, Rule) else used
     return used
 
 
-def url_matches(pattern: str, url: str) -> bool:
-    """True if a URL fits a `web_fetch` pattern. Host and path are compared apart, so that no host hides in a path."""
+def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, command: Command) -> Rule | str | None:
+    inside = line.inside[number]
+    reason: str | None = None
+    for rule in rules:
+        if not command_pattern(rule.pattern).fullmatch(command.text):
+            continue
+        if rule.pattern == exact(command.text) or inside:
+            return rule
+        if bounded(command.words) or command.loop is not None:
+            continue
+        reason = line.uncovered(rule.pattern, number)
+        if not reason:
+            return rule
+    return reason
+
+
+def url_matches(pattern: str, url: str, *, strict: bool = False) -> bool:
+    """Return True if a URL matches a `web_fetch` pattern in any spelling of host and path; if `strict`, in all spellings.
+
+    Host and path are compared separately, so that a path cannot pass for a host.
+    """
     try:
-        there = urlsplit(url)
-        host = there.hostname or ""
+        there = urlsplit(url.strip())
+        host = _plain_host(there.hostname or "")
+        usual = there.port in (None, {"http": 80, "https": 443}.get(there.scheme))
+        netloc = host if usual else f"{host}:{there.port}"
     except ValueError:
         return False
     if pattern.startswith("domain:"):
-        domain = pattern.removeprefix("domain:").lower().removeprefix("*.")
+        domain = _plain_host(pattern.removeprefix("domain:").removeprefix("*."))
         return host == domain or host.endswith("." + domain)
     wanted = urlsplit(pattern)
     if not wanted.netloc:
         return False
-    places = (wanted.scheme, there.scheme), (wanted.netloc.lower(), there.netloc.lower())
-    if not all(wildcard(want).fullmatch(have) and "@" not in have for want, have in places):
+    bare = re.sub({"http": ":80$", "https": ":443$"}.get(wanted.scheme, "$"), "", wanted.netloc.lower()).rstrip(".")
+    places = (wanted.scheme, there.scheme), (bare, netloc)
+    if "@" in there.netloc or not all(wildcard(want).fullmatch(have) for want, have in places):
         return False
-    return bool(wildcard(wanted.path or "*").fullmatch(there.path or "/"))
+    path = there.path or "/"
+    real = re.sub("^/+", "/", posixpath.normpath(unquote(path))) + "/" * (path.endswith("/") and len(path) > 1)
+    fitting, decoded = wildcard(wanted.path or "*"), wildcard(unquote(wanted.path) or "*")
+    fits = bool(fitting.fullmatch(path)), bool(fitting.fullmatch(real) or decoded.fullmatch(real))
+    return all(fits) if strict else any(fits)
+
+
+def _plain_host(host: str) -> str:
+    """Return a host name in the form used for its lookup: IDNA letters, lower case, without a dot at its end."""
+    try:
+        return host.encode("idna").decode("ascii").lower().rstrip(".")
+    except UnicodeError:
+        return host.lower().rstrip(".")
 
 
 def _nonsense(origin: Origin) -> type[AgentError]:
@@ -207,9 +243,10 @@ def _unescaped(part: str) -> str:
 def path_rule(
     rules: Iterable[Rule], path: str, workspace: Workspace, *, strict: bool, target: Path | None = None
 ) -> Rule | None:
-    """The first rule whose pattern fits the path as its links lead; unless `strict`, also as it is written, in any case.
+    """Return the first rule whose pattern matches the path with links followed; unless `strict`, also as written, in any case.
 
-    `target` is where they led when the path was judged; without it they are followed now.
+    Unless `strict`, a pattern that names a folder without a wildcard covers everything below it. `target` is the target
+    of the links when the path was judged; without it they are followed now.
     """
     rules = tuple(rules)
     if not rules or impossible(path):
@@ -220,11 +257,28 @@ def path_rule(
     for rule in rules:
         if not rule.pattern or any(_fits(rule.pattern, form, workspace, strict) for form in forms):
             return rule
+        if not strict and any(_fits_above(rule.pattern, form, workspace) for form in forms):
+            return rule
     return None
 
 
+def covers_below(pattern: str) -> bool:
+    """Return True if a pattern covers everything below the folder that it names: its last component is `**`, or has no wildcard."""
+    last = pattern.rstrip("/").rpartition("/")[2]
+    return last == "**" or not set(last) & set("*?[")
+
+
+def _fits_above(pattern: str, path: Path, workspace: Workspace) -> bool:
+    """Return True if a pattern names a folder that contains the path; for a relative pattern, one below the workspace's top."""
+    if not covers_below(pattern) or pattern.endswith("**"):
+        return False
+    within = [Path("/")] if pattern.startswith(("/", "~/")) else workspace.resolved_roots
+    above = (folder for top in within for folder in path.parents if folder != top and folder.is_relative_to(top))
+    return any(_fits(pattern, folder, workspace, strict=False) for folder in above)
+
+
 def exact_path(target: Path, workspace: Workspace) -> str:
-    """The pattern that fits one resolved path alone: from the workspace's top where it lies inside."""
+    """Return the pattern that matches one resolved path only, relative to the workspace if the path lies inside."""
     text = str(target)
     tops = (f"{str(root).rstrip('/')}/" for root in workspace.resolved_roots)
     inside = next((text.removeprefix(top) for top in tops if text.startswith(top)), "")
@@ -232,15 +286,15 @@ def exact_path(target: Path, workspace: Workspace) -> str:
 
 
 def literal(path: str) -> str:
-    """The pattern of paths that fits this text alone."""
+    """Return the path pattern that matches only this text."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)
 
 
 @lru_cache(maxsize=1024)
 def path_pattern(pattern: str) -> re.Pattern[str]:
-    """A .gitignore-like path pattern: `*` and `?` stay within a folder, `**` crosses, a trailing slash means all below.
+    """Compile a path pattern as in .gitignore: `*` and `?` stay within a folder, `**` crosses, a trailing slash means all below.
 
-    A pattern with a slash before its end counts from the workspace's top, one without fits at any depth.
+    A pattern with a slash before its end is relative to the workspace's top; one without matches at any depth.
     """
     text = pattern.removeprefix("./")
     if "/" not in pattern.rstrip("/"):

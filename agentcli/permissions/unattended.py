@@ -1,4 +1,4 @@
-"""Runs where nobody can allow a call: what such a run denies, for the model and for the person."""
+"""Runs without a person who could allow a call: what such a run denies, for the model and for the person."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agentcli.core.record import Mode
 
 NOBODY = "Nobody is there to allow it, so it is denied"
 FIRST_DENIAL = "Calls like this one, and variants of it, will be denied again; go on without them and say at the end what could not be run."
-"""Added for the model to the first call that is denied because nobody is there."""
+"""Text for the model, added to the first call that is denied because no person is there."""
 
 _RUNS: Mapping[Mode, str] = {
     "ask": "only reading works. Edits, and commands that may change something, are denied",
@@ -18,19 +18,22 @@ _RUNS: Mapping[Mode, str] = {
         "edits inside the workspace and commands in its sandbox work. What uses the network, leads outside the workspace, "
         "touches protected files or cannot be undone is denied"
     ),
-    "yolo": "what only a person may allow is denied: access to protected files, and commands that can only destroy",
+    "yolo": (
+        "what only a person may allow is denied: access to protected files, commands that can only destroy, that overwrite or remove "
+        "files outside the workspace, or that need root's powers"
+    ),
 }
 _NO_SANDBOX = "no sandbox works here, so only reading and edits inside the workspace work. Commands are denied"
 
 
 def for_model(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
-    """The reminder for the model at the start; how to go on is said with the first denial. `rules` is true where some rule allows more."""
+    """Return the reminder for the model at the start; the first denial says how to continue. `rules` is true if some rule allows more."""
     more = ", unless a rule of the user allows them" if rules and mode != "plan" else ""
     return f"Nobody can allow calls in this run: {_runs(mode, sandboxed)}{more}."
 
 
 def for_person(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
-    """The notice for whoever started the run; empty where next to nothing is denied."""
+    """Return the notice for the person who started the run; empty if almost nothing is denied."""
     if mode in ("yolo", "plan"):
         return ""
     more = " but for what your rules allow" if rules else ""

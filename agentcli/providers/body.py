@@ -1,4 +1,7 @@
-"""The body of a request: its messages in a wire's form, and its bytes. Of a request that goes on from the one before only the new messages are made."""
+"""The body of a request: its messages in a wire's form, and its bytes.
+
+If a request continues the one before, only its new messages are made.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ Rules = TypeVar("Rules")
 class WireMessages(Generic[Rules]):
     """The messages of the newest request in a wire's form. Neighbours of one role are one message.
 
-    `form` gives the messages that one of the request becomes under some rules, `content` is the field that holds their parts.
+    `form` returns the wire messages for one message of the request under some rules; `content` is the field with their
+    parts.
     """
 
     def __init__(self, form: Callable[[RequestMessage, Rules], Sequence[Json]], content: str) -> None:
@@ -26,16 +30,16 @@ class WireMessages(Generic[Rules]):
         self._source: Sequence[RequestMessage] = ()
         self._texts: list[bytes] = []
         self.messages: list[Json] = []
-        """In the wire's form. None of them changes later."""
+        """The messages in the wire's form. None of them changes later."""
         self.places: list[tuple[int, int]] = []
-        """For each message of the request: the message that it begins in, or ends where nothing of it is sent, and the number of parts before it there."""
+        """For each message of the request: the index of the wire message in which it begins (or would, if nothing of it is sent), and the number of parts before it there."""
 
     def of(self, source: Sequence[RequestMessage], rules: Rules) -> WireMessages[Rules]:
-        """Itself, with the messages of this request."""
-        # No more than were formed: the last request may have failed at one of its messages.
+        """Make the messages of this request; return this object."""
+        # Not more than were formed: the last request may have failed at one of its messages.
         same = min(common(source, self._source), len(self.places)) if rules == self._rules else 0
         while same < len(self.places) and self.places[same][1]:
-            same -= 1  # what it was joined to is made anew with it
+            same -= 1  # the message that it was joined to is made again with it
         if same < len(self.places):
             self._cut(self.places[same][0])
         del self.places[same:]
@@ -45,7 +49,7 @@ class WireMessages(Generic[Rules]):
         return self
 
     def texts(self, replaced: Mapping[int, Json]) -> list[bytes]:
-        """The messages as JSON, with others in place of some."""
+        """Return the messages as JSON, some of them replaced by number."""
         self._texts += [written(message) for message in self.messages[len(self._texts) :]]
         texts = list(self._texts)
         for number, message in replaced.items():
@@ -69,7 +73,10 @@ class WireMessages(Generic[Rules]):
 
 
 class BodyWriter:
-    """Writes bodies as JSON in UTF-8, without lone surrogates. A field that holds the same object as in the body before is not written again."""
+    """Writer of bodies as JSON in UTF-8, without lone surrogates.
+
+    A field with the same object as in the body before is not encoded again.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Any, bytes]] = {}
@@ -77,9 +84,10 @@ class BodyWriter:
     def write(
         self, fields: Mapping[str, Any], name: str, messages: WireMessages[Any], replaced: Mapping[int, Json]
     ) -> bytes:
-        """A body of these fields, and of messages under a name, with others in place of some. An object that was written must not have changed.
+        """Write a body of these fields, and of messages under a name, some of them replaced.
 
-        If the fields have that name, by a setting of the user, what they hold is sent instead of the messages.
+        Written objects must not change. If the fields contain that name, by a setting of the user, its value is sent
+        instead of the messages.
         """
         self._known = {field: (value, self._field(field, value)) for field, value in fields.items()}
         texts = [text for _, text in self._known.values()]
@@ -94,11 +102,11 @@ class BodyWriter:
 
 
 def written(value: Any) -> bytes:
-    """A value as JSON in UTF-8, without lone surrogates."""
+    """Encode a value as JSON in UTF-8, without lone surrogates and infinite numbers."""
     try:
         return _ENCODER.encode(value).encode("utf-8")
-    except UnicodeEncodeError:
+    except ValueError:
         return _ENCODER.encode(sendable_json(value)).encode("utf-8")
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -1,10 +1,9 @@
-"""Capabilities of an endpoint: optional fields of a request that a server may refuse, and the model that goes on without them."""
+"""Capabilities of an endpoint: optional fields of a request that a server may refuse, and the model that continues without them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
-from contextlib import aclosing
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -14,8 +13,9 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import Noticed
 from agentcli.core.message import Image, Part, Text, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, ToolSchema, UsageSeen
-from agentcli.providers.memory import EndpointMemory, Learnt
-from agentcli.providers.windows import loaded_window, stated_window, window_in
+from agentcli.core.streams import closing
+from agentcli.providers.context_windows import loaded_window, stated_window, window_in
+from agentcli.providers.endpoint_facts import EndpointMemory, Learnt
 from agentcli.providers.wire import short_id
 
 TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -37,7 +37,7 @@ TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "usage": ("usage in the stream", "tokens, cost and budgets do not count what it does"),
     }
 )
-"""Each capability: its name for people, and how agentcli does without it."""
+"""Each capability: its name for people, and how agentcli works without it."""
 SCHEMA = "schema:"
 """Prefix of the capability of one keyword in the schemas of tools."""
 WINDOW_SECONDS = 2.0
@@ -45,18 +45,18 @@ WINDOW_SECONDS = 2.0
 ESSENTIAL = frozenset({"type", "properties", "items"})
 """Keywords without which a schema says nothing."""
 _COMMON_WORDS = frozenset({"required", "description", "title", "default", "format", "pattern", "minimum", "maximum"})
-"""Keywords that error messages use as words: they count only where they are quoted or in a path."""
+"""Keywords that error messages use as words: they count only in quotes or in a path."""
 _LEFT_OUT = "[An image was left out: this model takes none.]"
 
 
 def title(capability: str) -> str:
-    """The name of a capability for people."""
+    """Return the name of a capability for people."""
     keyword = capability.removeprefix(SCHEMA)
     return TITLES[capability][0] if capability in TITLES else f"the schema keyword {keyword}"
 
 
 def gaps(learnt: Learnt) -> str:
-    """The missing capabilities of an endpoint in a line, with the day on which the first was found; empty where none is missing."""
+    """Describe an endpoint's missing capabilities in a line, with the day of the first finding; empty if there are none."""
     if not learnt.since:
         return ""
     first = datetime.fromtimestamp(min(learnt.since.values()), UTC).date()
@@ -64,16 +64,17 @@ def gaps(learnt: Learnt) -> str:
 
 
 def reduced(request: Request, lacking: Iterable[str]) -> Request:
-    """The request without these capabilities, for any wire format."""
+    """Return the request without these capabilities, for any wire format."""
     for capability in lacking:
         request = _without(request, capability)
     return request
 
 
 def named(answer: str, request: Request, fields: Mapping[str, str]) -> set[str]:
-    """The capabilities which this request uses and which a server's refusal names.
+    """Return the capabilities that this request uses and a server's refusal names.
 
-    `fields` holds a pattern for each, of the wire format's own field names; what a pattern has matched counts for no later one.
+    `fields` holds a pattern for each, of the wire format's own field names; text that one pattern matches does not
+    count for later ones.
     """
     text, found = answer.lower(), set()
     for capability, wording in fields.items():
@@ -86,9 +87,9 @@ def named(answer: str, request: Request, fields: Mapping[str, str]) -> set[str]:
 
 
 class CapableModel:
-    """A Model that goes on without what its endpoint refuses: said once, tried again at once, and remembered.
+    """A Model that continues without the fields that its endpoint refuses: it says so once, retries at once, and remembers.
 
-    `fields` holds the wire format's names of capabilities, as `named` wants them.
+    `fields` holds the wire format's names of capabilities, for `named`.
     """
 
     def __init__(
@@ -100,9 +101,9 @@ class CapableModel:
         key: str | None = None,
         explained: Callable[[ModelError], ModelError] = lambda error: error,
     ) -> None:
-        """`url` and `key` are those of a server of the user's own, which may state the window; empty for a vendor's.
+        """Wrap a model; `url` and `key` belong to a server of the user's own, which may state the window, else empty.
 
-        `explained` makes the error of a refused key one that names the key.
+        `explained` turns the error of a refused key into one that names the key.
         """
         self._explained = explained
         self._model, self._fields, self._memory, self._url, self._key = model, fields, memory, url, key
@@ -113,7 +114,7 @@ class CapableModel:
 
     @property
     def spec(self) -> ModelSpec:
-        """Spec of the wrapped model, with the window that the server has stated where ours is a guess or too large."""
+        """Spec of the wrapped model, with the window that the server states if ours is a guess or larger."""
         spec, window = self._model.spec, self._window
         if spec.context_editing and "context_editing" in self._lacking:
             spec = replace(spec, context_editing=False)
@@ -132,7 +133,7 @@ class CapableModel:
         self._learn_window(window)
 
     async def _ask_loaded(self) -> None:
-        """Ask a server of the user's own, once, with which window it has loaded the model: some load it with less than the model's own."""
+        """Ask a server of the user's own, once, for the window of the loaded model: it may be smaller than the model's own."""
         if self._loaded or not self._url or self._model.spec.known:
             return
         import asyncio
@@ -143,13 +144,13 @@ class CapableModel:
             self._learn_window(window)
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Model.stream`. A refusal that names a field is answered by the same request without it."""
+        """Stream a reply as `Model.stream`. If a refusal names a field, send the same request without it."""
         suspected = {"counting"} if self._uncounted else set()
         while True:
             started = counted = False
             sent = reduced(request, self._lacking | suspected)
             try:
-                async with aclosing(self._model.stream(sent)) as steps:  # type: ignore[type-var]
+                async with closing(self._model.stream(sent)) as steps:
                     async for step in steps:
                         if not started:
                             for notice in self._learn(suspected):
@@ -172,7 +173,7 @@ class CapableModel:
                 suspected |= refused
 
     async def count(self, request: Request) -> int | None:
-        """See `Model.count`. An endpoint that has no counting is not asked again."""
+        """Count tokens as `Model.count`. An endpoint without counting is not asked again."""
         if "counting" in self._lacking or self._uncounted:
             return None
         try:
@@ -182,7 +183,7 @@ class CapableModel:
             return None
 
     async def close(self) -> None:
-        """Close the model inside, where it holds something open."""
+        """Close the wrapped model, if it has anything open."""
         close = getattr(self._model, "close", None)
         if close is not None:
             await close()
@@ -193,7 +194,7 @@ class CapableModel:
             self._memory.learn(self.spec.name, self._url, window=window)
 
     def _learn(self, capabilities: Iterable[str]) -> Iterator[Noticed]:
-        """Remember what is missing, and say what was not known."""
+        """Remember missing capabilities; yield a notice for each new one."""
         for capability in sorted(set(capabilities) - self._lacking):
             self._lacking = self._lacking | {capability}
             self._memory.learn(self.spec.name, self._url, lacking=[capability])
@@ -246,7 +247,7 @@ def _without(request: Request, capability: str) -> Request:
 
 
 def _with_short_ids(message: RequestMessage) -> RequestMessage:
-    """The message with the ids of its calls and results as the strictest server takes them."""
+    """Shorten the ids of the message's calls and results to the form that the strictest server takes."""
     return replace(
         message,
         parts=tuple(
@@ -257,7 +258,7 @@ def _with_short_ids(message: RequestMessage) -> RequestMessage:
 
 
 def _images_behind(message: RequestMessage) -> RequestMessage:
-    """The message with the images of its tool results behind all results."""
+    """Move the images of the message's tool results after all results."""
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     if not any(result.images for result in results):
         return message
@@ -281,7 +282,7 @@ def _imageless(message: RequestMessage) -> RequestMessage:
 
 
 def _keywords(request: Request) -> set[str]:
-    """The keywords in the schemas of the tools, without the essential ones."""
+    """Return the keywords in the schemas of the tools, without the essential ones."""
     found: set[str] = set()
     waiting: list[Any] = [tool.parameters for tool in (*request.tools, *request.deferred)]
     while waiting:
@@ -292,14 +293,16 @@ def _keywords(request: Request) -> set[str]:
 
 
 def _inner(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The schemas directly inside a schema."""
-    values = [*schema.get("properties", {}).values(), *(value for key, value in schema.items() if key != "properties")]
+    """Return the schemas directly inside a schema."""
+    properties = schema.get("properties")
+    named = properties.values() if isinstance(properties, Mapping) else ()
+    values = [*named, *(value for key, value in schema.items() if key != "properties")]
     lists = [item for value in values if isinstance(value, list | tuple) for item in value]
     return [each for each in (*values, *lists) if isinstance(each, Mapping)]
 
 
 def _stripped(schema: Mapping[str, Any], keyword: str) -> dict[str, Any]:
-    """The schema without a keyword, at every depth."""
+    """Remove a keyword from the schema, at every depth."""
 
     def inner(key: str, value: Any) -> Any:
         match value:

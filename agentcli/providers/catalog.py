@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import date
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -12,17 +14,19 @@ from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.model import ModelSpec, PriceChange, Prices
 from agentcli.core.text.near import near_names
 from agentcli.providers.platforms import PLATFORMS, vendor_id
-from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.registry import PROVIDERS, Provider
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, is_vendor
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {alias: name for provider in PROVIDERS.values() for alias, name in provider.aliases.items()}
 )
-"""Short names, each for the newest model of its line that we have figures for."""
+"""Short names, each for the newest model of its line with known figures."""
 PROVIDER_ALIASES: Mapping[str, str] = MappingProxyType(
     {name: kind for kind, provider in PROVIDERS.items() for name in provider.also}
 )
 """Other names of the providers."""
+CACHE_READ, CACHE_WRITE = 0.1, 1.25
+"""Prices of reading and writing Anthropic's cache, as shares of the price of fresh input (platform.claude.com, prompt caching)."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _SCRIPT = "script:"
 _NO_PROVIDERS: Mapping[str, ProviderSettings] = MappingProxyType({})
@@ -34,18 +38,21 @@ def spec(
     providers: Mapping[str, ProviderSettings] = _NO_PROVIDERS,
     today: str = "",
 ) -> ModelSpec:
-    """The spec of the model called `provider/model`, a bare id, an alias, or `script:<name-or-path>`.
+    """Return the spec of a model: `provider/model`, a bare id, an alias, a `short_name`, or `script:<name-or-path>`.
 
-    `overrides` maps an id or `provider/id` to fields of ModelSpec (`prices` is a table of its own, or several that begin on the day
-    `since`); `providers` holds the configured providers by name. Prices are those of `today`, an ISO date, by default the present day. A model that is in no table gets the stated defaults with `known` false. Raises
-    InputError for a provider or name that nothing is known about, ConfigError for an override of a field that does not
-    exist.
+    A dated id (`claude-sonnet-4-5-20250929`) has the figures of the id without the date. `overrides` maps an id or
+    `provider/id` to fields of ModelSpec (`prices` is a table of its own, or several, each from the day `since` on);
+    `providers` holds the configured providers by name. Prices are valid on `today`, an ISO date, by default the present
+    day. A model in no table gets the stated defaults with `known` false.
+
+    Raises InputError for an unknown provider or name, ConfigError for an override of a field that does not exist.
     """
     known = {**BUILT_IN, **providers}
     found = _find(name, known)
     if found.context_editing and not is_vendor(known[found.provider]):
-        found = replace(found, context_editing=False)  # other platforms offer it or not; an override may say so
-    for key in (found.id, found.name):
+        found = replace(found, context_editing=False)  # other platforms may lack it; an override may set it
+    dateless = undated(found.id)
+    for key in dict.fromkeys((dateless, f"{found.provider}/{dateless}", found.id, found.name)):
         if key in overrides:
             found = _overridden(found, overrides[key])
     settings = known.get(found.provider)
@@ -57,12 +64,33 @@ def spec(
 
 
 def full_name(name: str) -> str:
-    """The name that an alias stands for; any other as it is."""
+    """Return the name that an alias stands for; any other name unchanged."""
     return ALIASES.get(name, name)
 
 
+@lru_cache(maxsize=64)
+def short_name(name: str) -> str:
+    """Return the name to show for `provider/id`: the shortest that `spec` accepts for it; for a script, its file's name."""
+    provider, _, model = name.partition("/")
+    vendor = PROVIDERS.get(provider)
+    if vendor is not None and not vendor.takes_key:
+        return model.rpartition("/")[2]
+    for short in (model.removeprefix(vendor.unsaid if vendor else ""), model):
+        try:
+            if _find(short, BUILT_IN).name == name:
+                return short
+        except InputError:
+            continue
+    return name
+
+
+def undated(model: str) -> str:
+    """Return a model's id without the date of its snapshot."""
+    return re.sub(r"[-@]20\d\d-?[01]\d-?[0-3]\d$", "", model)
+
+
 def models() -> Sequence[ModelSpec]:
-    """Every model in the table, by vendor, strongest first."""
+    """Return every model in the table, by vendor, strongest first."""
     return [model for provider in PROVIDERS.values() for model in provider.models]
 
 
@@ -81,9 +109,9 @@ def _find(name: str, providers: Mapping[str, ProviderSettings]) -> ModelSpec:
         raise InputError(
             f"There is no provider {provider!r}{_near(provider, providers)}. `agentcli models` lists the models."
         )
-    for candidate in models():
-        if candidate.id == full:
-            return candidate
+    for kind, vendor in PROVIDERS.items():
+        if (listed := _listed(vendor, full)) is not None:
+            return replace(listed, provider=kind)
     for kind, vendor in PROVIDERS.items():
         if vendor.owns(full):
             return _unknown(BUILT_IN[kind], full)
@@ -97,14 +125,27 @@ def _of_provider(settings: ProviderSettings, model: str) -> ModelSpec:
         own = PROVIDERS[settings.kind].aliases.get(model, "").partition("/")[2] or model
         model = PLATFORMS[settings.platform].listed(own)
         listed = vendor_id(model)
-    for candidate in models():
-        if candidate.id == listed and candidate.kind == settings.kind:
-            return _renamed(replace(candidate, id=model), settings.name)
-    return _unknown(settings, model)
+    # A foreign server is asked for exactly the named model.
+    found = _listed(PROVIDERS[settings.kind], listed, whole=not is_vendor(settings))
+    if found is None:
+        return _unknown(settings, model)
+    return _renamed(replace(found, id=model) if settings.platform else found, settings.name)
+
+
+def _listed(vendor: Provider, model: str, *, whole: bool = False) -> ModelSpec | None:
+    """Return the vendor's model with this id, None if it is in no table.
+
+    The id may have a date and, unless `whole`, lack the prefix that people leave out.
+    """
+    for name in (model,) if whole else (model, f"{vendor.unsaid}{model}"):
+        for candidate in vendor.models:
+            if candidate.id in (name, undated(name)):
+                return replace(candidate, id=name)
+    return None
 
 
 def _renamed(candidate: ModelSpec, provider: str) -> ModelSpec:
-    """The same model from another provider, whose prices may differ."""
+    """Return the same model from another provider, whose prices may differ."""
     if provider == candidate.provider:
         return candidate
     return replace(
@@ -116,7 +157,24 @@ def _unknown(settings: ProviderSettings, model: str) -> ModelSpec:
     provider = PROVIDERS[settings.kind]
     own = provider.owns(model) and settings.name == settings.kind
     summary_model = provider.summary_model if own else ""
-    return replace(provider.assumed(model), provider=settings.name, id=model, summary_model=summary_model)
+    assumed = provider.assumed(model)
+    if not assumed.cache_explicit and not own and (claude := _claude_of(model)) is not None:
+        assumed = replace(assumed, cache_explicit=True, cache_minimum=claude.cache_minimum)
+    return replace(assumed, provider=settings.name, id=model, summary_model=summary_model)
+
+
+def _claude_of(model: str) -> ModelSpec | None:
+    """Return the Claude with this id at a gateway, such as `anthropic/claude-sonnet-4.5`; None for others.
+
+    Claude caches only on request.
+    """
+    vendor = PROVIDERS["anthropic"]
+    named = next(
+        (f"{prefix}{rest}" for prefix in vendor.prefixes for _, found, rest in [model.rpartition(prefix)] if found), ""
+    )
+    if not named and not model.startswith("anthropic/"):
+        return None
+    return _listed(vendor, vendor_id(named).replace(".", "-")) or vendor.unknown
 
 
 def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
@@ -145,7 +203,10 @@ def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
 def _prices_overridden(
     found: ModelSpec, tables: Iterable[Mapping[str, Any]]
 ) -> tuple[Prices | None, tuple[PriceChange, ...]]:
-    """The prices of the table without a date, and the changes by those that have one. Each keeps what it does not name."""
+    """Return the prices in the table without a date, and the changes in dated ones.
+
+    Missing fields keep their values.
+    """
     prices = found.prices
     changes: list[PriceChange] = []
     for table in sorted(tables, key=lambda table: str(table.get("since", ""))):
@@ -154,12 +215,21 @@ def _prices_overridden(
         unknown = sorted(set(values) - names)
         if unknown:
             raise ConfigError(f"models.{found.id}.prices has no setting {unknown[0]!r}{_near(unknown[0], names)}.")
-        before = changes[-1].prices if changes else prices
+        before = (changes[-1].prices if changes else prices) or _cache_prices(found, values)
         if since:
-            changes.append(PriceChange(since, replace(before or Prices(), **values)))
+            changes.append(PriceChange(since, replace(before, **values)))
         else:
-            prices = replace(before or Prices(), **values)
+            prices = replace(before, **values)
     return prices, tuple(changes)
+
+
+def _cache_prices(found: ModelSpec, values: Mapping[str, Any]) -> Prices:
+    """Return the cache's prices if a table has only fresh input's: Anthropic's shares for explicit caching, else the same."""
+    fresh = values.get("input", 0.0)
+    if not isinstance(fresh, int | float):
+        return Prices()  # refused later
+    read, write = (CACHE_READ, CACHE_WRITE) if found.cache_explicit else (1.0, 1.0)
+    return Prices(cache_read=fresh * read, cache_write=fresh * write)
 
 
 def _check_kind(found: ModelSpec, key: str, value: Any) -> None:

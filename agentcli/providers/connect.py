@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.model import Model, ModelSpec
 from agentcli.providers.capabilities import CapableModel
+from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.errors import key_refused
-from agentcli.providers.gate import gate_for
-from agentcli.providers.memory import EndpointMemory
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.preload import embed, warm
+from agentcli.providers.rate_gate import gate_for
 from agentcli.providers.registry import PROVIDERS, Provider
 from agentcli.providers.retrying import RetryingModel, RetryPolicy
 from agentcli.providers.settings import (
@@ -47,14 +47,17 @@ def connect(
     memory: EndpointMemory | None = None,
     stored: Set[str] = frozenset(),
     gates: Path | None = None,
+    attended: bool = False,
 ) -> Model:
-    """A Model for `spec` that retries, and goes on without what its endpoint lacks, which `memory` holds. No SDK is imported before its first request.
+    """Make a Model for `spec` that retries, and continues without the capabilities that its endpoint lacks, kept in `memory`.
 
-    `settings` None means the built-in provider of that name. `built_in` makes models without a server, by id; `stored` are the
-    variables of `env` that hold stored keys. The requests of all processes with the same folder of
-    `gates` are spaced where the provider refuses some. Raises
-    CredentialsError where a key is needed and none is set, InputError for a provider or script that does not exist, ConfigError
-    for a base URL that is none.
+    No SDK is imported before the first request. `settings` None means the built-in provider of that name. `built_in`
+    makes models without a server, by id; `stored` are the variables of `env` that hold stored keys; `attended` says
+    that a person may start a local server. If the provider refuses requests, all processes with the same
+    folder `gates` space theirs.
+
+    Raises CredentialsError if a required key is missing, InputError for a provider or script that does not exist,
+    ConfigError for an invalid base URL.
     """
     settings = settings or BUILT_IN.get(spec.provider)
     if settings is None:
@@ -70,11 +73,11 @@ def connect(
         return RetryingModel(model, retry)
     explained = partial(key_refused, settings=settings, env=env, stored=stored)
     capable = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key, explained)
-    return RetryingModel(capable, retry, gate=gate_for(gates, settings.name, url, key))
+    return RetryingModel(capable, retry, gate=gate_for(gates, settings.name, url, key), attended=attended)
 
 
 def _need_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
-    """Raise InputError where the SDK is not installed, or what a platform needs besides, with the command that installs it."""
+    """Raise InputError if the SDK or a platform's package is not installed, with the command that installs it."""
     if platform and not _is_installed(PLATFORMS[platform].module):
         cloud = PLATFORMS[platform]
         raise InputError(
@@ -89,7 +92,7 @@ def _need_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
 
 
 def is_installed(provider: Provider) -> bool:
-    """True if the SDK is there; that of a provider without an extra always is."""
+    """Return True if the provider's SDK is installed; an SDK without an extra always is."""
     return not provider.extra or all(map(_is_installed, provider.sdk))
 
 
@@ -114,7 +117,7 @@ def _key(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:
 def _url(settings: ProviderSettings, env: Mapping[str, str]) -> str:
     url = base_url(settings, env)
     try:
-        urlsplit(url).port  # noqa: B018 - where a port is a number is looked at only now
+        urlsplit(url).port  # noqa: B018 - reading the port checks that it is a number
     except ValueError:
         raise ConfigError(
             f"The base URL of {settings.name} is no address such as https://host:port. Correct {base_url_places(settings)}."

@@ -28,7 +28,7 @@ CURES: Mapping[Cause, str] = {
     "bad_request": "",
     "bad_reply": "",
 }
-"""A sentence for the end of a message, or nothing where the user can do nothing."""
+"""A sentence for the end of a message, or nothing if the user can do nothing."""
 
 
 BY_STATUS: Mapping[int, Cause] = {
@@ -47,11 +47,11 @@ BY_STATUS: Mapping[int, Cause] = {
 """Causes by the statuses that all vendors use alike; some add their own."""
 
 LONGEST_ANSWER = 4_000
-"""Characters of a provider's answer that are looked at."""
+"""Maximum characters of a provider's answer that are read."""
 
 
 def vendor_name(settings: ProviderSettings) -> str:
-    """The name of a provider for people: the vendor's, or that of its table in the configuration."""
+    """Return the name of a provider for people: the vendor's, or its table's in the configuration."""
     return PROVIDERS[settings.kind].title if settings.name == settings.kind else settings.name
 
 
@@ -61,7 +61,7 @@ _BRIEF: Mapping[Cause, str] = {
     "server": "{vendor} has a server error",
     "network": "{vendor} dropped the request",
 }
-"""What happened, in a few words, where it may pass by itself."""
+"""The failure in a few words, for causes that may pass by themselves."""
 
 
 def refusal(
@@ -77,9 +77,9 @@ def refusal(
     vendor: str = "The provider",
     body: str = "",
 ) -> ModelError:
-    """The error to raise: what the provider answered, in a line without the key, then what to do, and `hint` at the end.
+    """Make the error to raise: the provider's answer on one line without the key, then advice, and `hint` at the end.
 
-    `headers` may say whether asking again makes sense; `body` is the rest of the answer, which is not for people.
+    `headers` may say if a retry makes sense; `body` is the rest of the answer, which is not for people.
     """
     answer = scrubbed(text, key).rstrip(".")
     cure = CURES[cause]
@@ -101,7 +101,7 @@ def refusal(
 
 
 def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str, str], stored: Set[str]) -> ModelError:
-    """The error of a refused key, which names the variable that held it; `stored` are the variables set from stored keys."""
+    """Make the error of a refused key, with the variable it came from; `stored` are the variables set from stored keys."""
     vendor, used = vendor_name(settings), key_variable(settings, env)
     verb = "denied access with" if error.status == 403 else "rejected"
     if used in stored:
@@ -128,7 +128,7 @@ def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str,
 
 
 def _should_retry(headers: Mapping[str, str]) -> bool | None:
-    """The value of `x-should-retry`; None where it is missing or unreadable."""
+    """Return the value of `x-should-retry`; None if it is missing or unreadable."""
     return {"true": True, "false": False}.get(str(headers.get("x-should-retry") or "").strip().lower())
 
 
@@ -150,7 +150,7 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
 
 
 def bad_request_cause(text: str) -> Cause:
-    """The cause of a 400. Vendors give these cases no code of their own, so the wording decides; an unknown text is a plain 400."""
+    """Return the cause of a 400 by its wording, since vendors give these cases no code; unknown texts are plain 400s."""
     lowered = text.lower()
     for cause, wording in _WORDINGS:
         if re.search(wording, lowered, re.DOTALL):
@@ -159,18 +159,18 @@ def bad_request_cause(text: str) -> Cause:
 
 
 def error_name(status: int | None, kind: str) -> str:
-    """The name of an error for people: its status and the vendor's word for it, as far as that is a word."""
+    """Return the name of an error for people: its status and the vendor's word for it, as far as that is a word."""
     return " ".join(filter(None, (str(status or ""), re.sub(r"[^A-Za-z_]", "", kind)[:40])))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The wait in seconds that headers ask for, the more precise one first; None where they ask for none."""
+    """Return the wait in seconds that headers ask for, preferring the more precise one; None if they ask for none."""
     precise = seconds(headers.get("retry-after-ms"))
     return seconds(headers.get("retry-after")) if precise is None else precise / 1000
 
 
 def seconds(header: str | None) -> float | None:
-    """The wait that a Retry-After header asks for, in seconds; None where it asks for none or is unreadable."""
+    """Return the wait in seconds that a Retry-After header asks for; None if it is missing or unreadable."""
     if not header:
         return None
     try:

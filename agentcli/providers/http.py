@@ -1,18 +1,20 @@
-"""The HTTP client of all wires, also under the SDKs: an idle timeout, none for the whole reply, and a connection closed once nobody reads on."""
+"""The HTTP client of all wires, also under the SDKs: an idle timeout, none for the whole reply, and a connection that is closed once its reader stops."""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from agentcli.core.errors import Cause, ModelError
-from agentcli.providers.registry import PRESETS
-from agentcli.providers.settings import ProviderSettings, base_url_places
+from agentcli.core.streams import closing
+from agentcli.providers.registry import PRESETS, PROVIDERS
+from agentcli.providers.settings import ProviderSettings, base_url_places, base_url_variable
 
 if TYPE_CHECKING:
     import ssl
@@ -26,10 +28,10 @@ opened: ContextVar[list[httpx2.Response] | None] = ContextVar("opened", default=
 def http_client(
     settings: ProviderSettings, base_url: str = "", *, without_comments: bool = False
 ) -> httpx2.AsyncClient:
-    """A client for requests below a URL, which all wait `idle_timeout` for the next byte, whatever an SDK asks for.
+    """Make a client for requests below a URL; all wait `idle_timeout` for the next byte, whatever limit an SDK sets.
 
-    `without_comments` spares the SDK the comments by which proxies keep a connection alive, for one that takes them for a reply that
-    it cannot read. Raises ModelError where the environment names a proxy or certificates that cannot be used.
+    `without_comments` removes the comments with which proxies keep a connection alive, for an SDK that mistakes them
+    for an unreadable reply. Raises ModelError if the environment names a proxy or certificates that cannot be used.
     """
     import httpx2
 
@@ -48,6 +50,7 @@ def http_client(
             raise _not_an_api(response.request.url.host, settings)
 
     async def remember(response: httpx2.Response) -> None:
+        response.request.extensions[_BEGUN] = response.is_success
         responses = opened.get()
         if responses is not None:
             responses.append(response)
@@ -74,9 +77,9 @@ _PROXIES = "The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
 
 
 def tls_context(base_url: str = "") -> ssl.SSLContext:
-    """The TLS settings for requests below a URL, shared by all clients of the process: loading the certificates takes 30 ms and a megabyte.
+    """Return the TLS settings for requests below a URL, shared in the process: loading certificates takes 30 ms and 1 MB.
 
-    Where they are sent without TLS, none are loaded, so that no server would be trusted.
+    Without TLS, none are loaded, so that no server would be trusted.
     """
     if base_url.startswith("http://"):
         return _trusting_nobody()
@@ -106,37 +109,14 @@ def _trusting_nobody() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-class PreparedRequest:
-    """Address and headers of a request as an SDK has prepared it, for later ones with another body: preparing one takes an SDK as long as sending it."""
-
-    def __init__(self, request: httpx2.Request, given: Iterable[str]) -> None:
-        """`given` names the headers that are the same in all requests, such as those that the user has set."""
-        remade = _OF_ONE_REQUEST.difference(map(str.lower, given))
-        self._url = request.url
-        self._headers = {name: value for name, value in request.headers.items() if name not in remade}
-        # Such as the name for TLS of a server whose host has an underscore.
-        self._extensions = request.extensions
-
-    async def send(self, client: httpx2.AsyncClient, body: bytes) -> httpx2.Response:
-        """The response to a request like it, its body not read yet."""
-        request = client.build_request(
-            "POST", self._url, content=body, headers=self._headers, extensions=self._extensions
-        )
-        return await client.send(request, stream=True)
-
-
-_OF_ONE_REQUEST = frozenset({"content-length", "cookie"})
-"""Headers that are made anew for each request."""
-
-
 def uncommented(stream: Any) -> Any:
-    """The same stream of server-sent events without the lines that are comments. A line is passed on when it is whole."""
+    """Remove the comment lines from a stream of server-sent events. A line is passed on once it is whole."""
     return _uncommented_streams()(stream)
 
 
 @cache
 def _uncommented_streams() -> Callable[[Any], Any]:
-    """A class, made once: one for each stream would keep that stream, with the request, until garbage is collected."""
+    """Make the class once: one for each stream would keep that stream, with the request, until garbage is collected."""
     import httpx2
 
     class Uncommented(httpx2.AsyncByteStream):
@@ -145,9 +125,10 @@ def _uncommented_streams() -> Callable[[Any], Any]:
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             rest = b""
-            async for piece in self._stream:
-                *lines, rest = (rest + piece).split(b"\n")
-                yield b"".join(line + b"\n" for line in lines if not line.startswith(b":"))
+            async with closing(self._stream) as pieces:
+                async for piece in pieces:
+                    *lines, rest = (rest + piece).split(b"\n")
+                    yield b"".join(line + b"\n" for line in lines if not line.startswith(b":"))
             yield rest
 
         async def aclose(self) -> None:
@@ -157,7 +138,7 @@ def _uncommented_streams() -> Callable[[Any], Any]:
 
 
 def connection_error(error: Exception, settings: ProviderSettings, host: str) -> ModelError:
-    """The error for a transport failure. Names the host, never the request."""
+    """Return the error for a transport failure. It names the host, never the request."""
     import httpx2
 
     match error:
@@ -168,6 +149,7 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
                 f"{host} sent nothing for {settings.idle_timeout:g} s, so the reply counts as dropped.",
                 "network",
                 brief=f"{host} sent nothing for {settings.idle_timeout:g} s",
+                begun=_begun(error),
             )
         case httpx2.ConnectError() if (verdict := _certificate(error)) is not None:
             return ModelError(
@@ -176,13 +158,11 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
                 "certificate",
             )
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
-            return ModelError(
-                f"{host} cannot be reached. {_cure(settings)}", "network", brief=f"{host} cannot be reached"
-            )
+            return _unreachable(error, settings, host)
         case httpx2.ProxyError():
             answer = scrubbed(str(error), None)
             said = f"{_PROXIES} does not connect to {host}"
-            cause: Cause = "bad_request" if answer.startswith("4") else "network"  # such as 407, which no retry passes
+            cause: Cause = "bad_request" if answer.startswith("4") else "network"  # such as 407, which no retry cures
             return ModelError(f"{said}: {answer}. Check its address, user and password.", cause, brief=said)
         case httpx2.UnsupportedProtocol():
             return ModelError(
@@ -196,16 +176,90 @@ def connection_error(error: Exception, settings: ProviderSettings, host: str) ->
         case httpx2.DecodingError():
             return ModelError(f"The reply of {host} is garbled.", "bad_reply")
         case _:
-            return ModelError(f"The connection to {host} was lost.", "network")
+            return ModelError(f"The connection to {host} was lost.", "network", begun=_begun(error))
 
 
-def _cure(settings: ProviderSettings) -> str:
-    """The thing to do where nothing answers: start the server, where it is one of the user's own that we know."""
+_BEGUN = "begun"
+"""The extension of a request that says it was accepted: its reply is on its way."""
+
+
+def _begun(error: Exception) -> bool:
+    import httpx2
+
+    try:
+        return isinstance(error, httpx2.RequestError) and bool(error.request.extensions.get(_BEGUN))
+    except RuntimeError:  # it belongs to no request
+        return False
+
+
+def _unreachable(error: httpx2.RequestError, settings: ProviderSettings, host: str) -> ModelError:
+    """Return the error for an address that refuses connections: the reason, and the setting that the address comes from."""
+    address = _address(error, host)
+    why = _why_not(error, settings.connect_timeout)
+    unstarted = why == _REFUSED and _is_this_machine(host)
     _, preset = PRESETS.get(settings.name, ("", None))
-    if preset is None or not preset.is_local:
-        return "Check the network, the proxy and the base URL."
-    moved = f"; where it is elsewhere, set base_url in [providers.{settings.name}]"
-    return f"Nothing runs at {settings.base_url}. Start {preset.title}: `{preset.start}`{moved}."
+    if unstarted and preset is not None and preset.is_local:
+        started = f"Start {preset.title}: `{preset.start}`"
+        message = f"Nothing runs at {settings.base_url}. {started}; where it is elsewhere, set base_url in [providers.{settings.name}]."
+        return ModelError(message, "network", brief=f"Nothing runs at {address}. {started}", unstarted=True)
+    brief = f"{address} cannot be reached: {why}"
+    origin = _origin(settings, host)
+    if unstarted:
+        cure = f"Start the server that should listen there, or correct {origin}." if origin else "Start a server there."
+    else:
+        cure = f"Check the network, the proxy{f' and {origin}, which sets the address' if origin else ''}."
+    return ModelError(f"{brief}. {cure}", "network", brief=brief, unstarted=unstarted)
+
+
+_REFUSED = "connection refused"
+
+
+def _why_not(error: BaseException, seconds: float) -> str:
+    """Return the reason why no connection could be made, in a few words."""
+    import socket
+
+    import httpx2
+
+    if isinstance(error, httpx2.ConnectTimeout):
+        return f"no answer within {seconds:g} s"
+    for inner in _causes(error):
+        match inner:
+            case ConnectionRefusedError():
+                return _REFUSED
+            case socket.gaierror():
+                return "there is no such host"
+            case TimeoutError():
+                return f"no answer within {seconds:g} s"
+            case OSError(strerror=str(said)) if said:
+                return said[:1].lower() + said[1:]
+            case _:
+                pass
+    return "the connection failed"
+
+
+def _address(error: httpx2.RequestError, host: str) -> str:
+    """Return host and port of the address that was asked, for a message."""
+    try:
+        url = error.request.url
+    except RuntimeError:  # it belongs to no request
+        return host
+    port = url.port or {"https": 443, "http": 80}.get(url.scheme)
+    shown = f"[{url.host}]" if ":" in url.host else url.host
+    return f"{shown}:{port}" if port else shown
+
+
+def _origin(settings: ProviderSettings, host: str) -> str:
+    """Return the setting that the address comes from; empty for the vendor's own address."""
+    _, preset = PRESETS.get(settings.name, ("", None))
+    if settings.base_url or preset is not None:
+        return f"base_url in [providers.{settings.name}]"
+    vendor = PROVIDERS.get(settings.name)
+    own = vendor is None or urlsplit(vendor.url).hostname == host
+    return "" if own or settings.platform else base_url_variable(settings)
+
+
+def _is_this_machine(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _not_an_api(host: str, settings: ProviderSettings) -> ModelError:
@@ -217,15 +271,24 @@ def _not_an_api(host: str, settings: ProviderSettings) -> ModelError:
 
 
 def _certificate(error: BaseException) -> str | None:
-    """The reason that a certificate was not trusted, if the connection failed for that."""
+    """Return the reason why a certificate was not trusted, if the connection failed for that."""
     import ssl
 
-    inner: BaseException | None = error
-    while inner is not None:
+    for inner in _causes(error):
         if isinstance(inner, ssl.SSLCertVerificationError):
             return inner.verify_message or "it cannot be verified"
-        inner = inner.__cause__ or inner.__context__
     return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and all its causes, including each error of several parallel attempts."""
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        inner = waiting.pop()
+        if inner is not None:
+            yield inner
+            waiting += getattr(inner, "exceptions", ())
+            waiting.append(inner.__cause__ or inner.__context__)
 
 
 def quiet_sdk(package: str, logger: str) -> None:
@@ -239,7 +302,7 @@ def quiet_sdk(package: str, logger: str) -> None:
 
 
 def scrubbed(text: str, secret: str | None, longest: int = 300) -> str:
-    """A server's text, fit for an error message: one line, not too long, and without the key should it have been echoed."""
+    """Shorten a server's text to one line for an error message, without the key in case it was echoed."""
     if secret:
         text = text.replace(secret, "…")
     text = " ".join(text.split())

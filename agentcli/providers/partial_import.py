@@ -1,7 +1,7 @@
-"""Import of an SDK without what this program never uses of it, which is more than half.
+"""Import of an SDK without the packages that this program never uses, which are more than half of it.
 
-While the SDK is imported, packages that are never used are stand-ins whose names are empty models, good enough for the annotations that
-mention them. Afterwards the stand-ins are removed, so whoever does import such a package gets the real one.
+While the SDK is imported, unused packages are stand-ins whose names are empty models, sufficient for the annotations
+that mention them. Afterwards the stand-ins are removed, so that a later import of such a package gets the real one.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 
 def import_partly(modules: Sequence[str], unused: Sequence[str]) -> None:
-    """Import `modules` without the packages `unused`. If that fails for any reason, import them as they are."""
+    """Import `modules` without the packages `unused`. If that fails for any reason, import them whole."""
     before = set(sys.modules)
     try:
         with _standing_in(tuple(unused)):
             for module in modules:
                 import_module(module)
-    except Exception:  # noqa: BLE001 - an SDK that is built differently may fail in any way; the whole import is the answer to all
+    except Exception:  # noqa: BLE001 - an SDK of another structure may fail in any way; importing it whole cures all
         tops = {package.partition(".")[0] for package in unused}
         for name in set(sys.modules) - before:
             if name.partition(".")[0] in tops:
@@ -34,7 +34,7 @@ def import_partly(modules: Sequence[str], unused: Sequence[str]) -> None:
 
 @contextmanager
 def _standing_in(packages: tuple[str, ...]) -> Iterator[None]:
-    # What is there already is real, and stays.
+    # Modules that are loaded already are real, and remain.
     finder = _Finder(tuple(package for package in packages if package not in sys.modules))
     sys.meta_path.insert(0, finder)
     try:
@@ -62,7 +62,7 @@ class _Finder(MetaPathFinder, Loader):
         return _StandIn(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is in a stand-in."""
+        """Do nothing: a stand-in is empty."""
 
 
 class _StandIn(ModuleType):
@@ -72,7 +72,7 @@ class _StandIn(ModuleType):
         from pydantic import BaseModel
 
         class Unused(BaseModel):
-            def __class_getitem__(cls, _: object) -> Any:  # a generic, should it be one
+            def __class_getitem__(cls, _: object) -> Any:  # for generic classes
                 return cls
 
         Unused.__name__ = Unused.__qualname__ = name

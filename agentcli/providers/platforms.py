@@ -18,8 +18,8 @@ from agentcli.providers.google import models as google_models
 class Platform:
     """A cloud: the kind of provider whose models it serves, and the extra and module of this package that it needs.
 
-    Credentials are found in one of `variables`, in one of `files` below the home folder, or by the cloud's own machines; `required` are
-    variables that must be set besides, any one of each group.
+    Credentials are in one of `variables`, in one of `files` below the home folder, or supplied by the cloud's own
+    machines; of each group in `required`, one variable must also be set.
     """
 
     title: str
@@ -30,18 +30,18 @@ class Platform:
     files: tuple[str, ...]
     required: tuple[tuple[str, ...], ...]
     counts: bool = True
-    """False where it has no counting of tokens."""
+    """False if it cannot count tokens."""
     dated: str = "{model}"
-    """The form of its ids for models whose ids hold a date, of the vendor's id and the date."""
+    """The form of its ids for models whose ids have a date, with the vendor's id and the date."""
     undated: str = "{model}"
-    """The same for all later ones."""
+    """The form of its ids for all later models."""
     irregular: Mapping[str, str] = field(default_factory=dict)
     """Its ids that follow neither form."""
     legacy_version: str = ""
-    """The `anthropic_version` of models up to 4.6 where they may refuse the SDK's own, which is newer; empty where they do not."""
+    """The `anthropic_version` of models up to 4.6, if they may refuse the SDK's own, which is newer; otherwise empty."""
 
     def listed(self, model: str) -> str:
-        """Its id for a model that is given by the vendor's own; any other name as it is."""
+        """Return its id for a model's id at the vendor; any other name unchanged."""
         if not model.startswith("claude-") or "@" in model:
             return model
         date = _SNAPSHOTS.get(model)
@@ -49,19 +49,19 @@ class Platform:
         return form.format(model=model, date=date)
 
     def version(self, model: str) -> str:
-        """The `anthropic_version` that a model must be asked by; empty where it takes that of the SDK."""
+        """Return the `anthropic_version` that a model needs; empty if it takes the SDK's."""
         number = _NUMBER.match(vendor_id(model))
         legacy = number is not None and (int(number[1]), int(number[2] or 0)) <= _LAST_LEGACY
         return self.legacy_version if legacy else ""
 
     def found(self, env: Mapping[str, str], home: Path) -> str:
-        """The first place that has credentials; empty where none is seen."""
+        """Return the first place that has credentials; empty if there is none."""
         names = (name for name in self.variables if env.get(name))
         files = (f"~/{name}" for name in self.files if (home / name).is_file())
         return next(chain(names, files), "")
 
     def missing(self, env: Mapping[str, str]) -> Iterator[str]:
-        """The variables that are not set though one of each group must be, as text."""
+        """Yield each group of required variables of which none is set, as text."""
         for group in self.required:
             if not any(env.get(name) for name in group):
                 yield " or ".join(group)
@@ -70,7 +70,7 @@ class Platform:
 _SNAPSHOTS = {"claude-opus-4-5": "20251101", "claude-sonnet-4-5": "20250929", "claude-haiku-4-5": "20251001"}
 """Dates in the ids of models before 4.6 (platform.claude.com, model ids and versions); later ids have none."""
 _NUMBER = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d+))?")
-"""The number of a model's version, in old ids before the name of its family (`claude-3-5-haiku`), in later ones behind it."""
+"""The number of a model's version, in old ids before the name of its family (`claude-3-5-haiku`), in later ones after it."""
 _LAST_LEGACY = (4, 6)
 """The last models with versions in their ids of Bedrock (platform.claude.com, Claude on Amazon Bedrock (Opus 4.6 and earlier))."""
 _GOOGLE_FILES = (".config/gcloud/application_default_credentials.json",)
@@ -111,10 +111,10 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
         ),
     }
 )
-"""Platforms by the name that `platform` in a `[providers.<name>]` table has."""
+"""Platforms by their names for `platform` in a `[providers.<name>]` table."""
 
 
 def vendor_id(model: str) -> str:
-    """The vendor's own id of a model that a platform lists as `us.anthropic.claude-…-20250929-v1:0` or `claude-…@20250929`."""
+    """Return the vendor's id of a model that a platform lists as `us.anthropic.claude-…-20250929-v1:0` or `claude-…@20250929`."""
     bare = model.rpartition("/")[2].rpartition("anthropic.")[2].partition("@")[0]
     return re.sub(r"(-\d{8})?(-v\d+(:\d+)?)?$", "", bare)

@@ -1,4 +1,4 @@
-"""A preset: a provider that can be used by its name without configuration, though its wire format is another's."""
+"""Presets: providers that can be used by name without configuration, though their wire format is another's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from agentcli.core.dataclass import dataclass
 class Preset:
     """A server of a known program or service.
 
-    `key_variable` is the environment variable of its key, empty for a server on this machine; `start` is the command that starts that one.
+    `key_variable` is the environment variable of its key, empty for a server on this machine; `start` is the command
+    that starts such a server.
     """
 
     name: str

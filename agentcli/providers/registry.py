@@ -20,14 +20,6 @@ from agentcli.providers.preset import Preset
 _NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class SdkPart:
-    """The part of an SDK that is used: a module, and the packages and modules that the import of it passes over."""
-
-    module: str
-    unused: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
     """A wire format and its vendor."""
@@ -37,51 +29,51 @@ class Provider:
     adapter: str
     """`module:name` of the factory: spec, settings, key and base URL to a Model."""
     fields: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
-    """The wire format's names of the capabilities that an endpoint may lack, as `capabilities.named` wants them."""
+    """The wire format's names of the capabilities that an endpoint may lack, for `capabilities.named`."""
     sdk: tuple[str, ...] = ()
     """Modules to import early: the SDK, and those it would import at its first request."""
     sdk_unused: tuple[str, ...] = ()
-    """Packages of the SDK that are passed over then: nothing that is used needs them."""
-    sdk_part: SdkPart | None = None
-    """The part of the SDK that is imported then, for this program alone."""
+    """Packages of the SDK that are then left out: no used part needs them."""
     extra: str = ""
-    """The extra of this package that installs the SDK, where it is not installed always."""
+    """The extra of this package that installs the SDK, if it is not always installed."""
     url: str = ""
     """Default base URL."""
     models_path: str = ""
     """Path that answers without a key, if only to refuse."""
     key_variables: tuple[str, ...] = ()
-    """Environment variables of the key; the first that is set wins, as in the SDK. Without any, it takes no key."""
+    """Environment variables of the key; the first that is set wins, as in the SDK. Empty if it takes no key."""
     key_prefix: str = ""
     """Characters that every key of the vendor begins with."""
     key_header: str = ""
     """Header that carries the key."""
     request_headers: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
-    """Headers that every request needs besides."""
+    """Further headers that every request needs."""
     key_advice: tuple[str, str] = ("", "")
     """The variable to name to a user without a key, and the benefit of setting it."""
     base_url_variable: str = ""
     base_url_advice: str = ""
-    """The benefit of setting that variable, where no key is needed."""
+    """The benefit of setting that variable, for servers without a key."""
     default_model: str = ""
     """The model for a user who has a key and names none."""
     models: tuple[ModelSpec, ...] = ()
     """Models with known figures, strongest first."""
     aliases: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
     unknown: ModelSpec
-    """Spec assumed for a model that is not among them."""
+    """Spec assumed for a model that is not in `models`."""
     also: tuple[str, ...] = ()
-    """Other names that people have for the vendor: those of its models."""
+    """Other names that people use for the vendor: its models' names."""
     prefixes: tuple[str, ...] = ()
     """Prefixes of the vendor's own model ids, for names without a provider."""
+    unsaid: str = ""
+    """The prefix of its model ids that people leave out, as do the displayed names."""
     unknown_own: ModelSpec | None = None
-    """The same of the vendor's own, where it differs."""
+    """Spec assumed for the vendor's own models, if different."""
     family_prompt: str = ""
-    """The page of `prompts` that the system prompt has in addition for models of this family."""
+    """The page of `prompts` that is added to the system prompt for models of this family."""
     presets: tuple[Preset, ...] = ()
     """Known servers of this wire format that need no configuration."""
     summary_model: str = ""
-    """The cheap one of the vendor's own, which writes their summaries; empty to use the model itself."""
+    """The vendor's cheap model that writes summaries; empty to use the model itself."""
 
     @property
     def takes_key(self) -> bool:
@@ -89,15 +81,15 @@ class Provider:
         return bool(self.key_variables)
 
     def key_headers(self, key: str) -> Mapping[str, str]:
-        """The headers that carry a key."""
+        """Return the headers that carry a key."""
         return {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key, **self.request_headers}
 
     def owns(self, model: str) -> bool:
-        """True if an id is that of one of the vendor's own models."""
+        """Return True for an id of one of the vendor's own models."""
         return model.startswith(self.prefixes)
 
     def assumed(self, model: str) -> ModelSpec:
-        """The spec assumed for an id that is not in `models`."""
+        """Return the spec assumed for an id that is not in `models`."""
         return self.unknown_own if self.unknown_own and self.owns(model) else self.unknown
 
 
@@ -135,7 +127,9 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             unknown=_CLAUDE_LIKE,
             also=("claude",),
             prefixes=("claude-",),
-            # A Claude we have no figures for is treated as the strictest ones: dropping a thought too many costs little, a refused request more.
+            unsaid="claude-",
+            # A Claude without known figures is treated as the strictest ones: dropping a thought too many costs little,
+            # a refused request more.
             unknown_own=replace(_CLAUDE_LIKE, preserved_thinking=True, context_editing=True),
             summary_model=anthropic_models.SUMMARY_MODEL,
         ),
@@ -145,11 +139,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             adapter="agentcli.providers.google.model:GoogleModel",
             url="https://generativelanguage.googleapis.com",
             models_path="/v1beta/models",
-            sdk=("httpx2",),
-            sdk_part=SdkPart(
-                "google.genai._api_client",
-                unused=("google.genai.types", "pydantic", "websockets", "anyio"),
-            ),
+            sdk=("google.genai",),
             key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
             key_prefix="AIza",
             key_header="x-goog-api-key",
@@ -209,8 +199,8 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
 )
 """Every provider by its kind, in the order in which keys are looked for; each can be used by that name without configuration."""
 SERVERS = tuple(kind for kind, provider in PROVIDERS.items() if provider.takes_key)
-"""The kinds that a `[providers.<name>]` table may be of."""
+"""The kinds that a `[providers.<name>]` table may have."""
 PRESETS: Mapping[str, tuple[str, Preset]] = MappingProxyType(
     {preset.name: (kind, preset) for kind, provider in PROVIDERS.items() for preset in provider.presets}
 )
-"""Every preset by its name, with the kind whose wire format it speaks."""
+"""Every preset by its name, with the kind whose wire format it uses."""

@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agentcli.core import event
+from agentcli.core.costs import money
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import OUTAGES, ModelError
 from agentcli.core.event import seconds_left
-from agentcli.core.model import Model, ModelSpec, Request, StreamEvent
-from agentcli.core.text.ranges import Share
-from agentcli.providers.gate import Gate, OpenGate
+from agentcli.core.message import Usage
+from agentcli.core.model import Model, ModelSpec, Request, StreamEvent, UsageSeen
+from agentcli.core.setting import setting
+from agentcli.core.streams import closing
+from agentcli.core.text.ranges import Requests, Seconds
+from agentcli.providers.rate_gate import Gate, OpenGate
 
 OTHER_ATTEMPTS = 5
-"""Requests in all where the fault is no outage, such as a reply that does not follow the wire format: time alone does not cure it."""
+"""Maximum requests for a fault that is no outage, such as a reply that violates the wire format: time alone does not cure it."""
 ASKED_JITTER = 0.1
-"""Share of a wait that a provider asks for which chance may add: those who wait for the same moment must not all come back in it."""
+"""Maximum share of a requested wait that is added at random, so that waiting clients do not all return at the same moment."""
+BEGUN_ATTEMPTS = 5
+"""Maximum replies to one request that may begin and break off.
+
+Each is paid for, and the cause (a proxy, a size limit) may recur at the same place.
+"""
+UNSTARTED_PATIENCE = 3.0
+"""Seconds for which requests to a local server that does not run are repeated without a person to start it: it may be restarting."""
 HELD_AT_LEAST = 1.0
 """Seconds: a shorter wait at the rate gate is not announced."""
-HELD = "Held back: the provider has refused requests of this key"
+HELD = "the provider has refused requests of this key"
 ASKED_AT_LEAST = 1.0
-"""Seconds: a shorter wait that a provider asks for is one of our own, which grows."""
+"""Seconds: a shorter wait that a provider asks for is replaced by our own, which grows."""
+SHORT_PATIENCE = 30.0
+"""Seconds, as `patience`, if there is a substitute for the model."""
+JITTER = 0.25
+"""Maximum share of a wait that is taken off at random."""
 _MOST_DOUBLINGS = 30
 
 
@@ -33,31 +47,35 @@ _MOST_DOUBLINGS = 30
 class RetryPolicy:
     """`[retry]`: limits of retrying. Times in seconds; the wait doubles from `first` to `longest`."""
 
-    patience: float = 600.0
-    """Seconds from the first failure on for which requests are repeated: overload, server and network faults, rate limits."""
-    short_patience: float = 30.0
-    """The same where there is a substitute: a fallback model, or a snapshot made without a model."""
-    attempts: int = 0
-    """Maximum requests, the first included; 0: limited by `patience` alone."""
-    first: float = 0.5
-    """The first wait."""
-    longest: float = 15.0
+    patience: Seconds = setting(600.0, project="never")
+    """How long requests that fail (overload, network, rate limits) are repeated."""
+    attempts: Requests = setting(0, project="never")
+    """Maximum, the first included; 0: by `patience`. A reply that has begun is asked for five times at most."""
+    first: Seconds = setting(0.5, project="never")
+    """The first wait; each further one is twice as long."""
+    longest: Seconds = setting(15.0, project="never")
     """The longest wait."""
-    jitter: Share = 0.25
-    """Maximum share of a wait that is taken off at random."""
 
     @property
     def short(self) -> RetryPolicy:
-        """The policy with `short_patience`."""
-        return replace(self, patience=min(self.patience, self.short_patience))
+        """The policy if there is a substitute: a fallback model, or a snapshot made without a model."""
+        return replace(self, patience=min(self.patience, SHORT_PATIENCE))
 
-    def delay(self, attempt: int, error: ModelError, chance: float, elapsed: float = 0.0) -> float | None:
-        """Seconds to wait after failed attempt number `attempt` (from 1), or None to give up.
+    @property
+    def unattended(self) -> RetryPolicy:
+        """The policy for a server that does not run, without a person to start it."""
+        return replace(self, patience=min(self.patience, UNSTARTED_PATIENCE))
 
-        `chance` is in [0, 1), `elapsed` the seconds since the first failure.
+    def delay(
+        self, attempt: int, error: ModelError, chance: float, elapsed: float = 0.0, begun: int = 0
+    ) -> float | None:
+        """Return the seconds to wait after failed attempt number `attempt` (from 1), or None to give up.
+
+        `chance` is in [0, 1), `elapsed` the seconds since the first failure, `begun` the number of replies so far that
+        had begun.
         """
         most = self.attempts or (0 if error.cause in OUTAGES else OTHER_ATTEMPTS)
-        if not error.retryable or 0 < most <= attempt:
+        if not error.retryable or 0 < most <= attempt or begun >= BEGUN_ATTEMPTS:
             return None
         asked = error.retry_after or 0.0
         wait = self._wait(attempt, asked, chance)
@@ -68,11 +86,11 @@ class RetryPolicy:
         if asked >= ASKED_AT_LEAST:
             return asked * (1 + ASKED_JITTER * chance)
         growing = self.first * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS)
-        return max(asked, min(self.longest, growing) * (1 - self.jitter * chance))
+        return max(asked, min(self.longest, growing) * (1 - JITTER * chance))
 
 
 class RetryingModel:
-    """A Model that asks again when its own model fails in a way that may pass."""
+    """A Model that repeats requests if its wrapped model fails in a way that may pass."""
 
     def __init__(
         self,
@@ -80,14 +98,20 @@ class RetryingModel:
         policy: RetryPolicy | None = None,
         *,
         gate: Gate | None = None,
+        attended: bool = False,
         sleep: Callable[[float], Awaitable[Any]] | None = None,
         chance: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`gate` is asked before each request; `clock` returns seconds that do not run while the machine sleeps."""
+        """Wrap a model; `gate` is asked before each request.
+
+        `attended` says that a person may start a server that does not run; `clock` returns seconds that stop while the
+        machine sleeps.
+        """
         self._model = model
         self._policy = policy or RetryPolicy()
         self._gate = gate or OpenGate()
+        self._attended = attended
         self._sleep = sleep
         self._chance = chance
         self._clock = clock
@@ -98,65 +122,85 @@ class RetryingModel:
         return self._model.spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Model.stream`. A wait is announced by `Retrying`; a partial reply stands until it is over, and is then discarded."""
+        """Stream a reply as `Model.stream`, announcing each wait by `Retrying`, or `Waiting` at the gate.
+
+        A partial reply remains until the wait is over, and is then discarded.
+        """
+        with self._gate.user() as user:
+            held = self._gate.take(user)
+            if held >= HELD_AT_LEAST:
+                yield event.Waiting(held, HELD)
+            if held:
+                await self._wait(held)
+            async with closing(self._attempts(request, user)) as steps:
+                async for step in steps:
+                    yield step
+
+    async def _attempts(self, request: Request, user: str) -> AsyncIterator[StreamEvent]:
+        """Send requests until one is answered. Waits at the gate do not reduce the patience."""
         attempt, failed_at = 0, 0.0
-        held = self._gate.take()
-        if held >= HELD_AT_LEAST:
-            yield event.Retrying(0, held, HELD)
-        if held:
-            await self._wait(held)
+        cut: list[Usage | None] = []
         while True:
             attempt += 1
-            started = False
+            started, usage = False, None
             sent = self._clock()
             try:
-                async with aclosing(self._model.stream(request)) as steps:  # type: ignore[type-var]
+                async with closing(self._model.stream(request)) as steps:
                     async for step in steps:
                         if not started:
-                            self._gate.passed()
+                            self._gate.passed(self._clock() - sent)
                         started = True
+                        usage = step.usage if isinstance(step, UsageSeen) else usage
                         yield step
                 return
             except ModelError as error:
                 failed_at = self._clock() if attempt == 1 else failed_at
                 elapsed = self._clock() - failed_at
-                delay = self._policy.delay(attempt, error, self._chance(), elapsed)
+                begun = started or error.begun or error.cause == "bad_reply"
+                cut += [usage] if begun else []
+                policy = self._policy.unattended if error.unstarted and not self._attended else self._policy
+                delay = policy.delay(attempt, error, self._chance(), elapsed, len(cut))
                 if delay is None:
-                    raise self._last(error, attempt, elapsed) from None
+                    raise self._last(error, attempt, elapsed, cut) from None
                 if error.cause == "rate_limit":
                     self._gate.refused(error.retry_after or 0.0, self._clock() - sent)
-                delay = max(delay, self._gate.take())
+                slot = self._gate.take(user)
                 reason = error.brief
-            yield event.Retrying(attempt, delay, reason, max(0.0, self._policy.patience - elapsed))
+            yield event.Retrying(attempt, delay, reason, max(0.0, policy.patience - elapsed))
             await self._wait(delay)
+            if slot > delay:
+                failed_at += slot - delay
+                if slot - delay >= HELD_AT_LEAST:
+                    yield event.Waiting(slot - delay, HELD)
+                await self._wait(slot - delay)
             if started:
                 yield event.ReplyRestarted()
 
     async def prepare(self) -> None:
-        """Have the model inside find out what it can before its first request."""
+        """Let the wrapped model find out what it can before its first request."""
         prepare = getattr(self._model, "prepare", None)
         if prepare is not None:
             await prepare()
 
     async def count(self, request: Request) -> int | None:
-        """See `Model.count`; a failure is not worth a second try."""
+        """Count tokens as `Model.count`, without retries."""
         return await self._model.count(request)
 
     async def close(self) -> None:
-        """Close the model inside, where it holds something open."""
+        """Close the wrapped model, if it has anything open."""
         close = getattr(self._model, "close", None)
         if close is not None:
             await close()
 
-    def _last(self, error: ModelError, attempts: int, elapsed: float) -> ModelError:
-        """The error to raise for good: the same, with what was tried where another request may help later."""
+    def _last(self, error: ModelError, attempts: int, elapsed: float, cut: Sequence[Usage | None]) -> ModelError:
+        """Return the error to raise for good: the same, with the attempts if another request may help later."""
         if not error.retryable:
             return error
         patience = self._policy.patience
         if (error.retry_after or 0.0) > patience:
             tried = f"That is longer than retry.patience ({patience:g} s)."
         elif attempts > 1:
-            tried = f"Gave up after {attempts} requests in {seconds_left(elapsed)}."
+            tried = f"Gave up after {attempts} requests in {seconds_left(elapsed)}.{self._paid(cut, error)}"
         else:
             return error
         return ModelError(
@@ -166,7 +210,19 @@ class RetryingModel:
             status=error.status,
             should_retry=error.should_retry,
             brief=error.brief,
+            begun=error.begun,
         )
+
+    def _paid(self, cut: Sequence[Usage | None], error: ModelError) -> str:
+        """Describe the cost and a likely cause of replies that broke off; empty for a single one."""
+        if len(cut) < 2:
+            return ""
+        known = [cost for usage in cut if usage is not None and (cost := self.spec.cost(usage)) is not None]
+        paid = f"at least {money(sum(known))} for them" if known else "for each of them"
+        told = f" {len(cut)} replies had begun and broke off: the provider may charge {paid}."
+        if error.cause != "network":
+            return told
+        return f"{told} If they break off at the same place, a proxy or a limit of size on the way cuts them."
 
     async def _wait(self, delay: float) -> None:
         import asyncio

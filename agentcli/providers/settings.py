@@ -19,11 +19,13 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 class ProviderSettings:
     """One provider: a built-in one, or a `[providers.<name>]` table of the configuration.
 
-    `kind` is the key of its entry in `PROVIDERS`: the wire format that it speaks.
-    Empty strings leave the SDK's default. `platform` names a cloud that serves the vendor's models, whose credentials the SDK finds itself. `wire` picks one of OpenAI's two wire formats: without it the vendor's own models use Responses, and
-    all others chat completions. `auth` is the header that carries the key, `version` the `anthropic-version` header or the Gemini API version. `thinking` overrides the models' own style, for servers that speak the wire format
-    but not all of it. `caching` and `counting` switch off what a server lacks, `extra_body` is added to every request.
-    Times in seconds: a reply that sends nothing for `idle_timeout` counts as dropped.
+    `kind` is the key of its entry in `PROVIDERS`: its wire format. Empty strings leave the SDK's default. `platform` names
+    a cloud that serves the vendor's models, whose credentials the SDK finds itself. `wire` picks one of OpenAI's two wire
+    formats: without it the vendor's own models use Responses, and all others chat completions. `auth` is the header that
+    carries the key, `version` the `anthropic-version` header or the Gemini API version. `thinking` overrides the models'
+    own style, for servers with only a part of the wire format. `caching` and `counting` switch off features that a server
+    lacks; `extra_body` is added to every request. Times are in seconds: a reply that sends nothing for `idle_timeout`
+    counts as dropped.
     """
 
     name: str
@@ -55,9 +57,10 @@ BUILT_IN: Mapping[str, ProviderSettings] = MappingProxyType(
 
 
 def key_variables(settings: ProviderSettings) -> tuple[str, ...]:
-    """The environment variables that may hold this provider's key.
+    """Return the environment variables that may hold this provider's key.
 
-    A provider from the configuration has only the one that it names: a vendor's key is never sent to somebody else's server.
+    A provider from the configuration has only the variable that it names: a vendor's key is never sent to another
+    server.
     """
     if settings.api_key_env:
         return (settings.api_key_env,)
@@ -66,38 +69,38 @@ def key_variables(settings: ProviderSettings) -> tuple[str, ...]:
 
 
 def key_variable(settings: ProviderSettings, env: Mapping[str, str]) -> str:
-    """The environment variable that holds the key; empty where none does."""
+    """Return the environment variable that holds the key; empty if none does."""
     return next((name for name in key_variables(settings) if env.get(name, "").strip()), "")
 
 
 def credentials(settings: ProviderSettings, env: Mapping[str, str]) -> str | None:
-    """The key, or None where no variable holds one."""
+    """Return the key, or None if no variable holds one."""
     return env.get(key_variable(settings, env), "").strip() or None
 
 
 def base_url(settings: ProviderSettings, env: Mapping[str, str]) -> str:
-    """The address to talk to; empty for the vendor's own."""
+    """Return the base URL; empty for the vendor's own."""
     return settings.base_url or env.get(base_url_variable(settings), "")
 
 
 def is_vendor(settings: ProviderSettings) -> bool:
-    """True if this is the vendor's own provider, on its own platform, whatever the address."""
+    """Return True for the vendor's own provider on its own platform, at any address."""
     return settings.name == settings.kind and not settings.platform
 
 
 def base_url_variable(settings: ProviderSettings) -> str:
-    """The environment variable that may hold the address; only a vendor's own provider has one."""
+    """Return the environment variable that may hold the address; only a vendor's own provider has one."""
     vendor = PROVIDERS.get(settings.name)
     return vendor.base_url_variable if vendor else ""
 
 
 def base_url_places(settings: ProviderSettings) -> str:
-    """The places where the address may be set, for a message."""
+    """Return the places where the address may be set, for a message."""
     return " or ".join(filter(None, (base_url_variable(settings), f"base_url in [providers.{settings.name}]")))
 
 
 def needs_key(settings: ProviderSettings, env: Mapping[str, str]) -> bool:
-    """True if a request needs a key: not for a server on this machine or the local network, nor for a script."""
+    """Return True if a request needs a key: not for scripts and servers on this machine or the local network."""
     if not PROVIDERS[settings.kind].takes_key or settings.platform:
         return False
     try:

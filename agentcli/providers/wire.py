@@ -7,6 +7,7 @@ import json
 import re
 import secrets
 from collections.abc import Sequence, Set
+from math import isfinite
 from typing import Any, TypeVar, cast
 
 from agentcli.context.inject import wrap
@@ -15,21 +16,21 @@ from agentcli.core.model import Request, RequestMessage
 from agentcli.core.prefix import common
 
 DEEPEST = 200
-"""Levels of an input. No tool has a use for more, and recursion over what is much deeper fails."""
+"""Maximum levels of an input. No tool needs more, and recursion over much deeper ones fails."""
 _LONGEST = 64
 MOST = 10**12
-"""Tokens; no request has as many."""
+"""Maximum tokens: no request has as many."""
 
 Body = TypeVar("Body")
 
 
 def can_run(name: Any, given: Any) -> bool:
-    """True if a call has a name and a whole input that is an object, as JSON has them."""
+    """Return True if a call has a name, and as its input a whole object that is not too deep."""
     return isinstance(name, str) and bool(name.strip()) and isinstance(given, dict) and not _too_deep(given)
 
 
 def wire_name(name: str) -> str:
-    """A call's name in the characters that every provider takes: a made-up name would have the request refused."""
+    """Rewrite a call's name in characters that every provider takes: an invented name would get the request refused."""
     letters = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST]
     return letters if re.match(r"[a-zA-Z_]", letters) else f"_{letters}"[:_LONGEST]
 
@@ -49,7 +50,10 @@ def _inside(value: Any) -> list[Any]:
 
 
 class Ids:
-    """The ids of tool calls in use, unique in a conversation. Some servers give none, or repeat one; then a call gets an id of our own."""
+    """The ids of tool calls in use, unique in a conversation.
+
+    If a server gives no id, or repeats one, the call gets an id of our own.
+    """
 
     def __init__(self, taken: Set[str] = frozenset()) -> None:
         self._taken = taken
@@ -57,7 +61,7 @@ class Ids:
         self._calls: list[tuple[Any, Any, Any]] = []
 
     def again(self, given: Any, name: Any, arguments: Any) -> bool:
-        """True if this very call, id included, came in this reply before: its event was sent twice."""
+        """Return True if the same call, id included, occurred in this reply before: its event was sent twice."""
         call = (given, name, arguments)
         if not given or call in self._calls:
             return bool(given)
@@ -65,7 +69,7 @@ class Ids:
         return False
 
     def fresh(self, given: Any) -> str:
-        """The given id if it is one and new, else another; taken from now on."""
+        """Return the given id if it is valid and unused, else another one; it then counts as used."""
         taken = not isinstance(given, str) or not given or given in self._taken or given in self._new
         chosen = _new_id() if taken else given
         self._new.add(chosen)
@@ -73,14 +77,17 @@ class Ids:
 
 
 class UsedIds:
-    """The ids of tool calls that the newest request holds. Of a request that goes on from the one before, only the new messages are looked at."""
+    """The ids of tool calls in the newest request.
+
+    If a request continues the one before, only its new messages are read.
+    """
 
     def __init__(self) -> None:
         self._messages: Sequence[RequestMessage] = ()
         self._ids: set[str] = set()
 
     def of(self, request: Request) -> Ids:
-        """The ids in use for the reply to a request."""
+        """Return the ids in use for the reply to a request."""
         same = common(request.messages, self._messages)
         if any(message.role == "assistant" for message in self._messages[same:]):
             self._ids, same = set(), 0
@@ -91,14 +98,14 @@ class UsedIds:
 
 
 def wire_id(call_id: str, longest: int = _LONGEST) -> str:
-    """A call id in the characters and the length that an API takes; another provider's id keeps its uniqueness by a digest."""
+    """Rewrite a call id in the characters and length that an API takes; a digest keeps another provider's id unique."""
     if re.fullmatch(r"[a-zA-Z0-9_-]+", call_id) and len(call_id) <= longest:
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def short_id(call_id: str) -> str:
-    """A call id of nine letters and digits, the only ones that Mistral takes; one that is so already stays."""
+    """Return a call id of nine letters and digits, the only form that Mistral takes; such an id is unchanged."""
     if re.fullmatch(r"[a-zA-Z0-9]{9}", call_id):
         return call_id
     return hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:9]
@@ -109,12 +116,12 @@ def _new_id() -> str:
 
 
 def attachment(file: File) -> str:
-    """A file of the user as text in a tag that its content cannot close."""
+    """Write a file of the user as text in a tag that its content cannot close."""
     return wrap("file", file.text, path=file.path)
 
 
 def sendable(text: str) -> str:
-    """Text without lone surrogates, which no UTF-8 body can carry."""
+    """Replace lone surrogates, which no UTF-8 body can carry."""
     if text.isascii():
         return text
     try:
@@ -125,18 +132,21 @@ def sendable(text: str) -> str:
 
 
 def fit_to_send(body: Body) -> Body:
-    """A request's body, without lone surrogates; every request body passes through here. One without them, as nearly all are, is not copied."""
+    """Remove lone surrogates and infinite numbers from a request's body, through which every body passes.
+
+    A body without them, the usual case, is not copied.
+    """
     try:
-        json.dumps(body, ensure_ascii=False).encode("utf-8")
+        json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8")
         return body
-    except UnicodeEncodeError:
+    except ValueError:
         return cast(Body, sendable_json(body))
     except RecursionError:
         return body
 
 
 def sendable_json(value: Any) -> Any:
-    """The same for every string in a JSON value: models do write escapes of half a character."""
+    """Apply `sendable` to each string in a JSON value and remove infinite numbers: models write half characters and `NaN`."""
     match value:
         case str():
             return sendable(value)
@@ -144,12 +154,14 @@ def sendable_json(value: Any) -> Any:
             return {sendable(key): sendable_json(item) for key, item in value.items()}
         case list():
             return [sendable_json(item) for item in value]
+        case float() if not isfinite(value):
+            return None
         case _:
             return value
 
 
 def tokens(value: Any) -> int:
-    """A number of tokens as a provider reports it; 0 for what is none: a wrong count must not cost the reply it comes with."""
+    """Return a number of tokens from a provider; 0 if it is invalid, as a wrong count must not cost the reply."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     return int(value) if isinstance(value, int | float) and 0 < value <= MOST else 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.paths import Workspace, names_protected, resolved
 
 _HIDDEN_IN_HOME = (
@@ -26,7 +27,7 @@ _HIDDEN_IN_HOME = (
     ),
     *(".password-store", ".npmrc", ".pypirc", ".git-credentials", ".claude", ".codex", ".gemini"),
 )
-"""What a command in the box does not even see, below the home folder."""
+"""Paths below the home folder that a command in the box cannot see."""
 
 UNSET = (
     "SSH_AUTH_SOCK",
@@ -37,15 +38,16 @@ UNSET = (
     "XAUTHORITY",
     "GPG_AGENT_INFO",
 )
-"""Variables that lead to something outside which would act for a command."""
+"""Variables that lead to programs outside, which would act for a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A command may write below `writable` but for `readonly`, sees nothing of `hidden`, and has the network if `network`.
+    """Rights of a command: it may write below `writable` except `readonly`, cannot see `hidden`, and has the network if `network`.
 
-    It sees all else, or where `readable` is given only what lies there, and then opens no socket of any kind. `scratch` is a folder for temporary files and caches. No mechanism here can forbid a protected name that does not exist
-    yet: `protected_since` tells which ones a command made.
+    It sees everything else, unless `readable` is given: then it sees only those paths, and opens no sockets. `scratch`
+    is a folder for temporary files and caches. No mechanism here can forbid a protected name that does not exist yet:
+    `protected_since` finds those that a command made.
     """
 
     cwd: Path
@@ -56,19 +58,28 @@ class Box:
     scratch: str = "/tmp"
     readable: tuple[Path, ...] | None = None
     home: Path | None = None
+    denied: Hidden = NOTHING
+    """Files and folders that deny rules keep from being read."""
+
+
+def fixed(hidden: Hidden, roots: Sequence[Path]) -> list[Path]:
+    """Return the workspace's folders around hidden paths, outermost first: if they were moved, no rule would fit."""
+    around = {folder for path in hidden.paths for folder in path.parents}
+    return sorted(folder for folder in around if any(map(folder.is_relative_to, roots)))
 
 
 _GIT_SETTINGS = ("config", "config.worktree", "hooks", "info", "modules", "commondir", "worktrees")
-"""What lies in a repository's folder and decides what git runs and where it looks."""
+"""Names in a repository's folder that decide which programs git runs and where it looks."""
 _GIT_USER = (".config/git",)
 """Settings of the user, with name and address, that git needs to record anything."""
 
 
 def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000, git: bool = False) -> Box:
-    """The box for a workspace: it is writable, its protected files are read-only, private files are hidden.
+    """Return the box for a workspace: it is writable, its protected files are read-only, private files are hidden.
 
-    With `git` the repository around the current folder is writable but for its settings and hooks. `limit` is how many entries of the workspace are looked through for protected files, and for sockets, behind which
-    programs outside listen.
+    With `git`, the repository around the current folder is writable except for its settings and hooks. `limit` is the
+    maximum number of the workspace's entries that are searched for protected files, and for sockets, through which
+    programs outside can be reached.
     """
     roots = tuple(dict.fromkeys(workspace.resolved_roots))
     readonly, sockets = [], []
@@ -78,6 +89,7 @@ def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000, git
                 readonly.append(Path(entry.path))
             elif _is_socket(entry):
                 sockets.append(Path(entry.path))
+    readonly += [path for path in workspace.started if path.is_file() and path not in readonly]
     hidden = [*private(workspace, roots), *sockets]
     if git and (repository := _repository(workspace)):
         settings = [repository / name for name in _GIT_SETTINGS if (repository / name).exists()]
@@ -87,7 +99,7 @@ def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000, git
 
 
 def private(workspace: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, ...]:
-    """Existing private files and folders of the user, except a folder that the workspace lies in."""
+    """Return existing private files and folders of the user, except those that contain the workspace."""
     homes = (workspace.home, *workspace.other_homes)
     named = [home / name for home in homes for name in _HIDDEN_IN_HOME] + list(workspace.own)
     roots = (*workspace.resolved_roots, *roots)
@@ -95,7 +107,7 @@ def private(workspace: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, .
 
 
 def protected_since(workspace: Workspace, before: Collection[Path], limit: int = 2_000) -> list[str]:
-    """The protected files of a workspace that were not among those `before`, by their names from its current folder."""
+    """Return the protected files of a workspace that are not in `before`, by their names from its current folder."""
     found = [
         Path(entry.path)
         for root in workspace.resolved_roots
@@ -107,7 +119,7 @@ def protected_since(workspace: Workspace, before: Collection[Path], limit: int =
 
 
 def _repository(workspace: Workspace) -> Path | None:
-    """The folder of the repository around the current folder, as far as it lies in the workspace."""
+    """Return the folder of the repository around the current folder, if it is in the workspace."""
     cwd = resolved(workspace.cwd)
     found = next((top / ".git" for top in (cwd, *cwd.parents) if (top / ".git").is_dir()), None)
     return found if found and any(root in found.parents for root in workspace.resolved_roots) else None
@@ -118,7 +130,7 @@ def _holds(path: Path, roots: tuple[Path, ...]) -> bool:
 
 
 def _entries_below(root: Path, limit: int) -> Iterator[os.DirEntry[str]]:
-    """Entries below a root, breadth first, not entering protected folders and `node_modules`."""
+    """Yield entries below a root, breadth first, without entering protected folders and `node_modules`."""
     waiting, seen = [root], 0
     while waiting and seen < limit:
         for entry in _entries(waiting.pop(0)):
@@ -129,7 +141,7 @@ def _entries_below(root: Path, limit: int) -> Iterator[os.DirEntry[str]]:
 
 
 def _is_protected(entry: os.DirEntry[str]) -> bool:
-    """True if a file or folder is protected. A link is left out: it is bound where it leads, or it leads outside."""
+    """Return True if a file or folder is protected. Links are not: their targets are, or are outside."""
     return not entry.is_symlink() and bool(names_protected(entry.name, write=True))
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.boxed import Boxed
-from agentcli.sandbox.box import UNSET, Box
+from agentcli.permissions.denied.files import Hidden
+from agentcli.sandbox.box import UNSET, Box, fixed
 from agentcli.sandbox.probe import complaints
 
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
@@ -17,22 +18,42 @@ _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs
 
 
 _CALLS = 9
-"""The descriptor from which bubblewrap reads which system calls are refused."""
+"""The descriptor from which bubblewrap reads the filter of refused system calls."""
 
 
 def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
-    """The command line that runs `argv` in the box."""
+    """Return the command line that runs `argv` in the box."""
     from agentcli.sandbox.launch import namespaced_program  # takes ctypes with it
 
     calls = namespaced_program(sockets=box.readable is None)
     refusing = ("--seccomp", str(_CALLS)) if calls else ()
     seen = [*_system(), *_folders(box)] if box.readable is None else [*_only(box, box.readable)]
-    inside = [program, *_namespaces(box), *seen, *_surroundings(box), *refusing, "--", *argv]
+    inside = [program, *_namespaces(box), *seen, *_denied(box.denied), *_surroundings(box), *refusing, "--", *argv]
     return Boxed(inside, {_CALLS: calls} if calls else {})
 
 
+def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[str]) -> Boxed:
+    """Return the command line that runs `argv` with `hidden` unreadable, the folders `around` it fixed, and no other limits.
+
+    The command has no capabilities, with which it could remove the mounts that hide the files.
+    """
+    held = [word for folder in around for word in ("--dev-bind", str(folder), str(folder))]
+    free = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--dev-bind", "/", "/")
+    return Boxed([program, *free, *held, *_denied(hidden), "--", *argv])
+
+
+def _denied(hidden: Hidden) -> Iterator[str]:
+    """Yield mounts that empty a hidden folder except for names that git knows, and make a hidden file impossible to open."""
+    for folder in (*hidden.folders, *hidden.objects):
+        yield from ("--tmpfs", str(folder))
+    for file in (*hidden.kept, *hidden.files):
+        yield from ("--ro-bind", "/dev/null", str(file))
+    for folder in (*hidden.folders, *hidden.objects):
+        yield from ("--remount-ro", str(folder))
+
+
 def works(program: str) -> str:
-    """The reason that bubblewrap cannot be used here, or the empty string after it kept a real command from writing outside."""
+    """Return the reason why bubblewrap cannot be used here; empty if it kept a real command from writing outside."""
     try:
         with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
             inside = Path(folder).resolve()
@@ -60,10 +81,10 @@ def _namespaces(box: Box) -> Iterator[str]:
 
 def _system() -> Iterator[str]:
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
-    # Root keeps the rights of the files' owner without any capability: what it could write here would act outside.
+    # Root has the rights of the files' owner even without capabilities: writing here would act outside.
     for name in _PROC_FILES:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
-    # Sockets live here: a container engine's, a message bus, an agent that holds keys.
+    # Sockets are here: a container engine's, a message bus, an agent that holds keys.
     yield from ("--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/var/tmp")
     yield from (
         "--ro-bind-try",
@@ -76,7 +97,7 @@ def _system() -> Iterator[str]:
 
 
 def _only(box: Box, readable: Sequence[Path]) -> Iterator[str]:
-    """Nothing but what is readable: an empty root into which that is bound, and where nothing can be written but in /tmp."""
+    """Yield an empty root with only the readable paths bound into it, in which only /tmp is writable."""
     yield from ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run")
     for name in _PROC_FILES:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
@@ -111,6 +132,8 @@ def _folders(box: Box) -> Iterator[str]:
     for path in outside:
         yield from _covered(path)
     for path in sorted(box.writable, key=lambda root: len(root.parts)):
+        yield from ("--bind", str(path), str(path))
+    for path in fixed(box.denied, box.writable):
         yield from ("--bind", str(path), str(path))
     for path in box.hidden:
         if path not in outside:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.core.boxed import Boxed
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError
 from agentcli.core.programs import find_program
+from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import bubblewrap, landlock, seatbelt
-from agentcli.sandbox.box import Box, box_for
+from agentcli.sandbox.box import Box, box_for, fixed
 from agentcli.sandbox.reading import box_for_reader
 
 Setting = Literal["auto", "require", "off"]
@@ -23,7 +24,7 @@ Kind = Literal["bubblewrap", "landlock", "seatbelt", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """The mechanism in use; `why` is the reason that it is not a better one. `program` is the executable, if any."""
+    """The mechanism in use; `why` is the reason why it is not a stronger one. `program` is the executable, if any."""
 
     kind: Kind
     why: str = ""
@@ -36,27 +37,59 @@ class Sandbox:
 
     @property
     def state(self) -> str:
-        """A word for the status line and the init event: `bubblewrap`, `landlock`, `seatbelt` or `no sandbox`."""
+        """The state for the status line and the init event: `bubblewrap`, `landlock`, `seatbelt` or `no sandbox`."""
         return self.kind if self.working else "no sandbox"
 
     @property
     def report(self) -> str:
-        """A line for `doctor`: the mechanism, and the reason that it is not a stronger one."""
+        """A line for `doctor`: the mechanism, and the reason why it is not a stronger one."""
         unasked = f"Commands that run without asking run in a sandbox ({self.kind})."
         held = unasked if self.working else "Commands run without a sandbox."
         return f"{held} {self.why}.".replace("..", ".") if self.why else held
 
-    def wrap(self, argv: Sequence[str], workspace: Workspace, network: bool = False, git: bool = False) -> Boxed:
-        """The command line that runs `argv` inside: no network unless asked for, writing in the workspace only.
+    @property
+    def masks(self) -> bool:
+        """True if single files can be hidden from a command that has no other limits."""
+        return self.kind in ("bubblewrap", "seatbelt")
 
-        With `git` the workspace's repository is open as well, but for its settings and hooks.
-        Without a working sandbox the argv comes back as it is; whoever calls must have shown `state` to the user.
+    def mask(self, argv: Sequence[str], hidden: Hidden, workspace: Workspace) -> Boxed:
+        """Return the command line that runs `argv` with `hidden` unreadable and no other limits; `argv` without `masks`.
+
+        Folders of the workspace around hidden paths cannot be moved: elsewhere no rule would name the files in them.
         """
-        return self._boxed(argv, box_for(workspace, network, git=git)) if self.working else Boxed(argv)
+        around = fixed(hidden, workspace.resolved_roots)
+        match self.kind:
+            case "bubblewrap":
+                return bubblewrap.masked(self.program, hidden, around, argv)
+            case "seatbelt":
+                return seatbelt.masked(hidden, around, argv)
+            case _:
+                return Boxed(argv)
 
-    def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str) -> Boxed:
-        """The same for a command that only reads: no writing, no network, and only the system, the workspace and `path` to see."""
-        return self._boxed(argv, box_for_reader(workspace, path)) if self.working else Boxed(argv)
+    def wrap(
+        self,
+        argv: Sequence[str],
+        workspace: Workspace,
+        network: bool = False,
+        git: bool = False,
+        hidden: Hidden = NOTHING,
+    ) -> Boxed:
+        """Return the command line that runs `argv` in the box: no network unless asked for, writing in the workspace only.
+
+        With `git`, the workspace's repository is writable too, except for its settings and hooks. Without a working
+        sandbox, `argv` is returned; the caller must have shown `state` to the user.
+        """
+        return (
+            self._boxed(argv, replace(box_for(workspace, network, git=git), denied=hidden))
+            if self.working
+            else Boxed(argv)
+        )
+
+    def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str, hidden: Hidden = NOTHING) -> Boxed:
+        """Return the command line for a command that only reads: no writing, no network, and nothing visible but the system, the workspace and the programs on `path`."""
+        return (
+            self._boxed(argv, replace(box_for_reader(workspace, path), denied=hidden)) if self.working else Boxed(argv)
+        )
 
     def _boxed(self, argv: Sequence[str], box: Box) -> Boxed:
         match self.kind:
@@ -69,11 +102,14 @@ class Sandbox:
 
 
 _seen_to_work: set[str] = set()
-"""Programs that have held a command in this process: each session would try them anew."""
+"""Programs that have passed the test in this process, so that sessions need not repeat it."""
 
 
 def choose(setting: Setting, workspace: Iterable[Path] = ()) -> Sandbox:
-    """The sandbox for a setting, none of whose programs lies in the workspace. Raises AgentError where one is required and none works."""
+    """Choose the sandbox for a setting, without programs in the workspace.
+
+    Raises AgentError if a required one does not work.
+    """
     if setting == "off":
         return Sandbox("none", "It is switched off in the configuration")
     found = detect(workspace=workspace)
@@ -85,7 +121,7 @@ def choose(setting: Setting, workspace: Iterable[Path] = ()) -> Sandbox:
 
 
 def detect(path: str | None = None, workspace: Iterable[Path] = ()) -> Sandbox:
-    """The best sandbox that was seen to work, by trying it. `path` replaces PATH in the search for bubblewrap."""
+    """Return the best sandbox that works here, by trying it. `path` replaces PATH in the search for bubblewrap."""
     if sys.platform == "darwin":
         problem = seatbelt.works()
         return Sandbox("none", problem) if problem else Sandbox("seatbelt")

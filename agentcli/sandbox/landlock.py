@@ -1,7 +1,7 @@
-"""The box made with Landlock and seccomp, for machines where bubblewrap may not make namespaces.
+"""The box made with Landlock and seccomp, for machines on which bubblewrap may not make namespaces.
 
-It is weaker: what is hidden can still be listed, existing protected files make the workspace's top unwritable, programs that
-change modes, owners or times of files fail, and so do those that need shared memory or sockets of any kind.
+It is weaker: hidden names can still be listed, existing protected files make the workspace's top unwritable, and
+programs fail that change modes, owners or times of files, or need shared memory or sockets of any kind.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
 def boxed(box: Box, argv: Sequence[str]) -> Boxed:
-    """The command line that runs `argv` in the box: a small Python program gives up its rights and becomes `argv`."""
+    """Return the command line that runs `argv` in the box: a small Python program gives up its rights and becomes `argv`."""
     rights = {
         "cwd": str(box.cwd),
         "writable": [str(path) for path in writable(box)],
         "readable": [str(path) for path in readable(box)],
         "network": box.network,
-        "listable": box.readable is None,
+        "listable": [str(path) for path in listable(box)],
         "unset": UNSET,
     }
     return Boxed([sys.executable, "-I", "-S", str(_LAUNCHER), json.dumps(rights), *argv])
 
 
 def works() -> str:
-    """The reason that Landlock cannot be used here, or the empty string after it kept a real command from writing outside."""
+    """Return the reason why Landlock cannot be used here; empty if it kept a real command from writing outside."""
     try:
         with tempfile.TemporaryDirectory(prefix="agentcli-probe-", ignore_cleanup_errors=True) as folder:
             inside = Path(folder).resolve()
@@ -49,19 +49,26 @@ def works() -> str:
 
 
 def writable(box: Box) -> list[Path]:
-    """Paths where writing is granted. A grant covers all below it, so a folder that holds something protected is granted entry by entry."""
-    excluded = (*box.readonly, *(path for path in box.hidden if not path.is_socket()))
+    """Return paths to grant for writing. A grant covers all below it, so folders around protected paths are split."""
+    excluded = (*box.readonly, *box.denied.paths, *(path for path in box.hidden if not path.is_socket()))
     return [path for root in box.writable for path in _without(root, excluded)]
 
 
 def readable(box: Box) -> list[Path]:
-    """Paths where reading is granted: all, or those in `readable`, except devices and hidden paths, entry by entry."""
-    hidden = (*box.hidden, Path("/dev"))
+    """Return paths to grant for reading: all, or those in `readable`, except devices and hidden paths, entry by entry."""
+    hidden = (*box.hidden, *box.denied.paths, Path("/dev"))
     if box.readable is None:
         return _without(Path("/"), hidden)
     folders = [path for path in (*box.readable, Path("/proc")) if path.is_dir()]
     files = [path for path in box.readable if path.is_file()]
     return [*dict.fromkeys(path for top in folders for path in _without(top, hidden)), *files]
+
+
+def listable(box: Box) -> Sequence[Path]:
+    """Return paths below which names are visible: all, or readable folders with denied files, which could not be listed otherwise."""
+    if box.readable is None:
+        return [Path("/")]
+    return [top for top in box.readable if any(path.is_relative_to(top) for path in box.denied.paths)]
 
 
 def _without(top: Path, excluded: Sequence[Path]) -> list[Path]:

@@ -1,4 +1,7 @@
-"""Gives up rights by Landlock and seccomp and becomes another program. Started as a script, so it imports nothing of ours."""
+"""Program that gives up rights by Landlock and seccomp and becomes another program.
+
+It runs as a script, so it imports nothing of ours.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
 _READING = _EXECUTE | _READ_FILE | _READ_DIR
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | (1 << 14)
 _BITS = {1: 13, 2: 14, 3: 15, 4: 15}
-"""How many rights over files each version of Landlock knows; from version 5 on 16."""
+"""The number of rights over files in each version of Landlock; 16 from version 5 on."""
 
 _X86_64 = {
     "open_by_handle_at": 304, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "pidfd_getfd": 438, "io_uring_setup": 425,
@@ -55,25 +58,25 @@ _NAMESPACED = frozenset({
     "lremovexattr", "fremovexattr", "utime", "utimes", "futimesat", "sethostname", "setdomainname", "shmget", "shmat", "shmctl", "semget",
     "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink",
 })  # fmt: skip
-"""Calls that reach nothing outside where mounts and namespaces stand around the command."""
+"""Calls that reach nothing outside if the command has its own mounts and namespaces."""
 
 # prlimit64, sched_setaffinity, sched_setscheduler, sched_setparam, sched_setattr; setpriority, ioprio_set
 _OWN = {
     "x86_64": {302: 0, 203: 0, 144: 0, 142: 0, 314: 0, 141: 1, 251: 1},
     "aarch64": {261: 0, 122: 0, 119: 0, 118: 0, 274: 0, 140: 1, 30: 1},
 }
-"""Calls that may only be made for the caller itself: their numbers, and which argument names the process."""
+"""Calls that a process may make only for itself: their numbers, and which argument names the process."""
 
 _FOREIGN = (17, 40)
-"""Families of sockets that no namespace holds or that read what others send: virtual and raw ones."""
+"""Families of sockets that no namespace limits, or that read others' packets: virtual and raw ones."""
 _NEVER = (1, *_FOREIGN)
-"""Families of sockets that stay closed even with the network: local ones, behind which agents and engines sit, raw and virtual ones."""
+"""Families of sockets that are refused even with the network: local ones, which reach agents and engines, raw and virtual ones."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main(arguments: list[str]) -> None:
-    """Become `arguments[1:]` with the rights that `arguments[0]` grants. Ends with 126 when anything fails."""
+    """Become `arguments[1:]` with the rights that `arguments[0]` grants. Exit with 126 if anything fails."""
     rights = json.loads(arguments[0])
     for name in rights["unset"]:
         os.environ.pop(name, None)
@@ -84,7 +87,7 @@ def main(arguments: list[str]) -> None:
     os.environ["TMPDIR"] = scratch
     os.environ["XDG_CACHE_HOME"] = f"{scratch}/.cache"
     os.chdir(rights["cwd"])
-    os.get_exec_path()  # loads a module that cannot be read any more where Python lies in the home folder
+    os.get_exec_path()  # loads a module that is unreadable later if Python is in the home folder
     _drop_capabilities()
     _check(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     _restrict_files([*rights["writable"], scratch], rights["readable"], rights["listable"])
@@ -93,9 +96,9 @@ def main(arguments: list[str]) -> None:
 
 
 def namespaced_program(*, sockets: bool) -> bytes:
-    """The seccomp program for a command that mounts and namespaces hold: what they leave open of the kernel is refused.
+    """Return the seccomp program for a command with its own mounts and namespaces: it refuses calls that escape them.
 
-    Without `sockets` the command opens none of any kind. Empty on a machine whose calls are not known here.
+    Without `sockets`, the command can open none of any kind. Empty on a machine whose calls are not known here.
     """
     if platform.machine() not in _MACHINES:
         return b""
@@ -111,7 +114,7 @@ def _drop_capabilities() -> None:
     _check(_libc.capset(header, struct.pack("=6I", 0, 0, 0, 0, 0, 0)), "capset")
 
 
-def _restrict_files(writable: list[str], readable: list[str], listable: bool) -> None:
+def _restrict_files(writable: list[str], readable: list[str], listable: list[str]) -> None:
     version = _libc.syscall(_CREATE, None, ctypes.c_size_t(0), 1)
     _check(version, "Landlock")
     every = (1 << _BITS.get(version, 16)) - 1
@@ -119,14 +122,14 @@ def _restrict_files(writable: list[str], readable: list[str], listable: bool) ->
     attributes = struct.pack("=QQQ", every, 0, 3)[: 24 if version >= 6 else 8]
     ruleset = _libc.syscall(_CREATE, attributes, ctypes.c_size_t(len(attributes)), 0)
     _check(ruleset, "Landlock")
-    # Programs list folders on their way down; names may be seen, contents only where granted.
-    if listable:
-        _grant(ruleset, "/", _READ_DIR)
+    # Programs list folders on their way down; names may be seen, contents only if granted.
+    for path in listable:
+        _grant(ruleset, path, _READ_DIR)
     for path in readable:
         _grant(ruleset, path, _READING)
     for path in writable:
         _grant(ruleset, path, every)
-    # Of devices only these: terminals can be listened to, and disks can be read by root without any capability.
+    # Only these devices: terminals can be listened to, and root can read disks without any capability.
     for device in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"):
         _grant(ruleset, device, _READ_FILE | _WRITE_FILE)
     _check(_libc.syscall(_RESTRICT, ruleset, 0), "Landlock")
@@ -146,7 +149,7 @@ def _grant(ruleset: int, path: str, rights: int) -> None:
 
 
 def _device_free(path: str) -> bool:
-    """True for a path outside /dev: ioctl on devices is withheld beneath it."""
+    """Return True for a path outside /dev: ioctl on devices is withheld beneath it."""
     return not path.startswith("/dev/")
 
 
@@ -160,13 +163,14 @@ def _restrict_calls(program: list[bytes]) -> None:
 def _program(
     audit: int, refused: dict[str, int], socket: int, utimensat: int, families: tuple[int, ...]
 ) -> list[bytes]:
-    """The seccomp program. With `utimensat` it also keeps the times of files and the limits of other processes.
+    """Return the seccomp program.
 
-    Sockets of these `families` are closed, all where none is named.
+    With `utimensat` it also protects the times of files and the limits of other processes. Sockets of these `families`
+    are refused, all if none is named.
     """
     program = [_op(0x20, 4), _jump(0x15, audit, 1, 0), _op(0x06, 0x80000000), _op(0x20, 0)]
     if platform.machine() == "x86_64":
-        program += [_jump(0x35, 0x40000000, 0, 1), _op(0x06, 0x00050001)]  # the x32 numbering would pass by the list
+        program += [_jump(0x35, 0x40000000, 0, 1), _op(0x06, 0x00050001)]  # the x32 numbering would bypass the list
     for number in refused.values():
         program += [_jump(0x15, number, 0, 1), _op(0x06, 0x00050001)]
     if utimensat:
@@ -188,7 +192,7 @@ def _own_limits() -> list[bytes]:
 
 
 def _times(utimensat: int) -> list[bytes]:
-    """utimensat(fd, NULL, NULL) sets the times of a file that is open already to now; with a path or other times it is refused."""
+    """Allow utimensat(fd, NULL, NULL), which sets an open file's times to now; refuse it with a path or other times."""
     return [
         _jump(0x15, utimensat, 0, 13),
         *(part for word in (24, 28, 32, 36) for part in (_op(0x20, word), _jump(0x15, 0, 1, 0), _op(0x06, 0x00050001))),
@@ -197,7 +201,7 @@ def _times(utimensat: int) -> list[bytes]:
 
 
 def _no_sockets(number: int, families: tuple[int, ...]) -> list[bytes]:
-    """Refuse sockets of these families, or of all when none is named."""
+    """Refuse sockets of these families, or all if none is named."""
     if not families:
         return [_jump(0x15, number, 0, 1), _op(0x06, 0x0005000D)]
     tests = [_jump(0x15, family, len(families) - index, 0) for index, family in enumerate(families)]

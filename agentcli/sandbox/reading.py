@@ -24,20 +24,20 @@ SYSTEM = tuple(
 """Folders of the system: nothing in them belongs to one person."""
 
 _GIT_FILES = (".gitconfig", ".gitignore_global", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
-"""What git reads in the home folder whenever it reads a repository."""
+"""Files in the home folder that git reads for every repository."""
 
 _SHARED = (".local", ".cargo", "go")
-"""Folders of the home folder that hold more than programs: only the folder on PATH itself is seen."""
+"""Folders of the home folder that hold more than programs: only the folder on PATH itself is visible."""
 _MORE = (".local/lib", ".rustup")
-"""What programs in such folders need besides."""
+"""Further folders that programs in `_SHARED` need."""
 _INSTALLED = ("lib", "lib64", "libexec", "versions", "installs", "tools", "shims")
-"""A folder with one of these beside its `bin` is where something was installed, with all it needs."""
+"""Names beside a `bin` that mark a folder as an installation, which has all it needs."""
 _LINKS = 2_000
-"""Entries of one folder on PATH that are looked at for links."""
+"""Maximum entries of one folder on PATH that are checked for links."""
 
 
 def box_for_reader(workspace: Workspace, path: str) -> Box:
-    """The box for a workspace; `path` is the command's PATH. Nothing is writable, and there is no network."""
+    """Return the box for a workspace; `path` is the command's PATH. Nothing is writable, and there is no network."""
     tops = (*workspace.resolved_roots, resolved(workspace.cwd))
     seen = [top for top in SYSTEM if top.exists()]
     seen += _programs(path, workspace.home, workspace.resolved_roots)
@@ -49,9 +49,9 @@ def box_for_reader(workspace: Workspace, path: str) -> Box:
 
 @lru_cache(maxsize=16)
 def _programs(path: str, home: Path, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Folders outside the system with programs of a PATH, with their installations.
+    """Return folders outside the system with programs of a PATH, with their installations.
 
-    What lies in the workspace is seen anyway, and is not believed about where else programs lie.
+    The workspace is visible anyway, and its links are not trusted to name further folders.
     """
     home = resolved(home)
     found: list[Path] = []
@@ -69,7 +69,7 @@ def _programs(path: str, home: Path, roots: tuple[Path, ...]) -> tuple[Path, ...
 
 
 def _installation(folder: Path, home: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
-    """The folder that a `bin` belongs to, where it holds nothing but what was installed."""
+    """Yield the folder above a `bin` if it is an installation and contains nothing else."""
     above = folder.parent
     if folder.name not in ("bin", "sbin", "shims", "libexec") or _around(above, home, roots):
         return
@@ -86,7 +86,7 @@ def _link_targets(folder: Path) -> Iterator[Path]:
 
 @lru_cache(maxsize=1)
 def _unreadable_for_others() -> tuple[Path, ...]:
-    """System settings that only root may read: password hashes, the machine's keys."""
+    """Return system settings that only root may read: password hashes, the machine's keys."""
     found: list[Path] = []
     for top, folders, files in os.walk("/etc"):
         for name in (*folders, *files):
@@ -103,7 +103,7 @@ def _unreadable_for_others() -> tuple[Path, ...]:
 
 
 def _around(folder: Path, home: Path, roots: tuple[Path, ...]) -> bool:
-    """True if a folder is, or contains, the home folder or the workspace: it holds more than programs."""
+    """Return True if a folder is, or contains, the home folder or the workspace: it holds more than programs."""
     return any(top == folder or folder in top.parents for top in (home, *roots))
 
 

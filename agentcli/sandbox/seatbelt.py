@@ -1,4 +1,7 @@
-"""The box made with macOS Seatbelt. Written from Apple's profile language; the tests here can only read the profile, not run it."""
+"""The box made with macOS Seatbelt.
+
+Written from Apple's profile language; the tests here can only read the profile, not run it.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,34 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.boxed import Boxed
-from agentcli.sandbox.box import UNSET, Box
+from agentcli.permissions.denied.files import Hidden
+from agentcli.sandbox.box import UNSET, Box, fixed
 from agentcli.sandbox.probe import complaints
 
 PROGRAM = "/usr/bin/sandbox-exec"
 _PERSONAL = (Path("/Users"), Path("/Volumes"), Path("/private/tmp"), Path("/private/var/root"))
-"""Where files of people lie; a command that only reads sees of it what its box names."""
+"""Folders with people's files, of which a command that only reads sees the paths that its box names."""
 
 
 def boxed(box: Box, argv: Sequence[str], program: str = PROGRAM) -> Boxed:
-    """The command line that runs `argv` in the box."""
+    """Return the command line that runs `argv` in the box."""
     unset = [word for name in UNSET for word in ("-u", name)]
     return Boxed(["/usr/bin/env", *unset, program, "-p", profile(box), *argv])
 
 
+def masked(hidden: Hidden, around: Sequence[Path], argv: Sequence[str], program: str = PROGRAM) -> Boxed:
+    """Return the command line that runs `argv` with `hidden` unreadable, the folders `around` it fixed, and no other limits."""
+    rules = [_rule("deny", "file-write-unlink", folder, "literal") for folder in around]
+    lines = ["(version 1)", "(allow default)", *rules, *_denied(hidden)]
+    return Boxed([program, "-p", "\n".join(lines), *argv])
+
+
+def _denied(hidden: Hidden) -> list[str]:
+    return [_rule("deny", "file-read-data file-write*", path) for path in hidden.paths]
+
+
 def works(program: str = PROGRAM) -> str:
-    """The reason that Seatbelt cannot be used here, or the empty string after it kept a real command from writing outside."""
+    """Return the reason why Seatbelt cannot be used here; empty if it kept a real command from writing outside."""
     try:
         # Below the home folder: everything below the folders for temporary files is writable in the box.
         with tempfile.TemporaryDirectory(prefix=".agentcli-probe-", dir=Path.home()) as folder:
@@ -39,7 +54,7 @@ def works(program: str = PROGRAM) -> str:
 
 
 def profile(box: Box) -> str:
-    """The Seatbelt profile of a box. Later rules go before earlier ones."""
+    """Return the Seatbelt profile of a box. Later rules win over earlier ones."""
     lines = ["(version 1)", "(allow default)", "(deny file-write*)"]
     scratch = [
         Path("/private/tmp"),
@@ -54,9 +69,11 @@ def profile(box: Box) -> str:
     lines += [_rule("allow", "file-write*", path) for path in (*scratch, *box.writable)]
     lines += [_rule("deny", "file-write*", path) for path in box.readonly]
     lines += [_rule("deny", "file-read* file-write*", path) for path in box.hidden]
+    lines += [_rule("deny", "file-write-unlink", folder, "literal") for folder in fixed(box.denied, box.writable)]
+    lines += _denied(box.denied)
     if not box.network:
         lines += ["(deny network*)", '(allow network* (remote unix-socket (path-literal "/private/var/run/syslog")))']
-    # Launch services, launchd and Apple events would start or steer programs outside of the box.
+    # Launch services, launchd and Apple events could start or control programs outside of the box.
     lines += [
         "(deny lsopen)",
         "(deny job-creation)",
@@ -69,6 +86,6 @@ def profile(box: Box) -> str:
     return "\n".join(lines)
 
 
-def _rule(verdict: str, right: str, path: Path) -> str:
+def _rule(verdict: str, right: str, path: Path, extent: str = "subpath") -> str:
     quoted = str(path).replace("\\", "\\\\").replace('"', '\\"')
-    return f'({verdict} {right} (subpath "{quoted}"))'
+    return f'({verdict} {right} ({extent} "{quoted}"))'

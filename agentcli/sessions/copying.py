@@ -1,4 +1,4 @@
-"""Whole sessions at once: forks and imports are built aside and appear complete or not at all."""
+"""Forks and imports of whole sessions: each is built in a hidden folder and appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from agentcli.core.codec.encode import encode
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.record import Record, Title
+from agentcli.sessions.checkpoints.objects import CONTENTS
 from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.info import SessionInfo, Times, encode_info, note, note_all, title_of_fork
 from agentcli.sessions.project import project_id
@@ -32,29 +33,29 @@ if TYPE_CHECKING:
 INCOMING = ".incoming-"
 """Prefix of the folder of a session that is still being built; its builder holds the lock."""
 ABANDONED = 86_400.0
-"""Seconds after which an abandoned build is removed by the next fork or import, and by default when sessions are swept."""
+"""Age in seconds at which the next fork or import removes an abandoned build; also the default for sweeping sessions."""
 _NO_SOURCE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A session that is written but not in its place yet. Its lock shows other processes that it is being built."""
+    """A session that is written but not yet in its place. Its lock shows other processes that it is being built."""
 
     info: SessionInfo
     folder: Path
     lock: Lock
 
     def discard(self) -> None:
-        """Leave nothing behind."""
+        """Remove the draft and release its lock."""
         self.lock.release()
         _remove(self.folder)
 
 
 def build(target: Path, fill: Callable[[Path], SessionInfo], disk: Disk) -> Draft:
-    """Write a session that will lie in `target` into a locked folder beside it, without waiting for the disk.
+    """Write the session for `target` into a locked folder beside it, without waiting for the disk.
 
-    `fill` writes its files into the folder it is given. Raises StoreError when the disk refuses; whatever goes wrong, nothing
-    is left behind then.
+    `fill` writes the files into the folder it is given. If anything fails, nothing remains. Raises StoreError if the
+    disk refuses.
     """
     aside = target.with_name(f"{INCOMING}{target.name}")
     with contextlib.ExitStack() as undo:
@@ -75,10 +76,10 @@ def build(target: Path, fill: Callable[[Path], SessionInfo], disk: Disk) -> Draf
 def settle_drafts(
     drafts: Sequence[Draft], sync: Callable[[], None] = os.sync, *, disk: Disk = DISK
 ) -> Sequence[SessionInfo]:
-    """Make drafts durable, all at once, and give them their names.
+    """Make all drafts durable together and give them their final names.
 
-    `sync` waits until what was written lies on the medium. Raises StoreError when the disk refuses; those that have no name
-    then are gone.
+    `sync` waits until all written data is on the medium. Raises StoreError if the disk refuses; drafts without a final
+    name are then removed.
     """
     waiting = list(drafts)
     try:
@@ -99,13 +100,13 @@ def settle_drafts(
 
 
 def abandoned(project: Path, older_than: float = 0.0) -> Sequence[Path]:
-    """Leftovers of forks and imports whose process died while it built them, begun more than so many seconds ago."""
+    """Return the leftovers of forks and imports whose process died, begun more than `older_than` seconds ago."""
     found = [folder for folder in sorted(project.glob(f"{INCOMING}*")) if not is_locked(folder / "lock")]
     return [folder for folder in found if _age(folder) > older_than]
 
 
 def remove_abandoned(project: Path, older_than: float) -> Sequence[Path]:
-    """Remove such leftovers; return their folders."""
+    """Remove the leftovers that `abandoned` finds; return the removed folders."""
     gone = abandoned(project, older_than)
     for folder in gone:
         _remove(folder)
@@ -121,9 +122,9 @@ def fork(
     unused_name: Callable[[str], str],
     through: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> SessionInfo:
-    """A session that shares the records of `source` up to `seq`: the same files by another name, since none ever changes.
+    """Make a session that shares the records of `source` up to `seq`: hard links to the same files, which never change.
 
-    Where the source has a name, the last record of the copy gives it the `unused_name` for that.
+    If the source has a name, the last record of the copy names it `unused_name(name)`.
     """
 
     def fill(folder: Path) -> SessionInfo:
@@ -131,7 +132,7 @@ def fork(
         for number, (name, *_) in through(RecordFolder(source / "records").files().items()):
             if number <= seq:
                 _share(f"{here}{name}", f"{there}{name}", disk)
-        for name in ("outputs", "checkpoints/objects", "damaged"):
+        for name in ("outputs", CONTENTS, "damaged"):
             _share_all(source / name, folder / name, disk)
         for path in shared_segments(source / RECALL, seq):
             make_folder(disk, folder / RECALL)
@@ -157,16 +158,18 @@ def draft(
     disk: Disk = DISK,
     through: Shown | None = None,
 ) -> Draft:
-    """Write a session of the folder `home` without waiting for the disk; `settle_drafts` moves many into place at once.
+    """Write a session for the folder `home` without waiting for the disk; `settle_drafts` moves many into place at once.
 
-    `source` becomes `SessionInfo.imported`; the records that are written pass `through`. Raises StoreError when the disk refuses; nothing is left behind then.
+    `source` becomes `SessionInfo.imported`; the written records pass `through`. Raises StoreError if the disk refuses;
+    nothing remains then.
     """
     directory = str(Path(os.path.realpath(home)))
     born = Times(created=imported.time or stamp())
     info = SessionInfo(
         new_id(), project_id(Path(directory)), directory, imported.parent, version=__version__, time=born
     )
-    info = replace(info, imported=dict(source))
+    last = imported.kept[-1][0].seq if imported.kept else 0
+    info = replace(info, imported=dict(source), foreign=last + len(imported.bodies) - len(imported.kept))
     return build(root / info.project_id / info.id, lambda folder: _write(folder, info, imported, disk, through), disk)
 
 
@@ -184,7 +187,7 @@ def _age(folder: Path) -> float:
 
 
 def _counted(folder: Path, info: SessionInfo, seq: int) -> SessionInfo:
-    """With the totals of the records up to `seq`; those of the whole source are known already."""
+    """Return `info` with the totals of the records up to `seq`, read from the records only for a part of the source."""
     if info.records == seq and info.head:
         return info
     counted = retrace(folder)
@@ -195,6 +198,7 @@ def _counted(folder: Path, info: SessionInfo, seq: int) -> SessionInfo:
         directory=info.directory,
         parent=info.parent,
         version=info.version,
+        foreign=info.foreign,
         time=replace(counted.time, created=info.time.created, updated=info.time.updated),
     )
 
@@ -214,7 +218,7 @@ def _finish(folder: Path, info: SessionInfo, disk: Disk) -> SessionInfo:
 
 
 def _sync_folders(folder: Path, disk: Disk) -> None:
-    # The files are on the medium already: those of the source by another name, the others since they were written.
+    # The files are on the medium already: the source's files under another name, the others since they were written.
     for here, _, _ in os.walk(folder):
         sync_folder(disk, Path(here))
 
@@ -234,7 +238,7 @@ def _share(path: str | Path, there: str | Path, disk: Disk) -> None:
         disk.link(path, there)
     except FileNotFoundError:
         raise
-    except OSError:  # another file system, or one without links, or too many of them
+    except OSError:  # another file system, one without links, or too many links
         with contextlib.suppress(FileExistsError):
             write_file(disk, Path(there), Path(path).read_bytes())
 
@@ -246,8 +250,6 @@ def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk, thro
     files: list[tuple[Path, bytes]] = []
     for name, text in imported.outputs.items():
         files.append((folder / "outputs" / Path(name).name, text.encode("utf-8", "backslashreplace")))
-    for key, content in imported.contents.items():
-        files.append((folder / "checkpoints" / "objects" / key[:2] / key[2:], content))
     for parent in {path.parent for path, _ in files}:
         make_folder(disk, parent, durable=False)
     for path, data in files:
@@ -258,15 +260,15 @@ def _write(folder: Path, info: SessionInfo, imported: Imported, disk: Disk, thro
 
 
 def _written(imported: Imported, folder: Path, disk: Disk) -> Iterator[tuple[Record, str]]:
-    """The records, each as soon as it is written, with the hashes of their files."""
-    prefix = f"{folder}{os.sep}"  # as text: a path of each of thousands takes longer than to write it
+    """Write the records; yield each as soon as it is written, with the hash of its file."""
+    prefix = f"{folder}{os.sep}"  # as text: making thousands of Path objects takes longer than writing the files
     for record, data, head in _records(imported):
         write_new(disk, f"{prefix}{file_name(record.seq, record.kind)}", data)
         yield record, head
 
 
 def _records(imported: Imported) -> Iterator[tuple[Record, bytes, str]]:
-    """The records with the bytes of their files, and the hashes of these."""
+    """Yield the records with the bytes of their files and the hashes of these bytes."""
     last, prev = 0, ""
     for record, data in imported.kept:
         last, prev = record.seq, digest(data)

@@ -1,4 +1,4 @@
-"""`session.json`: the summary of a session, folded from its records and rebuilt from them when lost."""
+"""`session.json`: the summary of a session, computed from its records and rebuilt from them if lost."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from agentcli.core.subagent_result import changed_files, spent
 _FORK = " (fork)"
 _NOTHING = Usage()
 TITLE_LENGTH = 60
-"""Characters of the first prompt that make a title."""
+"""Length in characters of a title made from the first prompt."""
 FILES_REMEMBERED = 1_000
-"""Paths of changed files that are remembered so that each is counted once; beyond that the count stands still."""
+"""Number of changed paths that are remembered, so that each is counted once; the count stops there."""
 
 
 def name_of(given: str) -> str:
-    """A session's name as it is kept. Raises InputError for one without a letter, or with characters that a terminal obeys."""
+    """Return a session's name without outer spaces.
+
+    Raises InputError for an empty name or one with control characters.
+    """
     name = given.strip()
     if not name:
         raise InputError("A session's name needs at least one letter.")
@@ -39,7 +42,7 @@ ParentKind = Literal["fork", "subagent", "handoff"]
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The session that a fork, a handoff or a subagent's session comes from, and its `seq` at that moment."""
+    """The session that a fork, a handoff or a subagent's session comes from, and its last record's number at that moment."""
 
     session: str
     seq: int
@@ -48,7 +51,7 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """ISO 8601 in UTC; `compacting` is when it was last compacted, or None."""
+    """Times in ISO 8601, UTC; `compacting` is the time of the last compaction, or None."""
 
     created: str = ""
     updated: str = ""
@@ -57,7 +60,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Lines added and deleted by the session's edits, and how many different files they and its commands changed."""
+    """Lines added and deleted by the session's edits, and the number of different files that edits and commands changed."""
 
     additions: int = 0
     deletions: int = 0
@@ -66,11 +69,13 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A session at a glance. `records` is the number of its newest record, `head` that file's SHA-256.
+    """The summary of a session. `records` is the number of its newest record, `head` that file's SHA-256.
 
-    `usage` and `cost` (USD, None where no price is known) count everything ever spent, also on what was rewound since;
-    of that, a fork's `inherited` and `inherited_cost` were spent in the session that it comes from.
-    `shelf` is the modification time of the records folder in nanoseconds: while it is unchanged, `records` needs no proof.
+    `usage` and `cost` (USD, None if no price is known) count everything ever spent, also on records that were rewound.
+    A fork's `inherited` and `inherited_cost` are the part that was spent in its source.
+
+    `shelf` is the modification time of the records folder in nanoseconds: while it is unchanged, `records` is up to
+    date.
     """
 
     id: str
@@ -94,18 +99,20 @@ class SessionInfo:
     inherited: Usage = Usage()
     inherited_cost: float | None = None
     imported: Mapping[str, str] = field(default_factory=dict)
-    """Of a session from outside: the `program` that wrote it, its `id` there, the `sha256` of what was read."""
+    """Source of an imported session: the `program` that wrote it, its `id` there, the `sha256` of the imported file."""
+    foreign: int = 0
+    """Number of the last record from an imported file, 0 for none: its texts count, but not its settings and file states."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Fields that this version does not know; they are written back as they were."""
+    """Fields that this version does not know; they are written back unchanged."""
 
 
 def note(info: SessionInfo, record: Record, head: str) -> SessionInfo:
-    """The summary after one more record, whose file has the SHA-256 `head`."""
+    """Add one more record to the summary; `head` is the SHA-256 of its file."""
     return note_all(info, ((record, head),))
 
 
 def note_all(info: SessionInfo, records: Iterable[tuple[Record, str]]) -> SessionInfo:
-    """The summary after more records, each with the SHA-256 of its file."""
+    """Add more records to the summary, each with the SHA-256 of its file."""
     created, last = info.time.created, None
     for last in records:
         record, _ = last
@@ -119,7 +126,7 @@ def note_all(info: SessionInfo, records: Iterable[tuple[Record, str]]) -> Sessio
 
 
 def _comes_from_source(info: SessionInfo, record: Record) -> bool:
-    """True for a record of a fork that was written in the session that it comes from."""
+    """Return True if a record of a fork was written in the fork's source."""
     return info.parent is not None and info.parent.kind == "fork" and record.seq <= info.parent.seq
 
 
@@ -129,7 +136,7 @@ def _inherited(info: SessionInfo, noted: SessionInfo) -> SessionInfo:
 
 
 def _noted(info: SessionInfo, record: Record) -> SessionInfo:
-    """The summary with what is in a record."""
+    """Add a record's content to the summary."""
     match record.body:
         case Message(role="user") as message if not info.title:
             return replace(info, title=first_title(message))
@@ -150,18 +157,19 @@ def _noted(info: SessionInfo, record: Record) -> SessionInfo:
         case Title(title, name, _, usage, cost):
             return _spent(replace(info, title=title or info.title, name=name or info.name), usage, cost)
         case Settings(model, mode):
-            return replace(info, model=model or info.model, mode=mode or info.mode)
+            own = record.seq > info.foreign
+            return replace(info, model=model or info.model, mode=mode if mode and own else info.mode)
         case _:
             return info
 
 
 def title_of_fork(title: str) -> str:
-    """The title of the session that a fork comes from, marked so that the two can be told apart."""
+    """Return the title for a fork: its source's title with a mark, so that the two can be told apart."""
     return f"{title}{_FORK}" if title and not title.endswith(_FORK) else title
 
 
 def first_title(message: Message) -> str:
-    """A title from the words of a prompt: its first line, cut at a word."""
+    """Make a title from a prompt: its first line, cut at a word."""
     text = message.text or " ".join(part.path for part in message.parts if isinstance(part, File))
     line = next((line for line in text.splitlines() if line.strip()), "")
     title = " ".join("".join(letter if letter.isprintable() else " " for letter in line).split())
@@ -172,7 +180,7 @@ def first_title(message: Message) -> str:
 
 
 def info_to_json(info: SessionInfo) -> dict[str, Any]:
-    """The fields of `session.json` as the contract names them, then our own."""
+    """Return the fields of `session.json`: those that the contract names, then internal ones."""
     parent = info.parent
     return {
         "schema": info.schema,
@@ -199,17 +207,18 @@ def info_to_json(info: SessionInfo) -> dict[str, Any]:
         "touched": list(info.touched),
         "inherited": {"usage": usage_to_json(info.inherited), "cost": info.inherited_cost},
         **({"imported": dict(info.imported)} if info.imported else {}),
+        **({"foreign": info.foreign} if info.foreign else {}),
         **info.extra,
     }
 
 
 def encode_info(info: SessionInfo) -> bytes:
-    """The bytes of `session.json`."""
+    """Encode `session.json`."""
     return (json.dumps(info_to_json(info), indent=1) + "\n").encode("ascii")
 
 
 def decode_info(data: bytes) -> SessionInfo:
-    """Decode `session.json`. Raises ValueError when the bytes are not one."""
+    """Decode `session.json`. Raises ValueError if the bytes are not one."""
     try:
         return _info(json.loads(data.decode("utf-8")))
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -240,13 +249,19 @@ def _info(raw: Mapping[str, Any]) -> SessionInfo:
         inherited=usage_from_json(table(inherited, "usage")),
         inherited_cost=number(inherited, "cost"),
         imported=source_of(raw),
+        foreign=foreign_of(raw, whole(raw, "records")),
         extra={key: raw[key] for key in raw.keys() - _KNOWN},
     )
 
 
 def source_of(raw: Mapping[str, Any]) -> Mapping[str, str]:
-    """The source that a session was imported from, in `session.json` or `origin.json`."""
+    """Return the source of an imported session, from the content of `session.json` or `origin.json`."""
     return {str(key): str(value) for key, value in table(raw, "imported").items()}
+
+
+def foreign_of(raw: Mapping[str, Any], every: int) -> int:
+    """Return the number of the last imported record, from `session.json` or `origin.json`; `every` if an import lacks it."""
+    return whole(raw, "foreign") if "foreign" in raw else every if source_of(raw) else 0
 
 
 def _parent(raw: Mapping[str, Any]) -> Parent | None:
@@ -280,14 +295,14 @@ def _changed(info: SessionInfo, metadata: Mapping[str, Any]) -> SessionInfo:
 
 
 def _delegated(info: SessionInfo, metadata: Mapping[str, Any]) -> SessionInfo:
-    """With what a subagent changed."""
+    """Add the changes that a subagent made."""
     for change in changed_files(metadata):
         info = _changed(info, change)
     return info
 
 
 def _touched(info: SessionInfo, paths: Iterable[str]) -> SessionInfo:
-    """With each of these files counted once, as long as it can be remembered which were."""
+    """Count each of these files once, up to `FILES_REMEMBERED`."""
     new = [path for path in dict.fromkeys(paths) if path not in info.touched]
     new = new[: max(0, FILES_REMEMBERED - len(info.touched))]
     if not new:
@@ -304,4 +319,4 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-_KNOWN = frozenset(info_to_json(SessionInfo("", "", "", imported={"program": ""})))
+_KNOWN = frozenset(info_to_json(SessionInfo("", "", "", imported={"program": ""}, foreign=1)))

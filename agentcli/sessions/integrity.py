@@ -1,4 +1,4 @@
-"""Finds what is wrong with a session's files and repairs it; nothing is deleted."""
+"""Check and repair of a session's files; nothing is deleted."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from agentcli.core.errors import StoreError
 from agentcli.core.message import File, Message, Part, Text, ToolResult
 from agentcli.core.record import Failure, Record, Unknown
 from agentcli.core.text.plural import plural
+from agentcli.sessions.checkpoints.objects import CONTENTS, POOL, Inode, damaged_contents, mend_content
 from agentcli.sessions.copying import abandoned, remove_abandoned
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.recovery import (
@@ -42,9 +43,9 @@ Kind = Literal["damaged", "missing", "unreadable", "chain", "schema", "pairing",
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is not as it was written. A notice costs nothing: what reads the session puts up with it.
+    """A fault in a session's files. A notice costs nothing: readers of the session cope with it.
 
-    `seq` is the record's number, 0 where no record is meant; `file` is relative to the session's folder.
+    `seq` is the record's number, 0 if no record is concerned; `file` is relative to the session's folder.
     """
 
     kind: Kind
@@ -72,7 +73,7 @@ class Report:
 
 
 def report_to_json(report: Report) -> dict[str, Any]:
-    """A report for `sessions check --json`."""
+    """Return a report as JSON data for `sessions check --json`."""
     return {
         "session": report.session,
         "project": report.project,
@@ -93,26 +94,30 @@ def report_to_json(report: Report) -> dict[str, Any]:
     }
 
 
-def check(folder: Path, *, through: Through = iter) -> Report:
-    """Read every record of a session and report what is wrong, changing nothing. The records pass `through` a callback that may show progress."""
-    findings = _look(folder, through)
+def check(folder: Path, *, through: Through = iter, whole: set[Inode] | None = None) -> Report:
+    """Read every record of a session and report all faults, changing nothing.
+
+    The records pass `through`, a callback that may show progress. With `whole`, the file contents for undo are read
+    too, except the inodes in `whole`; intact ones are added to it.
+    """
+    findings = _look(folder, through, whole)
     busy = is_locked(folder / "lock")
     problems = [problem for problem in findings.problems if not (busy and problem.kind in ("leftover", "glance"))]
     return Report(folder.name, folder.parent.name, findings.records, tuple(problems), busy=busy)
 
 
-def repair(folder: Path, disk: Disk = DISK, *, through: Through = iter) -> Report:
-    """Check a session and mend it: damaged files go to `damaged/`, the rest is put in order; nothing is deleted.
+def repair(folder: Path, disk: Disk = DISK, *, through: Through = iter, whole: set[Inode] | None = None) -> Report:
+    """Check a session and repair it: damaged files go to `damaged/`, the rest is put in order; nothing is deleted.
 
-    What is reported is what was found before. Raises SessionBusy while another process has it open, StoreError when the
-    disk refuses. The records pass `through` as in `check`.
+    The report names the faults before the repair. The records pass `through` as in `check`; contents are always read,
+    except those in `whole`. Raises SessionBusy if another process has the session open, StoreError if the disk refuses.
     """
     try:
         lock = Lock(folder / "lock")
     except OSError as error:
         raise StoreError(f"Session {folder.name} cannot be repaired: {reason(error)}.") from error
     try:
-        findings = _look(folder, through)
+        findings = _look(folder, through, set() if whole is None else whole)
         done = [*_keep_aside(folder, findings, disk), *_tidy(folder, disk)]
         if findings.problems:
             with contextlib.suppress(OSError):
@@ -125,7 +130,10 @@ def repair(folder: Path, disk: Disk = DISK, *, through: Through = iter) -> Repor
 
 
 def unfinished(project: Path, older_than: float, *, mend: bool = False) -> Sequence[Report]:
-    """Leftovers of killed forks and imports in the folder of a project; with `mend`, those begun more than so many seconds ago are removed."""
+    """Report leftovers of killed forks and imports in a project's folder.
+
+    With `mend`, remove those begun more than `older_than` seconds ago.
+    """
     left = abandoned(project)
     gone = remove_abandoned(project, older_than) if mend else ()
     why = "a fork or an import was being built when its process died"
@@ -142,21 +150,23 @@ def unfinished(project: Path, older_than: float, *, mend: bool = False) -> Seque
 
 @dataclasses.dataclass
 class _Findings:
-    """A reading of the whole session, newest record first."""
+    """Results of reading the whole session, newest record first."""
 
     records: int = 0
     newest: int = 0
     problems: list[Problem] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     orphans: list[Path] = field(default_factory=list)
+    contents: list[tuple[Path, str]] = field(default_factory=list)
+    """Damaged contents for undo, each with its fault."""
     outputs: set[str] = field(default_factory=set)
     welcome: set[str] = field(default_factory=set)
-    """Names of outputs that may be there: of large input, and of commands that went on in the background."""
+    """Names of outputs that no result needs to name: of large input, and of commands that continued in the background."""
     answers: dict[str, int] = field(default_factory=dict)
     last_message: int = 0
 
 
-def _look(folder: Path, through: Through) -> _Findings:
+def _look(folder: Path, through: Through, whole: set[Inode] | None) -> _Findings:
     found = _Findings()
     shelf = RecordFolder(folder / "records")
     numbers = shelf.numbers()
@@ -168,7 +178,9 @@ def _look(folder: Path, through: Through) -> _Findings:
         found.records += 1
         _look_at(record, found)
     gone = vanished(newest, info) if info else ()
-    losses = [*reader.losses, *_duplicates(shelf), *gone]
+    found.contents = [] if whole is None else list(damaged_contents(folder / CONTENTS, whole))
+    contents = [Loss(0, f"a content for /undo, {path.name[:8]}…, {why}", path) for path, why in found.contents]
+    losses = [*reader.losses, *_duplicates(shelf), *gone, *_no_files(folder), *contents]
     found.losses = [loss for loss in losses if not is_settled(folder, loss)]
     found.problems += _from_losses(folder, found.losses)
     doubts = [doubt for doubt in reader.doubts if not is_settled(folder, doubt)]
@@ -207,7 +219,7 @@ def _look_at(record: Record, found: _Findings) -> None:
 
 
 def _names_in(part: Part) -> Sequence[str]:
-    """The output files that a text names."""
+    """Return the names of output files in a text."""
     return _KEPT.findall(part.text) if isinstance(part, Text | File) else ()
 
 
@@ -218,7 +230,7 @@ def _from_losses(folder: Path, losses: Iterable[Loss]) -> Iterator[Problem]:
 
 
 def _duplicates(shelf: RecordFolder) -> Iterator[Loss]:
-    """Second files with a number that is taken, and files that are no records at all."""
+    """Yield second files with a number that is taken, and files that are no records."""
     try:
         names = sorted(os.listdir(shelf.folder))
     except OSError:
@@ -229,6 +241,13 @@ def _duplicates(shelf: RecordFolder) -> Iterator[Loss]:
     for name in names:
         if number_in(name) is None and not name.startswith("."):
             yield Loss(0, f"{name} is not a record", shelf.folder / name)
+
+
+def _no_files(folder: Path) -> Iterator[Loss]:
+    """Yield folders in the place of a file that is rewritten, which no file can replace."""
+    for name in ("session.json", "origin.json", "partial.json"):
+        if (folder / name).is_dir():
+            yield Loss(0, f"{name} is not a file", folder / name)
 
 
 def _unpaired(found: _Findings, lost: bool) -> Iterator[Problem]:
@@ -279,6 +298,10 @@ def _keep_aside(folder: Path, findings: _Findings, disk: Disk) -> Sequence[str]:
             make_folder(disk, folder / "damaged")
             disk.rename(path, free_name(folder / "damaged" / path.name))
             done.append(f"outputs/{path.name} belonged to no record: kept in damaged/")
+    for path, _ in findings.contents:
+        with contextlib.suppress(OSError):
+            if mend_content(path, folder.parent / POOL, disk):
+                done.append(f"a content for /undo, {path.name[:8]}…, was replaced by what another session keeps")
     return done
 
 
@@ -287,7 +310,7 @@ def _tidy(folder: Path, disk: Disk) -> Sequence[str]:
 
 
 def _close_open_ends(folder: Path, findings: _Findings, disk: Disk) -> Sequence[str]:
-    """Opening for writing ends what a dead process left open; what was lost is said in a record of its own."""
+    """Open the session for writing, which ends open calls and replies; say in a record of its own what was lost."""
     session = open_session(folder, disk)
     try:
         done = list(session.notes)

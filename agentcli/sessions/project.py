@@ -1,7 +1,7 @@
-"""The project that a folder belongs to: one repository is one project, for every folder in it and wherever it lies.
+"""The project of a folder. One repository is one project, for every folder in it and wherever it lies.
 
-In the store each place of a repository (a clone, a worktree, the folder that it was moved away from) has a folder of its own,
-named by the hash of its path. `project.json` in it names that repository, so that its places find each other.
+In the store, each place of a repository (a clone, a worktree, the folder it was moved from) has a folder of its own,
+named by the hash of its path. `project.json` in it names the repository, so that its places find each other.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from agentcli.sessions.storage.locked_file import update
 from agentcli.sessions.storage.records import read_file
 
 PROJECT = "project.json"
-"""The file beside the sessions of one place that names its repository."""
+"""File beside the sessions of one place that names its repository."""
 _NAME_LENGTH = 40
-_GONE_SHOWN = 3  # folders that a hint names
-_FORMER = 8  # repositories that a place is remembered to have held
+_GONE_SHOWN = 3  # number of folders that a hint names
+_FORMER = 8  # number of earlier repositories of a place that are remembered
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder whose sessions the store has. `gone` when the repository does not lie there any more."""
+    """A folder that has sessions in the store. `gone` if the repository is no longer there."""
 
     id: str
     directory: str
@@ -43,7 +43,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last part of the path."""
         return os.path.basename(self.directory) or self.directory
 
     def __str__(self) -> str:
@@ -52,35 +52,35 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The place that a folder belongs to, and the other places of the same repository: worktrees, clones, where it was before."""
+    """The place that a folder belongs to, and the repository's other places: worktrees, clones, earlier folders."""
 
     here: Place
     others: tuple[Place, ...] = ()
 
     @property
     def id(self) -> str:
-        """The folder in the store for sessions that are led here."""
+        """Name of the store's folder for sessions in this place."""
         return self.here.id
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The folders in the store for sessions of all its places."""
+        """Names of the store's folders for sessions in all places of the project."""
         return (self.here.id, *(place.id for place in self.others))
 
     @property
     def own(self) -> tuple[str, ...]:
-        """Of these, those of sessions that nobody else can mean: led here, or where the repository was before."""
+        """Names of the store's folders that belong to this place alone: its own and the ones of the repository's earlier folders."""
         return (self.here.id, *(place.id for place in self.others if place.gone))
 
     def elsewhere(self, info: SessionInfo) -> Place | None:
-        """The other place that a session was led in."""
+        """Return the other place in which a session ran, or None."""
         if info.project_id == self.here.id and not self.led_here(info):
             top = project_root(Path(info.directory))
             return Place(self.here.id, str(top), gone=not top.is_dir())
         return next((place for place in self.others if place.id == info.project_id), None)
 
     def led_here(self, info: SessionInfo) -> bool:
-        """True unless a session of this repository was led in another of its worktrees."""
+        """Return True unless a session of this repository ran in another of its worktrees or clones."""
         if info.project_id != self.here.id:
             return info.project_id in self.own
         led = Path(info.directory)
@@ -90,23 +90,23 @@ class Project:
 
 
 def project_root(directory: Path) -> Path:
-    """The repository's top folder (the nearest with a `.git`), or the folder itself outside of any."""
+    """Return the repository's top folder (the nearest with a `.git`), or the folder itself outside of any."""
     here = Path(os.path.realpath(directory))
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
 
 
 def project_id(directory: Path) -> str:
-    """A readable name and a hash of the whole path: stable, safe as a file name, different for different roots.
+    """Return a readable name with a hash of the whole path: stable, safe as a file name, different for different roots.
 
-    The worktrees of a repository have that of its main one: they come and go, and share its sessions and states of files.
+    Worktrees have the id of the main one: they come and go, and share its sessions and file states.
     """
     return _id(main_worktree(project_root(directory)))
 
 
 def find_project(root: Path, directory: Path) -> Project:
-    """The project of a folder, with every place of it that the store under `root` has sessions of.
+    """Find the project of a folder, with each of its places that has sessions in the store under `root`.
 
-    Reads files alone, but where only the first commit can tell: then git is asked for it, once.
+    Only files are read, unless the first commit alone can decide: then git is asked for it, once.
     """
     top = project_root(directory)
     here = Place(_id(main_worktree(top)), str(top))
@@ -123,9 +123,9 @@ def find_project(root: Path, directory: Path) -> Project:
 
 
 def remember(folder: Path, top: Path, disk: Disk = DISK) -> Repository:
-    """Write down which repository lies in `top`, beside its sessions; git is asked for the first commit where that is not known.
+    """Record in `folder`, beside the sessions, which repository lies in `top`; ask git for an unknown first commit.
 
-    A disk that refuses is no trouble: it is written the next time.
+    If the disk refuses, nothing is raised: the next call writes it.
     """
     repository = read_repository(top)
     if repository is None:
@@ -140,13 +140,13 @@ def remember(folder: Path, top: Path, disk: Disk = DISK) -> Repository:
 
 
 def _with(folder: Path, top: Path, repository: Repository) -> str:
-    """The content of `project.json` with this repository added."""
+    """Return the content of `project.json` with this repository added."""
     former = [one for one in _held(folder) if not one.is_same(repository)][-_FORMER:]
     return json.dumps({"directory": str(top), "repositories": [asdict(one) for one in (*former, repository)]}) + "\n"
 
 
 def remember_later(folder: Path, directory: Path) -> None:
-    """The same in a thread of its own, which the end of the process waits for: git answers within milliseconds."""
+    """Call `remember` in a thread. The process waits for it at its end; git answers within milliseconds."""
     from threading import Thread
 
     top = main_worktree(project_root(directory))
@@ -155,7 +155,7 @@ def remember_later(folder: Path, directory: Path) -> None:
 
 
 def about_gone_folders(root: Path) -> str:
-    """Advice for sessions that seem lost: the store has some of folders that are gone, and this may have been one of them."""
+    """Return advice for sessions that seem lost because their folder is gone; empty if the store has none."""
     gone = [place for place, _ in _places(root) if not os.path.isdir(place.directory) and _sessions(root / place.id)]
     if not gone:
         return ""
@@ -169,7 +169,7 @@ def about_gone_folders(root: Path) -> str:
 
 
 def top_for(project: str, directory: str) -> Path:
-    """The top folder of the place with this id, which `directory` is or was in; it need not be there any more."""
+    """Return the top folder of the place with this id, which `directory` is or was in; it need not exist any more."""
     here = Path(directory)
     return next((above for above in (here, *here.parents) if _id(above) == project), here)
 
@@ -181,7 +181,7 @@ def _id(root: Path) -> str:
 
 
 def _places(root: Path) -> Iterator[tuple[Place, Sequence[Repository]]]:
-    """Every place with sessions, and the repositories that it is known to have held."""
+    """Yield every place with sessions, and the repositories that it is known to have contained."""
     try:
         names = os.listdir(root)
     except OSError:
@@ -228,7 +228,7 @@ def _only_commit_tells(mine: Repository, other: Repository) -> bool:
 
 
 def _now(place: Place, mine: Repository) -> Place:
-    """True if the repository still lies there."""
+    """Return the place, marked `gone` if another repository or none is there now."""
     there = read_repository(Path(place.directory))
     return replace(place, gone=there is None or not (there.is_same(mine) or not there.remote))
 
@@ -239,7 +239,7 @@ def _found_there(directory: str) -> Sequence[Repository]:
 
 
 def _top_of(folder: Path) -> str:
-    """The place whose sessions lie in a folder of the store without a `project.json`: their own folder, or one above it."""
+    """Return the place of a store folder without `project.json`: its sessions' directory or a folder above it."""
     infos = (read_info(session) for session in _sessions(folder))
     info = next((info for info in infos if info is not None), None)
     return str(top_for(folder.name, info.directory)) if info else ""

@@ -13,7 +13,7 @@ _to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def as_text(record: Record) -> str:
-    """The lines of a record, safe for a terminal; empty for those that hold nothing to read."""
+    """Return the lines of a record, safe for a terminal; empty if it holds nothing to read."""
     head = f"#{record.seq}"
     match record.body:
         case Message(role=role) as message:
@@ -41,10 +41,11 @@ def _part(part: Part) -> str:
 
 
 def _indented(text: str) -> str:
-    """The lines of a text, set in and safe."""
+    """Indent a text and make it safe for a terminal."""
     if not text:
         return ""
     if is_safe(text):
-        # Its lines end in newlines alone: to replace these takes a fraction of the time of splitting and joining.
+        # Safe text ends its lines in newlines alone: replacing these takes a fraction of the time of splitting and
+        # joining.
         return _INDENT + text.removesuffix("\n").replace("\n", f"\n{_INDENT}")
     return safe(_INDENT + f"\n{_INDENT}".join(text.splitlines()))

@@ -1,10 +1,11 @@
-"""Opening a session from any state that a crash, a power cut or a damaged disk may leave it in."""
+"""Opening of a session from any state that a crash, a power cut or a damaged disk may leave."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,10 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, fold
 from agentcli.core.message import Message, ToolResult
-from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, note, source_of
+from agentcli.core.temporary import is_temporary
+from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, foreign_of, note, source_of
 from agentcli.sessions.session import Session
-from agentcli.sessions.storage.disk import Disk, is_temporary, make_folder, reason, write_file
+from agentcli.sessions.storage.disk import Disk, make_folder, reason, write_file
 from agentcli.sessions.storage.lock import Lock
 from agentcli.sessions.storage.partial import INTERVAL, read_partial
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
@@ -37,15 +39,16 @@ CUT_OFF = "interrupted, did not run: the reply that asked for it was cut off."
 
 
 _PLAUSIBLE = 1_000
-"""A `session.json` that knows of more lost records than this is itself what is damaged."""
+"""Number of lost records above which `session.json` itself must be damaged."""
 
 
 def open_session(
     folder: Path, disk: Disk, *, read_only: bool = False, interval: float = INTERVAL, through: Through = iter
 ) -> Session:
-    """The session in a folder, with what is in force; open for writing it is mended first. The records that are read pass `through`.
+    """Open the session in a folder, with the state in force; repair it first unless `read_only`.
 
-    Raises SessionBusy when another process writes to it, StoreError when there is no session or it cannot be read.
+    The records that are read pass `through`. Raises SessionBusy if another process writes to the session, StoreError if
+    there is no session or it cannot be read.
     """
     if not (folder / "records").is_dir() and not (folder / "session.json").is_file():
         raise StoreError(f"There is no session in {folder}.")
@@ -67,7 +70,7 @@ def open_session(
 
 
 def repair_on_open(session: Session) -> None:
-    """End what a dead process left open: a reply that was streaming becomes a record, each open call gets its answer."""
+    """End what a dead process left open: a partial reply becomes a record, each open call gets a result."""
     folder = session.folder
     if folder is None:
         return
@@ -87,7 +90,7 @@ def repair_on_open(session: Session) -> None:
 
 
 def read_info(folder: str | Path) -> SessionInfo | None:
-    """The content of `session.json`, or None when it is lost or damaged."""
+    """Return the content of `session.json`, or None if it is lost or damaged."""
     try:
         return decode_info(read_file(f"{folder}{os.sep}session.json"))
     except (OSError, ValueError):
@@ -95,14 +98,14 @@ def read_info(folder: str | Path) -> SessionInfo | None:
 
 
 def current_info(folder: str | Path) -> SessionInfo | None:
-    """The same with the records that came behind it: it may be a second old, or its process was killed."""
-    # Spelled out, and the paths made as text: thousands of sessions are listed at once.
+    """Return the content of `session.json` brought up to date with newer records, as after a kill; None if damaged."""
+    # Spelled out, with paths as text, because thousands of sessions are listed at once.
     info, records = read_info(folder), f"{folder}{os.sep}records"
     try:
         if info is None or info.shelf == os.stat(records).st_mtime_ns:
             return info
     except OSError:
-        pass  # what is there is looked for below
+        pass  # the records are looked for below
     shelf = RecordFolder(Path(records))
     mark = shelf.mark()
     newest = shelf.newest(info.records, info.shelf) if info else 0
@@ -118,11 +121,12 @@ def retrace(folder: Path) -> SessionInfo:
     for seq in shelf.numbers():
         info = _noted(info, shelf, seq)
     aside = max(_numbers_aside(folder), default=0)
-    return replace(info, records=max(info.records, aside), shelf=shelf.mark())
+    records = max(info.records, aside)
+    return replace(info, records=records, shelf=shelf.mark(), foreign=min(info.foreign, records))
 
 
 def save_info(folder: Path, info: SessionInfo, disk: Disk) -> None:
-    """Replace `session.json`; for sessions that nobody writes to."""
+    """Replace `session.json` of a session that no process writes to."""
     write_file(disk, folder / "session.json", encode_info(info))
 
 
@@ -131,7 +135,7 @@ def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
     for loss in losses:
         if loss.cause == "unreadable" or is_settled(folder, loss):
             continue
-        # A disk that refuses changes nothing: the loss is told again next time.
+        # If the disk refuses, nothing changes: the loss is reported again next time.
         with contextlib.suppress(OSError):
             make_folder(disk, folder / "damaged")
             if loss.file is None:
@@ -141,7 +145,7 @@ def set_aside(folder: Path, losses: Sequence[Loss], disk: Disk) -> None:
 
 
 def remove_leftovers(folder: Path, disk: Disk) -> Sequence[Path]:
-    """Remove the temporary files of killed writers and return them. Only for the holder of the lock."""
+    """Remove the temporary files of killed writers and return them. The caller must hold the lock."""
     removed = []
     for each in (folder, folder / "records", folder / "outputs", folder / RECALL):
         for path in leftovers(each):
@@ -152,7 +156,7 @@ def remove_leftovers(folder: Path, disk: Disk) -> Sequence[Path]:
 
 
 def leftovers(folder: Path) -> Sequence[Path]:
-    """Temporary files that a killed writer left in a folder."""
+    """Return the temporary files that a killed writer left in a folder."""
     try:
         return [folder / name for name in os.listdir(folder) if is_temporary(name)]
     except OSError:
@@ -160,7 +164,7 @@ def leftovers(folder: Path) -> Sequence[Path]:
 
 
 def encode_origin(info: SessionInfo) -> bytes:
-    """The bytes of `origin.json`: the facts that no record holds, written once, for when `session.json` is lost."""
+    """Encode `origin.json`: the facts that no record holds, written once, for the case that `session.json` is lost."""
     parent = info.parent
     raw = {
         "id": info.id,
@@ -170,30 +174,31 @@ def encode_origin(info: SessionInfo) -> bytes:
         "version": info.version,
         "created": info.time.created,
         **({"imported": dict(info.imported)} if info.imported else {}),
+        **({"foreign": info.foreign} if info.foreign else {}),
     }
     return (json.dumps(raw) + "\n").encode("ascii")
 
 
 def vanished(newest: int, info: SessionInfo) -> Sequence[Loss]:
-    """The records that `session.json` knows of and that are gone, `newest` being the last one there."""
+    """Return the lost records that `session.json` knows of; `newest` is the last one that exists."""
     gone = () if _is_implausible(info, newest) else range(newest + 1, info.records + 1)
     return [Loss(seq, f"record {seq} is missing", None, "missing") for seq in gone]
 
 
 def is_settled(folder: Path, loss: Loss) -> bool:
-    """True if a missing or doubtful record was reported before and marked in `damaged/`."""
+    """Return True if a missing or doubtful record was reported before and marked in `damaged/`."""
     return loss.file is None and any((folder / "damaged").glob(f"{loss.seq:06d}-*"))
 
 
 def free_name(path: Path) -> Path:
-    """The path, or one with a number behind it where the name is taken."""
+    """Return the path, or one with a number appended if the name is taken."""
     numbered = (path.with_name(f"{path.name}.{n}") for n in range(1, 1_000))
     return path if not path.exists() else next(other for other in numbered if not other.exists())
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The content of a session's folder. `stale` if `session.json` was not written after the newest record."""
+    """The content of a session's folder. `stale` if `session.json` is older than the newest record."""
 
     info: SessionInfo
     history: History
@@ -211,9 +216,9 @@ def _read(folder: Path, through: Through) -> _Found:
         if info is None or _is_implausible(info, newest):
             info, newest, proof = retrace(folder), max(shelf.numbers(), default=0), ""
         reader = Reader(shelf, proof)
-        history = fold(tail(reader, newest, through))
+        history = fold(tail(reader, newest, through), info.foreign)
         losses = [*reader.losses, *reader.doubts, *vanished(newest, info)]
-        # Where the folder lies counts, not what a file copied into it says.
+        # The folder's place counts, not the id in a file that was copied into it.
         here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)
     return _Found(here, history, losses, stale)
 
@@ -235,26 +240,26 @@ def _lock(folder: Path) -> Lock | None:
     try:
         return Lock(folder / "lock")
     except OSError:
-        return None  # a store that cannot be written: the session goes on in memory, and its trouble says so
+        return None  # a store that cannot be written: the session continues in memory, and `trouble` says so
 
 
 def _origin(folder: Path) -> SessionInfo:
     raw: dict[str, Any] = {}
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, RecursionError):
         raw = dict(json.loads((folder / "origin.json").read_bytes()))
     parent = raw.get("parent")
     info = SessionInfo(
         folder.name, folder.parent.name, str(raw.get("directory") or ""), version=str(raw.get("version") or "")
     )
     with contextlib.suppress(TypeError):
-        info = replace(info, imported=source_of(raw))
+        info = replace(info, imported=source_of(raw), foreign=foreign_of(raw, sys.maxsize))
     if parent:
         info = replace(info, parent=Parent(parent["session"], parent["seq"], parent.get("kind") or "fork"))
     return replace(info, time=replace(info.time, created=str(raw.get("created") or "")))
 
 
 def _caught_up(info: SessionInfo, shelf: RecordFolder, newest: int) -> SessionInfo:
-    """With the records that were written after `session.json` was. The number of a lost record is not used again."""
+    """Add the records that are newer than `session.json`. The number of a lost record is not used again."""
     if newest < info.records:
         data = shelf.read(newest) if newest else None
         return replace(info, head=digest(data) if data else "")

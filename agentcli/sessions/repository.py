@@ -1,4 +1,4 @@
-"""A git repository as its own files describe it: enough to see that two folders hold the same one."""
+"""Git repositories as their own files describe them: enough to see that two folders hold the same one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 
 GIT_SECONDS = 3.0
-"""Seconds that git may take to find the first commit. What takes longer is not asked again."""
+"""Seconds that git may take to find the first commit. After a timeout, git is not asked again."""
 _SCP = re.compile(r"^(?:[^@/]*@)?([^/:]+):(?!//)(.*)$")
 _URL = re.compile(r"^([a-z][a-z0-9+.-]*)://(?:[^@/]*@)?([^/:]*)(?::\d+)?(/.*)?$", re.IGNORECASE)
 _SECTION = re.compile(r'^\[\s*remote\s+"(.*)"\s*\]')
@@ -20,9 +20,9 @@ _SECTION = re.compile(r'^\[\s*remote\s+"(.*)"\s*\]')
 class Repository:
     """The repository that a folder holds.
 
-    `common` is the git folder that all its worktrees share, `remote` the normalised URL of its remote, empty without one.
-    `root_commit` is the id of the first commit; empty where there is none or git could not say it in time, None where git was
-    not asked yet.
+    `common` is the git folder that all its worktrees share; `remote` is the normalised URL of its remote, empty if
+    there is none. `root_commit` is the id of the first commit, empty if git could not name it in time, None if it is
+    unknown.
     """
 
     common: str
@@ -30,25 +30,25 @@ class Repository:
     root_commit: str | None = None
 
     def is_same(self, other: Repository) -> bool:
-        """True if both are one repository: worktrees of it, clones of it, or the same one before and after a move.
+        """Return True if both are one repository: its worktrees, its clones, or itself before and after a move.
 
-        First commit and remote must not contradict each other, and one of the two must be known to agree: forks share the
-        first commit but not the remote, a template's copies neither.
+        First commit and remote must not contradict each other, and one of the two must be known to agree: forks share
+        the first commit but not the remote, copies of a template neither.
         """
         commits = _agree(self.root_commit, other.root_commit)
         remotes = _agree(self.remote, other.remote)
         if self.common == other.common:
-            return commits is not False  # a remote is changed more easily than a folder is used for another repository
+            return commits is not False  # remotes change more often than folders are reused for other repositories
         return False not in (commits, remotes) and bool(commits or remotes)
 
 
 def _agree(one: str | None, other: str | None) -> bool | None:
-    """True if two facts are the same; None where one of them is not known."""
+    """Compare two facts; None if one of them is not known."""
     return one == other if one and other else None
 
 
 def read_repository(root: Path) -> Repository | None:
-    """Read the files under `root/.git`, without asking git; None where there is no repository."""
+    """Read the files under `root/.git`, without asking git; None if there is no repository."""
     git = root / ".git"
     if git.is_file():
         link = _text(git).strip()
@@ -63,9 +63,9 @@ def read_repository(root: Path) -> Repository | None:
 
 
 def main_worktree(top: Path) -> Path:
-    """The top folder of a repository's main worktree, where `top` is that of a worktree linked to it; else `top` itself.
+    """Return the top folder of a repository's main worktree if `top` is a linked one; else `top` itself.
 
-    The repository must know the worktree: anybody can write a `.git` file that names somebody else's repository.
+    The repository must know the worktree: a `.git` file can name any foreign repository.
     """
     git = top / ".git"
     if not git.is_file():
@@ -80,7 +80,7 @@ def main_worktree(top: Path) -> Path:
 
 
 def root_commit(root: Path) -> str | None:
-    """The oldest first commit that HEAD descends from, as git says it; empty after `GIT_SECONDS`, None where there is none."""
+    """Ask git for the oldest first commit that HEAD descends from; empty after `GIT_SECONDS`, None if there is none."""
     import subprocess
 
     from agentcli.core.hardened import hardened
@@ -105,13 +105,13 @@ def root_commit(root: Path) -> str | None:
 
 
 def read_common(root: Path) -> str:
-    """The git folder that the worktrees of a repository share, or an empty text."""
+    """Return the git folder that the worktrees of a repository share, or an empty text."""
     repository = read_repository(root)
     return repository.common if repository else ""
 
 
 def normalised(url: str) -> str:
-    """A remote's address without scheme, user, password, port and ending: `host/path`, or a path of this machine."""
+    """Return a remote's address without scheme, user, password, port and ending: `host/path`, or a local path."""
     url = url.strip()
     if found := _URL.match(url):
         host, path = found[2].lower(), found[3] or ""
@@ -123,7 +123,7 @@ def normalised(url: str) -> str:
 
 
 def _remote(config: str) -> str:
-    """The remote `origin`, else the first of all."""
+    """Return the remote `origin`, else the first of all."""
     urls = dict(_remotes(config))
     url = urls.get("origin") or next(iter(urls.values()), "")
     return normalised(url)

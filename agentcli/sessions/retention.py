@@ -1,4 +1,4 @@
-"""Old sessions go to the trash by age, count and size, if the user wants that: never an open or a pinned one."""
+"""Retention: moves old sessions to the trash by age, count and size if the user sets limits; never an open or pinned one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
-from agentcli.sessions.checkpoints.objects import sweep_pool
+from agentcli.core.setting import setting
+from agentcli.core.text.ranges import Bytes, Days, Sessions
+from agentcli.sessions.checkpoints.objects import POOL, sweep_pool
 from agentcli.sessions.copying import ABANDONED, remove_abandoned
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.store import POOL, Store
+from agentcli.sessions.store import Store
 
 _DAY = 86_400.0
 
@@ -22,14 +24,14 @@ _DAY = 86_400.0
 class Retention:
     """The limits on sessions; 0 means no limit, and by default there is none."""
 
-    days: float = 0.0
-    """Days since a session was last written to."""
-    count: int = 0
-    """Number of sessions."""
-    total_bytes: int = 0
-    """Bytes of all sessions together on disk."""
-    trash_days: float = 0.0
-    """Days after which a session in the trash is deleted for good."""
+    days: Days = setting(0.0, project="never")
+    """Age, since the last message, at which a session goes to the trash; 0: never."""
+    count: Sessions = setting(0, project="never")
+    """Maximum that stay; 0: no limit."""
+    total_bytes: Bytes = setting(0, project="never")
+    """Maximum of all sessions on disk; 0: no limit."""
+    trash_days: Days = setting(0.0, project="never")
+    """Time after which the trash deletes a session for good; 0: never."""
     leftover_days: float = ABANDONED / _DAY
     """Days after which the remains of a killed fork or import are deleted: they never were a session."""
 
@@ -41,7 +43,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """The result of retention: sessions moved to the trash, ids removed from it for good, and folders of forks and imports that were never finished and are removed."""
+    """The result of retention: sessions moved to the trash, ids deleted from it, and removed folders of unfinished forks and imports."""
 
     trashed: tuple[SessionInfo, ...] = ()
     removed: tuple[str, ...] = ()
@@ -54,9 +56,9 @@ def sweep(
     now: datetime | None = None,
     through: Callable[[Sequence[SessionInfo]], Iterable[SessionInfo]] = iter,
 ) -> Swept:
-    """Move what is too old, too many or too large to the trash, oldest first; then empty the trash of what is old there.
+    """Move sessions that are too old, too many or too large to the trash, oldest first; then empty the trash of old ones.
 
-    The sessions to move pass `through` a callback that may show progress.
+    The sessions to move pass `through`, a callback that may show progress.
     """
     trashed = []
     for info in through(superfluous(store, retention, now)):
@@ -75,7 +77,7 @@ def _remove_leftovers(project: Path, retention: Retention) -> Sequence[Path]:
 
 
 def superfluous(store: Store, retention: Retention, now: datetime | None = None) -> Sequence[SessionInfo]:
-    """The sessions that `sweep` would move to the trash, oldest first."""
+    """Return the sessions that `sweep` would move to the trash, oldest first."""
     if not (retention.days or retention.count or retention.total_bytes):
         return ()
     now = now or datetime.now(UTC)
@@ -97,7 +99,7 @@ def superfluous(store: Store, retention: Retention, now: datetime | None = None)
 
 
 def size_on_disk(folder: Path) -> int:
-    """Bytes that a session takes; a file that several sessions share counts in parts."""
+    """Return the bytes that a session takes; of a file that several sessions share, only this session's part."""
     total = 0.0
     for here, _, names in os.walk(folder):
         for name in names:

@@ -1,4 +1,4 @@
-"""Finds sessions by the words in them: what was said, what the tools were given and answered, and the files that were touched."""
+"""Search for sessions by words: in messages, in the tools' input and output, and in names and texts of files."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from agentcli.sessions.recovery import read_info, retrace
 from agentcli.sessions.storage.records import number_in
 
 EXCERPT = 160
-"""Characters of a hit that are shown."""
+"""Maximum length of a hit's excerpt, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A place where words were found. `where` is user, assistant, tool, file, summary, title, todo or error.
+    """A place at which words were found. `where` is user, assistant, tool, file, summary, title, todo or error.
 
-    `text` is a line or a piece of it; `marks` say which pieces of `text` are the words: start and end of each.
+    `text` is a line or an excerpt of it; `marks` are the start and end of each word in `text`.
     """
 
     seq: int
@@ -38,7 +38,7 @@ class Hit:
     marks: tuple[tuple[int, int], ...]
 
     def marked(self, begin: str, end: str) -> str:
-        """The text with its words between two marks."""
+        """Return the text with each of its words between two marks."""
         pieces, at = [], 0
         for start, stop in self.marks:
             pieces += [self.text[at:start], begin, self.text[start:stop], end]
@@ -48,14 +48,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A session that holds all the words; of its `total` hits those that hold most of them, oldest first."""
+    """A session that holds all the words, with its best hits, oldest first, and the `total` number of hits."""
 
     info: SessionInfo
     hits: tuple[Hit, ...]
     total: int
 
     def report(self, begin: str = "", end: str = "") -> str:
-        """The session and its hits for people, a line each, the words between two marks."""
+        """Describe the session and its hits for people, one line each, the words between two marks."""
         info = self.info
         head = f"{info.id}  {local_minute(info.time.updated)}  {info.name or info.title}"
         lines = [f"  {hit.seq:>6} {hit.where:9} {hit.marked(begin, end)}" for hit in self.hits]
@@ -66,7 +66,7 @@ class Found:
         return self.report()
 
     def to_json(self) -> dict[str, Any]:
-        """As `sessions search --json` prints it."""
+        """Return the JSON data that `sessions search --json` prints."""
         info = self.info
         return {
             "id": info.id,
@@ -88,13 +88,14 @@ def search(
     hits: int = 3,
     through: Callable[[Iterable[tuple[str, bytes]]], Iterable[tuple[str, bytes]]] = iter,
 ) -> list[Found]:
-    """The sessions under `root` in which every one of the words occurs, whatever their case, last written first.
+    """Find the sessions under `root` in which every word occurs, ignoring case, last written first.
 
-    `projects` are the folders in the store to search, all of them where none is named.
+    `projects` are the store folders to search, by default all. The result has at most `limit` sessions (0: all), those
+    whose files changed last, with at most `hits` hits each. The records that are read pass `through`, a callback that
+    may show progress.
 
-    At most `limit` sessions (0: all), those whose files changed last, with at most `hits` places of each. Raises
-    InputError without words. The records of each session that are read pass `through` a callback that may show progress. Nothing is kept between searches: the records themselves are read, as bytes first, and
-    only those that may match are decoded.
+    There is no index: each search reads the records' bytes and decodes only those that may match. Raises InputError
+    without words.
     """
     given = words if isinstance(words, str) else " ".join(words)
     wanted = tuple(dict.fromkeys(word.casefold() for word in given.split()))
@@ -103,7 +104,7 @@ def search(
     sieve = _Sieve(wanted)
     sifted = (_sifted(folder, through(_files(folder)), sieve, len(wanted)) for folder in _sessions(root, projects))
     promising = [each for each in sifted if each is not None]
-    # Looking closely costs far more than sifting, so it ends when enough is found, the last written sessions first.
+    # A close look costs far more than sifting, so it ends as soon as enough is found, the last written sessions first.
     promising.sort(key=lambda each: _written(each.folder), reverse=True)
     looked_at = (_looked_at(each.folder, through(_files(each.folder, each.names)), wanted, hits) for each in promising)
     sure = islice((found for found in looked_at if found is not None), limit or None)
@@ -119,7 +120,7 @@ class _Promising:
 
 
 class _Sieve:
-    """Tells from the bytes of a record which words may be in it; it may let too much through, never too little."""
+    """Finder of the words that may be in a record's bytes; it may report too many words, never too few."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.plain = {word: dumps(word)[1:-1].encode("utf-8", "surrogatepass") for word in words if word.isascii()}
@@ -129,7 +130,7 @@ class _Sieve:
         small = data.lower()
         found = {word for word, needle in self.plain.items() if needle in small}
         if self.others or not data.isascii():
-            # İ, ẞ and their like change their length when folded, so that bytes alone cannot decide.
+            # İ, ẞ and similar letters change their length when folded, so that bytes alone cannot decide.
             text = data.decode("utf-8", "replace").casefold()
             found |= {word for word in self.others if dumps(word)[1:-1] in text}
             found |= {word for word, needle in self.plain.items() if needle.decode() in text}
@@ -178,13 +179,13 @@ def _written(folder: str) -> float:
 
 
 def _files(folder: str, names: Sequence[str] | None = None) -> Iterator[tuple[str, bytes]]:
-    """The record files of a session, all or those named, in no order."""
+    """Yield the record files of a session, all or the named ones, in no order."""
     try:
         shelf = os.open(f"{folder}/records", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        # Opened from the folder: with a hundred thousand records, going down the whole path each time is felt.
+        # Opened relative to the folder: resolving the whole path for each of a hundred thousand records takes long.
         for name in os.listdir(shelf) if names is None else names:
             if (data := _all(name, shelf)) is not None:
                 yield name, data
@@ -193,7 +194,7 @@ def _files(folder: str, names: Sequence[str] | None = None) -> Iterator[tuple[st
 
 
 def _all(name: str, shelf: int) -> bytes | None:
-    """A whole record file, or None for what is none or cannot be read; most fit into the first piece."""
+    """Read a whole record file, usually in one piece; None if it is no record or cannot be read."""
     if number_in(name) is None:
         return None
     try:
@@ -220,7 +221,7 @@ def _records(files: Iterable[bytes]) -> Iterator[Record]:
 
 
 def _hits(record: Record, words: Sequence[str]) -> Iterator[tuple[Hit, frozenset[str]]]:
-    """One hit for each passage, at the line that holds most of the words."""
+    """Yield one hit for each passage, at the line that holds most of the words."""
     for where, text in _passages(record.body):
         folded = text.casefold()
         if not any(word in folded for word in words):
@@ -243,7 +244,7 @@ def _excerpt(line: str, words: Sequence[str]) -> tuple[str, tuple[tuple[int, int
 
 
 def _passages(body: Body) -> Iterator[tuple[str, str]]:
-    """Everything in a record that a person may remember words of."""
+    """Yield every text in a record that a person may remember words of."""
     match body:
         case Message(role, parts):
             for part in parts:

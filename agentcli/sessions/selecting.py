@@ -1,4 +1,4 @@
-"""Selection of sessions by what a person says: a name, an id, or the beginning of one."""
+"""Selection of sessions by name, id, or the beginning of an id."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from agentcli.core.errors import InputError
 from agentcli.sessions.info import SessionInfo
 
 CANDIDATES = 8
-"""Sessions that are named where a selector fits several."""
+"""Number of sessions that an error names if a selector fits several."""
 
 
 def fitting(selector: str, infos: Sequence[SessionInfo]) -> Sequence[SessionInfo]:
-    """Those with this name, or this beginning of an id."""
+    """Return the sessions with this name, or else with this beginning of their id."""
     if not selector:
         return ()
     named = [info for info in infos if info.name == selector]
@@ -20,7 +20,10 @@ def fitting(selector: str, infos: Sequence[SessionInfo]) -> Sequence[SessionInfo
 
 
 def the_one(selector: str, fitting: Sequence[SessionInfo], none: str) -> SessionInfo:
-    """The one session that fits. Raises InputError with the text `none`, which names the selector, or with all that fit."""
+    """Return the only session that fits.
+
+    Raises InputError with the text `none`, filled with the selector, or with all that fit.
+    """
     match fitting:
         case [info]:
             return info
@@ -32,5 +35,5 @@ def the_one(selector: str, fitting: Sequence[SessionInfo], none: str) -> Session
 
 
 def is_subagent(info: SessionInfo) -> bool:
-    """True if a session was a subagent's: it is listed under its parent and never resumed as the newest."""
+    """Return True for a subagent's session: it is listed under its parent and never resumed as the newest."""
     return info.parent is not None and info.parent.kind == "subagent"

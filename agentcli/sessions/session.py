@@ -1,4 +1,4 @@
-"""One session on disk, open for writing or only for reading: the journal that loses nothing."""
+"""Sessions on disk, open for writing or only for reading: the journal that loses nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Session:
         interval: float = INTERVAL,
     ) -> None:
         self._folder, self._info, self._writer = folder, info, writer
-        self._history = history or History()
+        self._history = history or History(foreign=info.foreign)
         self._notes = list(notes)
         self._changed = self._closed = self._outdated = False
         self._interval, self._glance_due = interval, 0.0
@@ -57,12 +57,12 @@ class Session:
 
     @property
     def id(self) -> str:
-        """Its id, which sorts by time."""
+        """The session's id, which sorts by time."""
         return self._info.id
 
     @property
     def folder(self) -> Path | None:
-        """Its folder, which exists once the first record is written."""
+        """The session's folder, which exists once the first record is written."""
         return self._folder
 
     @property
@@ -72,17 +72,17 @@ class Session:
 
     @property
     def info(self) -> SessionInfo:
-        """The session at a glance, with everything that was appended."""
+        """The session's summary, with everything that was appended."""
         return self._info
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Repairs made when it was opened, in lines for people."""
+        """Repairs made when the session was opened, as lines for people."""
         return tuple(self._notes)
 
     @property
     def predecessor(self) -> Predecessor | None:
-        """The session that was handed off to this one, as it stands on disk."""
+        """The session that was handed off to this one, as it is on disk."""
         parent = self._info.parent
         if self._former is None and parent is not None and parent.kind == "handoff" and self._open_former:
             former = self._open_former(parent.session)
@@ -90,7 +90,7 @@ class Session:
         return self._former
 
     def follow(self, open_former: Callable[[str], Session | None]) -> Session:
-        """The session, which finds the one that was handed off to it by this function."""
+        """Set the function that finds a session handed off to this one; return this session."""
         self._open_former = open_former
         return self
 
@@ -100,11 +100,11 @@ class Session:
         return len(_waiting(self._writer))
 
     def append(self, body: Body) -> Record:
-        """Write a record and fold it in; it is durable when this returns, or `trouble` says why not.
+        """Write a record and add it to the history; it is durable when this returns, or `trouble` gives the reason.
 
-        Settings wait for the first thing that is said, so that a session in which nothing was said leaves nothing
-        behind. A rewind is followed by records of what it must not take back. Raises StoreError on a read-only session,
-        never for a failing disk.
+        Settings wait for the first other record, so that a session without a prompt leaves no files. After a rewind,
+        this also appends the records that it must not undo. Raises StoreError on a read-only session, never for a
+        failing disk.
         """
         writer = self._writing()
         before = self._history
@@ -112,7 +112,7 @@ class Session:
             body = _paid(body, self._info.records + 1, self._history, self._tail)
         record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, body)
         data = encode(record)
-        # In memory it is whole before the disk is asked: whatever interrupts the writing, it is written later.
+        # Memory has the whole record before the disk is asked: after any interruption, it is written later.
         writer.add(record, data)
         self._changed = True
         self._info = note(self._info, record, digest(data))
@@ -127,25 +127,25 @@ class Session:
         return record
 
     def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
-        """Remember a reply that is still arriving; written at most once a second, the last piece included."""
+        """Remember a reply that is still arriving; it is written at most once a second, including its last piece."""
         if self._writing().exists:
             self._partial.keep(self._info.records, parts)
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
-        """Save a whole tool output, or a file that a tool brought, and return its path; an export leaves such files out.
+        """Save a whole tool output, or a file from a tool, and return its path; exports leave such files out.
 
-        When the disk refuses, it stays in memory and `trouble` says so.
+        If the disk refuses, it stays in memory and `trouble` says so.
         """
         writer = self._writing()
         self._changed = True
         return writer.keep_output(call_id, output, ending)
 
     def output(self, path: str) -> str:
-        """A whole output that was kept, or an empty text if it is gone."""
+        """Return a whole output that was kept, or an empty text if it is gone."""
         return self._outputs.text(path)
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:
-        """All records ever written that can be read, from disk as they are asked for, except those that the view holds anyway."""
+        """Yield all records ever written that can be read, one by one from disk unless they are in memory."""
         numbers = range(1, self._info.records + 1)
         held = {entry.seq: entry for entry in self._history.entries}
         with self._shelf.held_open() as shelf:
@@ -155,7 +155,7 @@ class Session:
                     yield record
 
     def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]:
-        """All records of one kind, oldest first by default. They are read as they are asked for, and no others are."""
+        """Yield all records of one kind, oldest first by default, reading one at a time and no other kind."""
         waiting = [seq for seq, record in _waiting(self._writer).items() if record.kind == kind]
         numbers = sorted({*self._shelf.numbers(kind), *waiting})
         for seq in reversed(numbers) if newest_first else numbers:
@@ -164,13 +164,13 @@ class Session:
                 yield record
 
     def record(self, seq: int) -> Record | None:
-        """One record by its number."""
+        """Return a record by its number, or None."""
         return _waiting(self._writer).get(seq) or Reader(self._shelf).read(seq)
 
     def candidates(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Entry]:
-        """The records up to number `newest` that may hold the needles and the call, the newest first, found by the index."""
+        """Yield the records up to number `newest` that may hold the needles and the call, newest first, by the index."""
         last = self._info.records if newest is None else min(newest, self._info.records)
         found = self._recall.candidates(
             last, self.record, needles, call_id, save=_index_is_saved(self._writer, self._closed), until=until
@@ -181,28 +181,28 @@ class Session:
                 yield Entry(record, turn)
 
     def index(self) -> Iterator[float]:
-        """Make the parts of the index that are missing; a session that is only read keeps them in memory."""
+        """Make the missing parts of the index, yielding the progress; a read-only session keeps them in memory."""
         return self._recall.fill(self._info.records, self.record, save=_index_is_saved(self._writer, self._closed))
 
     def trouble(self) -> str:
-        """The reason why the session is not being saved right now; or, once, that a write had to be repeated; or an empty text."""
+        """Return why the session is not being saved now; or, once, that a write had to be repeated; or an empty text."""
         return self._writer.trouble() if self._writer else ""
 
     def save_glance(self, durable: bool = False) -> None:
-        """Replace `session.json`; when the disk refuses, the old one stands and is caught up with at the next opening."""
+        """Replace `session.json`; if the disk refuses, the old one stays, and the next opening brings it up to date."""
         self._info = replace(self._info, shelf=self._shelf.mark())
         self._outdated, self._glance_due = False, time.monotonic() + self._interval
         self._writing().replace(self._folder / "session.json", encode_info(self._info), durable=durable)
 
     def settle(self) -> None:
-        """The turn has ended: bring `session.json` up to date."""
+        """Bring `session.json` up to date at the end of a turn."""
         if self._outdated and not self._closed:
             self.save_glance()
 
     def close(self) -> None:
-        """Save what still waits and let others write; `trouble` and `unsaved` tell what the disk refused to the end.
+        """Save all waiting data and release the lock; `trouble` and `unsaved` tell what could not be saved.
 
-        Harmless when called twice.
+        A second call does nothing.
         """
         writer = self._writer
         if writer is None or self._closed:
@@ -222,7 +222,7 @@ class Session:
         return self._writer
 
     def _save(self, writer: Writer, durable: bool = False) -> bool:
-        """Write all records, and `session.json` at most once each interval: whoever opens the session reads the records behind it."""
+        """Write all records, and `session.json` at most once each interval: its readers also read newer records."""
         if not writer.save():
             return False
         self._outdated = True
@@ -236,12 +236,12 @@ class Session:
 
 
 def _waiting(writer: Writer | None) -> dict[int, Record]:
-    """The records that are not on disk yet, by seq."""
+    """Return the records that are not on disk yet, by number."""
     return {record.seq: record for record in writer.waiting} if writer else {}
 
 
 def _saved(folder: Path, seq: int) -> Record | None:
-    """A record from its file, whatever the session does meanwhile."""
+    """Read a record from its file, even while the session is being written."""
     return Reader(RecordFolder(folder)).read(seq)
 
 
@@ -250,25 +250,25 @@ def _index_is_saved(writer: Writer | None, closed: bool) -> bool:
 
 
 def _evolved(history: History, record: Record, tail: Callable[[], Sequence[Record]]) -> History:
-    """The history with one more record, folded anew from the tail of the records where that takes a replay."""
+    """Add a record to the history, replaying the tail of the records if that is needed."""
     try:
         return evolve(history, record)
     except NeedsReplay:
-        # Out of files: the undo stands, and shows once the session is opened again.
+        # Out of file descriptors: the undo is recorded, and shows once the session is opened again.
         with contextlib.suppress(OSError):
-            return fold(tail())
+            return fold(tail(), history.foreign)
     return history
 
 
 def _paid(undo: Undo, seq: int, history: History, tail: Callable[[Record], Sequence[Record]]) -> Undo:
-    """The undo as record `seq`, with the costs that it must not take back."""
+    """Return the undo as record `seq`, with the costs that it must not take back."""
     with contextlib.suppress(OSError):
-        return paid(undo, history, fold(tail(Record(seq, "", "", "", undo))))
+        return paid(undo, history, fold(tail(Record(seq, "", "", "", undo)), history.foreign))
     return undo
 
 
 class _FromMemory(Reader):
-    """Reads from memory what is there, so that neither a slow nor a failing disk is asked for it again."""
+    """A reader that takes records from memory if possible, so that a slow or failing disk is not asked again."""
 
     def __init__(self, shelf: RecordFolder, memory: dict[int, Record]) -> None:
         super().__init__(shelf)

@@ -1,4 +1,4 @@
-"""All sessions of a user: create, find, list, rename, delete and restore them."""
+"""The store of all sessions of a user: creates, finds, lists, renames, deletes and restores them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Settings, Title
 from agentcli.sessions.copying import fork
-from agentcli.sessions.glance import glance, newest, order, subfolders
 from agentcli.sessions.ids import checked_id, new_id, stamp
 from agentcli.sessions.info import Parent, SessionInfo, Times, name_of
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
@@ -28,41 +27,40 @@ from agentcli.sessions.storage.lock import Lock, is_locked
 from agentcli.sessions.storage.partial import INTERVAL
 from agentcli.sessions.storage.records import Through
 from agentcli.sessions.storage.writer import Writer
+from agentcli.sessions.summaries import glance, newest, order, subfolders
 from agentcli.sessions.trash import Trash
 
 Projects = Project | str | None
-"""A selection of sessions: of a repository with all its places, of one place by its id, or all there are."""
-if TYPE_CHECKING:  # for what few commands need, imported where they do
+"""A selection of sessions: of a repository with all its places, of one place by its id, or of all projects."""
+if TYPE_CHECKING:  # needed by few commands, which import it
     from agentcli.sessions.checkpoints.checkpoints import Checkpoints
     from agentcli.sessions.checkpoints.file_states import CheckpointLimits, Listing
 
-POOL = ".objects"
-"""The folder of a project in which its sessions share the contents of files."""
 PINNED = "pinned"
-"""The mark in a session's folder that retention leaves alone."""
+"""Name of the file in a session's folder that protects the session from retention."""
 _NOT_THERE = "There is no session {!r}. See `agentcli sessions list`."
 _NOT_IN_TRASH = "There is no session {!r} in the trash. See `agentcli sessions list --trash`."
 
 
 class Store:
-    """The sessions under `root` (`$XDG_DATA_HOME/agentcli/sessions`), a folder a project, a folder a session in it."""
+    """The sessions under `root` (`$XDG_DATA_HOME/agentcli/sessions`): one folder per project, in it one per session."""
 
     def __init__(self, root: Path, *, disk: Disk = DISK, interval: float = INTERVAL) -> None:
-        """`interval` is how often a streaming reply is saved, in seconds."""
+        """Make the store of `root`; `interval` is the time in seconds between two saves of a streaming reply."""
         self.root = root
         self.trash = Trash(root, disk)
         self._disk, self._interval = disk, interval
 
     def project_id(self, directory: Path) -> str:
-        """The folder in the store for sessions led in this folder: that of its repository's top, or its own."""
+        """Return the name of the store's folder for sessions in `directory`, made from its repository's top folder."""
         return project_id(directory)
 
     def project(self, directory: Path) -> Project:
-        """The project that a folder belongs to, with the other places of its repository that have sessions."""
+        """Find the project of a folder, with the other places of its repository that have sessions."""
         return find_project(self.root, directory)
 
     def folder(self, info: SessionInfo) -> Path:
-        """The folder of a session."""
+        """Return the folder of a session."""
         return self.root / info.project_id / info.id
 
     def create(
@@ -75,9 +73,9 @@ class Store:
         version: str = __version__,
         session_id: str = "",
     ) -> Session:
-        """A new session, open for writing. Nothing is on disk until its first record.
+        """Make a new session, open for writing. Nothing is on disk until its first record.
 
-        `session_id` is an id that was made elsewhere. Raises InputError for one that is none, or that a session has already.
+        `session_id` is an id made elsewhere. Raises InputError if it is not valid, or if another session has it.
         """
         if session_id and any(self._fitting(checked_id(session_id), None, whole=True)):
             raise InputError(f"There is a session {session_id} already. `agentcli resume {session_id}` continues it.")
@@ -94,9 +92,9 @@ class Store:
         return session.follow(self._former)
 
     def open(self, project_id: str, session_id: str, read_only: bool = False, through: Through = iter) -> Session:
-        """A session as it was left, repaired where its last process died. The records that this reads pass `through`.
+        """Open a session as it was left, repaired if its last process died. The records that are read pass `through`.
 
-        Raises SessionBusy when another process has it open for writing, StoreError when it does not exist.
+        Raises SessionBusy if another process has it open for writing, StoreError if it does not exist.
         """
         folder = self.root / _plain(project_id) / _plain(session_id)
         session = open_session(folder, self._disk, read_only=read_only, interval=self._interval, through=through)
@@ -105,7 +103,7 @@ class Store:
         return session.follow(self._former)
 
     def _former(self, session_id: str) -> Session | None:
-        """A session that was handed off to another, to be read; None where it is gone."""
+        """Open a session that was handed off to another, read-only; None if it is gone."""
         folder = next(self.root.glob(f"*/{_plain(session_id)}"), None)
         with contextlib.suppress(StoreError):
             return open_session(folder, self._disk, read_only=True).follow(self._former) if folder else None
@@ -119,13 +117,11 @@ class Store:
         *,
         through: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     ) -> SessionInfo:
-        """A new session that begins as this one was up to record `seq` (all of it by default); open it to go on there.
+        """Make a new session that begins as this one was up to record `seq`, by default all of it; `open` continues it.
 
-        The files of the records pass `through` a callback that may show progress.
-
-        The other session may be open: what it wrote never changes. The title says that it is a fork, a name gets a number:
-        both are to tell the sessions of a project apart.
-        Raises InputError for a record that is not there, StoreError when the disk refuses.
+        The record files pass `through`, a callback that may show progress. The source may be open: its records never
+        change. The title says that it is a fork, and a name gets a number, so that people can tell the two apart.
+        Raises InputError for a record that does not exist, StoreError if the disk refuses.
         """
         source = self.folder(info)
         info = glance(source) or info
@@ -142,6 +138,7 @@ class Store:
             version=__version__,
             time=Times(stamp(), stamp()),
             imported={},
+            foreign=min(info.foreign, until),
         )
         unused = partial(self.unused_name, project=copy.project_id)
         return fork(source, self.folder(copy), copy, until, self._disk, unused, through)
@@ -153,13 +150,16 @@ class Store:
         *,
         listing: Listing | None = None,
         limits: CheckpointLimits | None = None,
+        objection: Callable[[Path], str] = lambda _: "",
     ) -> Checkpoints:
-        """A session's states of the files under `roots`; contents are shared within its project.
+        """Make the store of file states under `roots` for a session; contents are shared within its project.
 
-        `listing` names the files worth covering, by default all but those in folders that a command makes again.
+        `listing` names the files worth covering, by default all except those in folders that a command can make again.
+        `objection` returns the reason why a file is never restored, or an empty text.
         """
         from agentcli.sessions.checkpoints.checkpoints import Checkpoints
         from agentcli.sessions.checkpoints.file_states import LIMITS, plain_listing
+        from agentcli.sessions.checkpoints.objects import POOL
 
         folder = self.folder(session.info)
         return Checkpoints(
@@ -167,12 +167,13 @@ class Store:
             roots,
             listing=listing or plain_listing,
             limits=limits or LIMITS,
+            objection=objection,
             pool=folder.parent / POOL,
             disk=self._disk,
         )
 
     def pin(self, info: SessionInfo, pinned: bool = True) -> None:
-        """Keep a session whatever the retention says, or no longer. Raises StoreError when the disk refuses."""
+        """Keep a session despite any retention limit, or no longer. Raises StoreError if the disk refuses."""
         mark = self.folder(info) / PINNED
         try:
             if pinned:
@@ -183,28 +184,28 @@ class Store:
             raise StoreError(f"Session {info.id} cannot be pinned: {reason(error)}.") from error
 
     def is_pinned(self, info: SessionInfo) -> bool:
-        """True if the user pinned a session."""
+        """Return True if the user pinned a session."""
         return (self.folder(info) / PINNED).exists()
 
     def is_open(self, info: SessionInfo) -> bool:
-        """True if a living process writes to a session."""
+        """Return True if a living process writes to a session."""
         return is_locked(self.folder(info) / "lock")
 
     def find(self, selector: str, project: Projects = None) -> SessionInfo:
-        """The session with this id, name or unique beginning of an id; in all projects where none is given.
+        """Find the session with this id, name or unique beginning of an id, by default in all projects.
 
-        A whole id is found in any project. Raises InputError when none fits, or several do.
+        A whole id is found in any project. Raises InputError if none fits, or several do.
         """
         return the_one(selector, self._fitting(selector, project), _NOT_THERE)
 
     def chosen(self, selector: str, infos: Sequence[SessionInfo]) -> SessionInfo:
-        """The one among these sessions that a selector fits, as `find` judges."""
+        """Return the one among these sessions that a selector fits, as `find` judges."""
         return the_one(selector, fitting(selector, infos), _NOT_THERE)
 
     def newest(self, project: Project | str) -> SessionInfo | None:
-        """The session of this project that was written to last, subagents' aside.
+        """Return the session of this project that was written to last, without subagents.
 
-        One that was led in this very place, also before the place was moved, comes before those of clones and worktrees.
+        Sessions of this very place, also from before it was moved, come before those in clones and worktrees.
         """
         if isinstance(project, str):
             return newest(self._folders(project))
@@ -212,15 +213,15 @@ class Store:
         return newest(own, project.led_here) or newest(self._folders(project))
 
     def list(self, project: Projects = None) -> Sequence[SessionInfo]:
-        """The sessions of a project, or of all, last written first."""
+        """Return the sessions of a project, or of all, last written first."""
         infos = [info for folder in self._folders(project) if (info := glance(folder)) is not None]
         return sorted(infos, key=order, reverse=True)
 
     def rename(self, info: SessionInfo, name: str, project: Projects = None, *, through: Through = iter) -> SessionInfo:
-        """Call a session that is not open here by a name of the user's, which no other of its project may have. The records that this reads pass `through`.
+        """Name a session that is not open here; no other session of its project may have the name.
 
-        Raises InputError for a name that `name_of` refuses or another session has, SessionBusy when this one is open elsewhere,
-        StoreError when the disk refuses.
+        The records that are read pass `through`. Raises InputError for a name that `name_of` refuses or another session
+        has, SessionBusy if this session is open elsewhere, StoreError if the disk refuses.
         """
         name = name_of(name)
         for other in self.list(project or info.project_id):
@@ -240,14 +241,14 @@ class Store:
             session.close()
 
     def delete(self, info: SessionInfo) -> None:
-        """Move a session to the trash; `restore` undoes it. Raises SessionBusy when it is open."""
+        """Move a session to the trash; `restore` undoes it. Raises SessionBusy if it is open."""
         self.trash.put(info.project_id, info.id)
 
     def move(self, info: SessionInfo, directory: Path) -> SessionInfo:
-        """Make a session one of another folder: its project's sessions list it there, and `-c` continues it.
+        """Move a session to another folder: its project's sessions list it there, and `-c` continues it.
 
-        It keeps the subfolder that it was led in, where `directory` has one of that name. Raises SessionBusy when it is open,
-        StoreError when the disk refuses.
+        It keeps its subfolder if `directory` has one of that name. Raises SessionBusy if it is open, StoreError if the
+        disk refuses.
         """
         source, top = self.folder(info), Path(os.path.realpath(directory))
         with contextlib.suppress(ValueError):
@@ -270,12 +271,15 @@ class Store:
         return moved
 
     def deleted_id(self, selector: str) -> str:
-        """The id of a session in the trash, by id, name or unique beginning of an id. Raises InputError when it is not there."""
+        """Return the id of a session in the trash by id, name or unique beginning of an id.
+
+        Raises InputError if it is not there.
+        """
         known = any(folder.name == selector for folder in self.trash.sessions())
         return selector if known else the_one(selector, fitting(selector, self.trashed()), _NOT_IN_TRASH).id
 
     def restore(self, selector: str) -> SessionInfo:
-        """Fetch a session back from the trash. Raises like `deleted_id`."""
+        """Move a session back from the trash. Raises the errors of `deleted_id`."""
         folder = self.trash.take_back(self.deleted_id(selector))
         info = glance(folder)
         if info is None:
@@ -283,11 +287,11 @@ class Store:
         return info
 
     def trashed(self) -> Sequence[SessionInfo]:
-        """The sessions in the trash, last deleted first."""
+        """Return the sessions in the trash, last deleted first."""
         return [info for folder in self.trash.sessions() if (info := glance(folder)) is not None]
 
     def unused_name(self, name: str, project: Projects) -> str:
-        """The name, or the first with a number behind it that no session of the project has."""
+        """Return the name, or its first numbered form that no session of the project has."""
         used = {other.name for other in self.list(project)}
         stem = re.sub(r" \(\d+\)$", "", name)
         numbered = (f"{stem} ({n})" for n in itertools.count(2))
@@ -307,7 +311,7 @@ class Store:
 
 
 def ids(project: Project | str) -> Sequence[str]:
-    """The folders in the store of a project's sessions."""
+    """Return the names of a project's folders in the store."""
     return (project,) if isinstance(project, str) else project.ids
 
 

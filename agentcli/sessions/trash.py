@@ -1,4 +1,4 @@
-"""Deleted sessions, until they are fetched back or the trash is emptied."""
+"""Deleted sessions, until they are restored or the trash is emptied."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Trash:
         self.folder = root / ".trash"
 
     def put(self, project_id: str, session_id: str) -> None:
-        """Move a session here. Raises SessionBusy when it is open for writing, StoreError when it cannot be moved."""
+        """Move a session here. Raises SessionBusy if it is open for writing, StoreError if it cannot be moved."""
         session = self._root / project_id / session_id
         if not session.is_dir():
             raise InputError(f"There is no session {session_id!r}.")
@@ -35,7 +35,7 @@ class Trash:
             lock.release()
 
     def take_back(self, session_id: str) -> Path:
-        """Move a session back to its project and return its folder. Raises InputError when it is not here."""
+        """Move a session back to its project and return its folder. Raises InputError if it is not here."""
         found = next((folder for folder in self.sessions() if folder.name == session_id), None)
         if found is None:
             raise InputError(f"Session {session_id!r} is not in the trash.")
@@ -46,12 +46,12 @@ class Trash:
         return target
 
     def sessions(self) -> Sequence[Path]:
-        """The deleted sessions' folders, last deleted first."""
+        """Return the deleted sessions' folders, last deleted first."""
         found = [path for path in self.folder.glob("*/*") if path.is_dir()]
         return sorted(found, key=_deleted, reverse=True)
 
     def empty(self, older_than: float = 0.0) -> Sequence[str]:
-        """Remove for good what was deleted more than `older_than` seconds ago; return the ids."""
+        """Delete for good the sessions that were deleted more than `older_than` seconds ago; return their ids."""
         import shutil
 
         until = time.time() - older_than

@@ -1,4 +1,4 @@
-"""Sessions as the tree that forks and subagents make of them."""
+"""The tree that forks and subagents make of sessions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from agentcli.sessions.info import SessionInfo
 
 
 def branches(infos: Sequence[SessionInfo]) -> Iterator[tuple[int, SessionInfo]]:
-    """Each session once with its depth, right below the one it came from; the order among siblings stays as given.
+    """Yield each session once with its depth, right below its parent; siblings stay in the given order.
 
-    A session whose parent is not among them stands at the root.
+    A session whose parent is not among them is at the root.
     """
     by_id = {info.id: info for info in infos}
     for depth, each in nested({info.id: info.parent.session if info.parent else "" for info in infos}):
@@ -18,7 +18,7 @@ def branches(infos: Sequence[SessionInfo]) -> Iterator[tuple[int, SessionInfo]]:
 
 
 def nested(parents: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Ids with their depth, each right below its parent; `parents`: id → the session it comes from."""
+    """Yield ids with their depth, each right below its parent; `parents` maps an id to its parent's."""
     children: dict[str, list[str]] = {}
     for each, parent in parents.items():
         children.setdefault(parent if parent in parents and parent != each else "", []).append(each)
@@ -30,5 +30,5 @@ def nested(parents: Mapping[str, str]) -> Iterator[tuple[int, str]]:
 
 
 def stem(depth: int) -> str:
-    """The prefix of a title at this depth, for people."""
+    """Return the prefix of a title at this depth, for people."""
     return "  " * (depth - 1) + "└ " if depth else ""

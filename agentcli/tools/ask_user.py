@@ -1,4 +1,4 @@
-"""The ask_user tool: the model puts questions to the person it works for."""
+"""The ask_user tool: the model asks the user questions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def ask_user(ctx: ToolContext, call_id: str, questions: list[Question]) ->
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Ask: Which database?`."""
+    """Return a title such as `Ask: Which database?`."""
     match given.get("questions"):
         case [{"question": question}]:
             return f"Ask: {' '.join(str(question).split())}"

@@ -1,4 +1,4 @@
-"""The bash tool: one command, in a shell of its own, watched until nothing of it is left."""
+"""The bash tool: one command in a shell of its own, watched until none of its processes is left."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from agentcli.core.errors import ToolError
 from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
 from agentcli.core.programs import find_program
+from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import holds_secret
-from agentcli.core.tool import NO_OUTPUT, ToolContext, ToolLimits, ToolOutput, Wrap
+from agentcli.core.tool import NO_OUTPUT, CommandSandbox, ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.files_seen import with_files_seen
 from agentcli.tools.lib.output_buffer import OutputBuffer
@@ -25,8 +26,9 @@ from agentcli.tools.lib.process import Command, Ended, Sink, Why, run
 _TICK = 0.1
 """Seconds between two pieces of progress."""
 _PROGRESS = 8_000
-"""Bytes of output shown as progress at most each tick."""
-# Patterns of what a command or its output give away, compiled when first used: together they would cost milliseconds of every start.
+"""Maximum bytes of output that are shown as progress at each tick."""
+# Patterns for commands and their outputs, compiled when first used: all of them together would add milliseconds to each
+# start.
 _QUOTED = r"""(?s)'[^']*'|"(?:[^"\\]|\\.)*\""""
 _TERMINAL_PROGRAM = (
     r"(?:^|[;&|({`\n]\s*)(?:(?:\w+=\S*|sudo|env|time|nohup|command|exec|nice|timeout\s+\S+)\s+)*(?:/(?:[\w.]+/)+)?"
@@ -43,7 +45,7 @@ _BLOCKED = (
     r"name resolution|getaddrinfo|connection refused|no route to host|EROFS|EACCES|EPERM|ENETUNREACH|EAI_AGAIN)[^\n]{0,100}"
 )
 _TAIL = 4_000
-"""Characters at the end of an output in which reasons are looked for."""
+"""Characters at the end of an output that are searched for reasons."""
 
 
 async def bash(
@@ -60,13 +62,22 @@ async def bash(
         return _in_background(ctx, call_id, command, prepared)
     created = sandbox.watch() if sandbox.watch is not None else tuple
     outcome = _with_protected_files(await _run(ctx, call_id, command, prepared, timeout), created())
-    if sandbox.note:
-        outcome = replace(outcome, output="\n".join([outcome.output.rstrip("\n"), sandbox.note]))
+    outcome = _with_notes(outcome, sandbox)
     reason = _blocked_by_sandbox(outcome) if sandbox.wrap is not None else ""
     if not reason or sandbox.escalate is None or not await sandbox.escalate(command, reason):
         return await asyncio.to_thread(with_files_seen, ctx, command, outcome)
-    again = await _run(ctx, call_id, command, _prepared(ctx, command, None), timeout)
+    again = _with_notes(await _run(ctx, call_id, command, _prepared(ctx, command, sandbox.outside), timeout), sandbox)
     return replace(again, output=f"[run again outside the sandbox, as the user allowed: {reason}]\n{again.output}")
+
+
+def _with_notes(outcome: ToolOutput, sandbox: CommandSandbox) -> ToolOutput:
+    """Add notes about the sandbox that the model needs."""
+    notes = [sandbox.note, sandbox.if_failed if outcome.status == "error" else ""]
+    return (
+        replace(outcome, output="\n".join([outcome.output.rstrip("\n"), *filter(None, notes)]))
+        if any(notes)
+        else outcome
+    )
 
 
 async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, timeout: int) -> ToolOutput:
@@ -84,7 +95,7 @@ async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, 
 
     with (jobs or Jobs()).watched() as away:
         limits = seconds, ctx.limits.bash_idle
-        process = asyncio.create_task(run(prepared, stream, *limits, away, goes_on))
+        process = start_task(run(prepared, stream, *limits, away, goes_on))
         sent_away = await _ends_or(away, process)
     if sent_away and jobs is not None:
         why = _as_job(reached[0] if reached else None, *limits)
@@ -98,8 +109,11 @@ async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, 
 
 
 async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
-    """Wait until the command ends or goes on in the background; true for the latter. Cancelling this ends the command."""
-    sent = asyncio.create_task(away.wait())
+    """Wait until the command ends or moves to the background; return True for the latter.
+
+    Cancelling this ends the command.
+    """
+    sent = start_task(away.wait())
     try:
         await asyncio.wait((process, sent), return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
@@ -110,7 +124,7 @@ async def _ends_or(away: asyncio.Event, process: asyncio.Task[Ended]) -> bool:
 
 
 def _as_job(reached: Why | None, seconds: float, idle: float) -> str:
-    """The reason why a command goes on as a job, up to its id; without a limit that it reached, the user wanted it."""
+    """Return the reason why a command becomes a job, up to the job's id; the user's wish unless it `reached` a limit."""
     match reached:
         case "timeout":
             return f"still running after {seconds:g} s, as"
@@ -133,24 +147,24 @@ def _sent_away(job: Job, stream: _ProgressSink, why: str, limits: ToolLimits) ->
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`$ pytest -q`, the first line of a longer one."""
+    """Return a title such as `$ pytest -q`, the first line of the command."""
     first, _, rest = str(given.get("command", "")).strip().partition("\n")
     return f"$ {first}{' …' if rest else ''}{' &' if given.get('run_in_background') else ''}"
 
 
 def preview(_: ToolContext, given: Mapping[str, Any]) -> str:
-    """The whole command."""
+    """Return the whole command."""
     return str(given["command"])
 
 
 def environment(base: Mapping[str, str], allowed: Collection[str] = ()) -> dict[str, str]:
-    """The environment of a command: no secrets but the `allowed` ones, and settings that turn off prompts and pagers."""
+    """Return the environment of a command: no secrets but the `allowed` ones, and settings against prompts and pagers."""
     known = {name: value for name, value in base.items() if name in allowed or not holds_secret(name, value)}
     return known | QUIET | git_settings(GIT_CONFIG)
 
 
 def _environment(ctx: ToolContext) -> dict[str, str]:
-    """The environment, hardened for a command that runs unasked: no file of a repository may choose a program for it."""
+    """Return the environment, hardened for a command that runs unasked: no repository file may choose a program for it."""
     known = environment(ctx.env, ctx.limits.bash_secrets) | dict(ctx.variables)
     return hardened(known, ctx.roots) if ctx.sandbox.hardened else known
 
@@ -165,7 +179,7 @@ def _with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOu
 
 
 def _blocked_by_sandbox(outcome: ToolOutput) -> str:
-    """The operation that the sandbox seems to have denied a failed command; empty if it failed for another reason."""
+    """Return the operation that the sandbox seems to have denied a failed command; empty if it failed for another reason."""
     if outcome.status != "error" or not outcome.metadata["exit_code"]:
         return ""
     line = _sandbox_complaint(outcome.output)
@@ -239,24 +253,24 @@ def _notes(text: str, ended: Ended, seconds: float, limits: ToolLimits) -> list[
 
 
 def _needs_terminal(command: str) -> str:
-    """The program in a command that does nothing useful without a terminal, or nothing. Quoted text is not looked at."""
+    """Return the program in a command that is useless without a terminal, or nothing. Quoted text is ignored."""
     found = re.search(_TERMINAL_PROGRAM, re.sub(_QUOTED, "_", command))
     return found.group(1) if found else ""
 
 
 def _wanted_terminal(output: str) -> bool:
-    """True if a program complains about a missing terminal or input."""
+    """Return True if a program complains about a missing terminal or input."""
     return re.search(_NO_TERMINAL, output[-_TAIL:]) is not None
 
 
 def _sandbox_complaint(output: str) -> str:
-    """The output line that looks like a denial by the sandbox, or the empty string."""
+    """Return the output line that looks like a denial by the sandbox, or an empty text."""
     found = re.search(_BLOCKED, output[-_TAIL:])
     return found.group().strip() if found else ""
 
 
 class _ProgressSink:
-    """Captures an output and reports progress: once a tick, only the newest bytes, so that no volume slows the command down."""
+    """A sink that captures an output and reports progress: once a tick, only the newest bytes, so that large outputs do not slow the command."""
 
     def __init__(self, capture: OutputBuffer, show: Callable[[str], None]) -> None:
         self.capture = capture
@@ -285,7 +299,7 @@ class _ProgressSink:
         self._flush()
 
     def hand_over(self, sink: Sink) -> None:
-        """Show nothing more; the output goes to another from now on."""
+        """Stop showing progress; send all further output to `sink`."""
         self._flush()
         self._sink, self._show = sink, None
 

@@ -1,6 +1,7 @@
-"""The edit and multi_edit tools: replace text in a file, exactly where the model says.
+"""The edit and multi_edit tools: replace text in a file, exactly at the place that the model names.
 
-An exact match that occurs once proves that the model knows the place; any other needs the present content to have been read.
+An exact match that occurs once proves that the model knows the place; for any other match, the model must have read the
+present content.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from agentcli.tools.lib.replacement import replacement
 from agentcli.tools.lib.text import Encoding, clip, decode, encode, replace_surrogates
 
 _EXCERPT, _WIDTH = 30, 200
-"""Lines shown after an edit whose outcome the model cannot know, and characters of each."""
+"""Maximum lines shown after an edit whose outcome the model cannot know, and characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file before an edit: its text and encoding, its name for people, and what the model knows of it."""
+    """A file before an edit: its text and encoding, its name for people, and the model's knowledge of it."""
 
     text: str
     name: str
@@ -86,24 +87,24 @@ async def multi_edit(ctx: ToolContext, call_id: str, file_path: str, edits: list
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Edit a.py`."""
+    """Return a title such as `Edit a.py`."""
     return f"Edit {given.get('file_path', '')}"
 
 
 def multi_title(given: Mapping[str, Any]) -> str:
-    """`Edit a.py (3 changes)`."""
+    """Return a title such as `Edit a.py (3 changes)`."""
     edits = given.get("edits")
     return f"{title(given)} ({plural(len(edits), 'change')})" if isinstance(edits, list) else title(given)
 
 
 def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
-    """The unified diff that an edit would make, for whoever must allow it. Raises ToolError where it cannot be made."""
+    """Return the unified diff of an edit, for its approval. Raises ToolError if the edit is impossible."""
     change = Replacement(given["old_string"], given["new_string"], bool(given.get("replace_all")))
     return _preview(ctx, given["file_path"], [change])
 
 
 def multi_preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
-    """The same for all changes of a `multi_edit` together."""
+    """Return the unified diff of all changes of a `multi_edit` together, for their approval."""
     return _preview(ctx, given["file_path"], [Replacement(**item) for item in given["edits"]])
 
 
@@ -140,7 +141,7 @@ def _edit(ctx: ToolContext, path: str, changes: Sequence[Replacement]) -> ToolOu
 
 
 def _remembered(ctx: ToolContext, handle: FileHandle, known: Knowledge, data: bytes) -> dict[str, str]:
-    """The new content counts as seen where the former one was; elsewhere no more than the edit itself does."""
+    """Count the new content as seen if the former one was; otherwise only the edit's own part."""
     if known == "current":
         return remember(ctx, handle.path, data)
     if known != "unread":
@@ -216,7 +217,7 @@ def _apply(text: str, change: Replacement, source: _Source, where: str) -> _Appl
 
 
 def _unescaped(text: str, change: Replacement) -> Replacement | None:
-    """The change with `\\n` and its like read as the signs they stand for, where its old text then occurs once."""
+    """Return the change with escapes such as `\\n` replaced by their characters, if its old text then occurs once."""
     old = unescaped(change.old_string)
     if old == change.old_string or text.count(old) != 1:
         return None
@@ -232,7 +233,7 @@ def _put(text: str, matches: Sequence[Match], change: Replacement) -> str:
 
 
 def _not_found(text: str, change: Replacement, source: _Source, where: str) -> str:
-    """The refusal; with the nearest place, unless the model has never seen the file."""
+    """Return the refusal, with the nearest place unless the model has never seen the file."""
     if source.known == "unread":
         return (
             f"{where}old_string is not in {source.name}, which {UNSEEN['unread']}. Nothing was changed. Read it first."
@@ -245,7 +246,7 @@ def _not_found(text: str, change: Replacement, source: _Source, where: str) -> s
 
 
 def _not_proven(text: str, change: Replacement, source: _Source, where: str, found_by: str) -> str:
-    """The refusal of a match that is not exact and unique, in a file whose present content the model has not seen."""
+    """Return the refusal of a match that is not exact and unique, in a file whose present content the model has not seen."""
     only = f", and old_string is there only if {found_by} may differ" if found_by != "exact" else ""
     head = f"{where}{source.name} {UNSEEN[source.known]}{only}. Nothing was changed."
     hint = nearest(text, change.old_string) if only and source.known != "unread" else ""
@@ -253,7 +254,7 @@ def _not_proven(text: str, change: Replacement, source: _Source, where: str, fou
 
 
 def _report(source: _Source, notes: Sequence[_Applied], after: str, diff: Diff) -> str:
-    """`1 replacement.`; with the lines as they are now where the model cannot know them."""
+    """Return a report such as `1 replacement.`; with the present lines if the model cannot know them."""
     places = plural(sum(note.places for note in notes), "replacement")
     allowances = sorted({note.found_by for note in notes} - {"exact"})
     why = [f"matched ignoring {' and '.join(allowances)}"] if allowances else []
@@ -268,7 +269,7 @@ def _report(source: _Source, notes: Sequence[_Applied], after: str, diff: Diff) 
 
 
 def _lines_now(after: str, diff: Diff) -> tuple[str, str]:
-    """The ranges of lines that the edits changed, with some around them, and these lines."""
+    """Return the ranges of lines that the edits changed, with a few around them, and these lines."""
     lines = after.splitlines()
     excerpt: list[str] = []
     ranges = []

@@ -1,4 +1,4 @@
-"""The exit_plan tool: the model shows its plan and asks to carry it out."""
+"""The exit_plan tool: the model shows its plan and asks for permission to carry it out."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ async def exit_plan(ctx: ToolContext, call_id: str, plan: str) -> ToolOutput:
         raise ToolError("The plan is empty.")
     if ctx.leave_plan is not None and not await ctx.leave_plan(plan):
         return ToolOutput("You are not in plan mode; go on.", metadata={"plan": plan, "approved": False})
-    # Whoever allows this call approves the plan: the permission layer asks, and shows the plan whole.
+    # Allowing this call approves the plan: the permission layer asks, and shows the whole plan.
     return ToolOutput("The user approves the plan. Carry it out.", metadata={"plan": plan})
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Plan ready: Move the parser`, the plan's first line."""
+    """Return a title such as `Plan ready: Move the parser`, with the plan's first line."""
     first = str(given.get("plan", "")).strip().partition("\n")[0].lstrip("# ")
     return f"Plan ready: {first}"
 
 
 def preview(_: ToolContext, given: Mapping[str, Any]) -> str:
-    """The whole plan."""
+    """Return the whole plan."""
     return str(given["plan"])

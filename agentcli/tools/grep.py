@@ -13,9 +13,10 @@ from typing import Annotated, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.schema import WireName
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
-from agentcli.tools.glob import inside, prefix
+from agentcli.tools.glob import inside, is_hidden, left_out, prefix
 from agentcli.tools.lib.openat import DirHandle, beside, top
 from agentcli.tools.lib.paths import ResolvedPath, locate
 from agentcli.tools.lib.search import Line, Wanted, basic_readings, files, lines, ripgrep
@@ -24,15 +25,15 @@ from agentcli.tools.lib.truncate import truncated
 
 Mode = Literal["content", "files_with_matches", "count"]
 _ROWS = 20_000
-"""Lines of a result that are kept in full; beyond, only counted."""
+"""Lines of a result that are kept in full; further ones are only counted."""
 
 Search = Callable[[Wanted], Iterator[Line]]
-"""Searches the files of a call for a query."""
+"""A function that searches the files of a call for a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The form of a result: its mode, line numbers or none, the most matches, and the prefix of each path."""
+    """The form of a result: its mode, line numbers or none, the maximum number of matches, and the prefix of each path."""
 
     mode: Mode
     numbers: bool
@@ -47,11 +48,11 @@ async def grep(
     path: str = ".",
     glob: str = "",
     output_mode: Mode = "content",
-    ignore_case: Annotated[bool, "", "-i"] = False,
-    numbers: Annotated[bool, "", "-n"] = True,
-    after: Annotated[int, "", "-A"] = 0,
-    before: Annotated[int, "", "-B"] = 0,
-    around: Annotated[int, "", "-C"] = 0,
+    ignore_case: Annotated[bool, WireName("-i")] = False,
+    numbers: Annotated[bool, WireName("-n")] = True,
+    after: Annotated[int, WireName("-A")] = 0,
+    before: Annotated[int, WireName("-B")] = 0,
+    around: Annotated[int, WireName("-C")] = 0,
     head_limit: int = 0,
 ) -> ToolOutput:
     content = output_mode == "content"
@@ -62,24 +63,26 @@ async def grep(
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Search "def main" in src`."""
+    """Return a title such as `Search "def main" in src`."""
     glob = f" ({given['glob']})" if given.get("glob") else ""
     return f'Search "{given.get("pattern", "")}"{inside(given)}{glob}'
 
 
 def _grep(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, form: _Form) -> ToolOutput:
-    with _candidates(ctx, path, glob) as (target, folder, names):
+    with _candidates(ctx, path, glob) as (target, folder, candidates):
+        names = [name for name in candidates if not ctx.hidden or not is_hidden(ctx, target.path / name)]
+        hidden = len(candidates) - len(names)
         if not names:
-            return _nothing(
-                f"No file{f' matches {glob}' if glob else ''} in {path}; what .gitignore names is left out."
-            )
+            text = f"No file{f' matches {glob}' if glob else ''} in {path}; what .gitignore names is left out."
+            return left_out(_nothing(text), hidden)
         search = partial(lines, folder, names, rg=ripgrep(ctx.roots))
         reading, found = _first_reading(search, wanted)
         first = next(found, None)
         if first is None:
-            return _nothing(_no_matches(search, wanted, len(names), glob))
+            return left_out(_nothing(_no_matches(search, wanted, len(names), glob)), hidden)
         form = replace(form, prefix=prefix(target))
         outcome = _output(ctx, call_id, chain([first], found), form, grouped=bool(wanted.before or wanted.after))
+    outcome = left_out(outcome, hidden)
     if reading.pattern == wanted.pattern:
         return outcome
     note = f"[nothing matches {wanted.pattern} as it is written; this matches {reading.pattern}: operators take no backslash here]"
@@ -87,7 +90,7 @@ def _grep(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, 
 
 
 def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Line]]:
-    """The query as it is written; where that matches nothing or is invalid, the first reading as a basic one that matches.
+    """Search for the pattern as written; if it has no match or is invalid, for its first basic reading that has one.
 
     Raises ToolError for a pattern that is invalid in every reading.
     """
@@ -108,7 +111,7 @@ def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Lin
 
 
 def _no_matches(search: Search, wanted: Wanted, searched: int, glob: str) -> str:
-    """The answer to a query without matches, with what would have some."""
+    """Return the answer to a query without matches, with a change of the query that would find some."""
     text = f"No matches in {plural(searched, 'file')}{f' ({glob})' if glob else ''}."
     if r"\n" in wanted.pattern:
         text += r" Each line is searched by itself, so \n never matches."
@@ -133,7 +136,7 @@ def _output(ctx: ToolContext, call_id: str, found: Iterator[Line], form: _Form, 
 
 @contextmanager
 def _candidates(ctx: ToolContext, path: str, glob: str) -> Iterator[tuple[ResolvedPath, DirHandle, list[str]]]:
-    """The folder to search from, held open, and the files in it."""
+    """Open the folder to search; yield it with the names of its files."""
     target = locate(ctx, path)
     if target.path.is_dir():
         with top(ctx, path) as (target, folder):
@@ -160,7 +163,10 @@ def _content(ctx: ToolContext, call_id: str, found: Iterable[tuple[bool, str]], 
 
 
 def _rows(found: Iterable[Line], form: _Form, characters: int, grouped: bool) -> Iterator[tuple[bool, str]]:
-    """Lines under the name of their file, each with true for a match; with context, `--` precedes one that does not follow the last."""
+    """Yield lines under the name of their file, each with True for a match.
+
+    With context, `--` precedes a line that does not follow the one before it.
+    """
     last: Line | None = None
     for line in found:
         above = ""

@@ -1,4 +1,4 @@
-"""Background jobs: commands that go on while the model does something else, and the tools that read and stop them."""
+"""Background jobs: commands that run while the model does other work, and the tools that read and stop them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.tasks import run_beside
 from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.output_buffer import OutputBuffer
@@ -31,13 +32,13 @@ class Job:
     started: float = field(default_factory=time.monotonic)
     task: asyncio.Task[None] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Added to the result that first shows its end."""
+    """Metadata of the result that first shows the job's end."""
     end_shown: bool = False
-    """True once a result has shown its end."""
+    """True once a result has shown the job's end."""
 
     @property
     def state(self) -> str:
-        """`running`, `done`, `failed (exit code 2)` or `stopped`."""
+        """The state: `running`, `done`, `failed (exit code 2)` or `stopped`."""
         if self.ended is None:
             return "running"
         if self.ended.why != "exit":
@@ -46,7 +47,7 @@ class Job:
 
 
 class Jobs:
-    """The background jobs of one session; the agent gives them to its calls as `ToolContext.jobs` and closes them at the end."""
+    """The background jobs of one session; the agent passes them to its calls as `ToolContext.jobs` and closes them at the end."""
 
     def __init__(self, most: int = 20) -> None:
         self._jobs: dict[str, Job] = {}
@@ -54,18 +55,18 @@ class Jobs:
         self._watched: set[asyncio.Event] = set()
 
     def start(self, command: str, prepared: Command, limits: ToolLimits, keep: Callable[[str], str]) -> Job:
-        """Start a command. Raises ToolError if too many run already."""
+        """Start a command. Raises ToolError if too many are running."""
         if self.full:
             raise ToolError(
                 f"{len(self.running())} background jobs are running, the most there may be. Stop one with bash_stop."
             )
         job = self._new(command, OutputBuffer(limits, keep))
-        job.task = asyncio.get_running_loop().create_task(_run(job, prepared, limits.bash_output))
+        job.task = run_beside(_run(job, prepared, limits.bash_output))
         return job
 
     @contextmanager
     def watched(self) -> Iterator[asyncio.Event]:
-        """An event for the time a command is waited for; set when the user sends it to the background."""
+        """Yield an event for the time of waiting for a command; it is set when the user sends the command to the background."""
         away = asyncio.Event()
         self._watched.add(away)
         try:
@@ -74,44 +75,54 @@ class Jobs:
             self._watched.discard(away)
 
     def send_away(self) -> bool:
-        """Send the commands that are waited for to the background; false if there is none."""
+        """Send the commands that are waited for to the background; return False if there is none."""
         for away in self._watched:
             away.set()
         return bool(self._watched)
 
     def adopt(self, command: str, capture: OutputBuffer, process: asyncio.Task[Ended], started: float) -> Job:
-        """Make a command that runs since `started` (monotonic seconds) a job. Its output must go to `Fresh` of the job."""
+        """Make a job of a command that runs since `started` (monotonic seconds).
+
+        Its output must go to `Fresh` of the job.
+        """
         job = self._new(command, capture)
         job.started = started
-        job.task = asyncio.get_running_loop().create_task(_finish(job, process))
+        job.task = run_beside(_finish(job, process))
         return job
 
     def all(self) -> Sequence[Job]:
-        """Every job of the session, oldest first."""
+        """Return every job of the session, oldest first."""
         return tuple(self._jobs.values())
 
     def running(self) -> Sequence[Job]:
-        """Those that have not ended."""
+        """Return the jobs that have not ended."""
         return [job for job in self._jobs.values() if job.ended is None]
 
     @property
     def full(self) -> bool:
-        """True if no further command may go on in the background."""
+        """True if no further command may run in the background."""
         return len(self.running()) >= self._most
 
     def get(self, id: str) -> Job:
-        """The job of this id. Raises ToolError if there is none."""
+        """Return the job of this id. Raises ToolError if there is none."""
         if id not in self._jobs:
             known = ", ".join(self._jobs) or "none"
             raise ToolError(f"There is no background job {id}. Jobs: {known}.")
         return self._jobs[id]
 
     def finished(self) -> Sequence[Job]:
-        """Jobs that have ended since this was last asked, each once: to be reported to the model."""
+        """Return the jobs that ended since the last call, each once, to report them to the model."""
         news = [job for job in self._jobs.values() if job.ended is not None and not job.reported]
         for job in news:
             job.reported = True
         return news
+
+    def news(self) -> Sequence[str]:
+        """Return a line for the model about each job that ended since the last call."""
+        return [
+            f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
+            for job in self.finished()
+        ]
 
     async def stop(self, id: str) -> Job:
         """End a job with all its processes."""
@@ -122,7 +133,7 @@ class Jobs:
         return job
 
     def abandon(self) -> None:
-        """Have all jobs end, and wait for none."""
+        """Tell all jobs to end, without waiting for any."""
         for job in self._jobs.values():
             if job.task is not None and not job.task.done():
                 job.task.cancel()
@@ -170,27 +181,27 @@ async def bash_stop(ctx: ToolContext, call_id: str, id: str) -> ToolOutput:
 
 
 def waiting_time(given: int, limits: ToolLimits) -> float:
-    """Seconds to wait for a command, at most `bash_timeout_max`; 0 where none are given.
+    """Return the seconds to wait for a command, at most `bash_timeout_max`; 0 if none are given.
 
-    What is below 1,000 is meant in seconds: models used to other programs write 30 or 120, and no command is given so few milliseconds.
+    A number below 1,000 means seconds, a larger one milliseconds: models used to other programs write 30 or 120.
     """
     seconds = given if given < 1_000 else given / 1_000
     return min(max(0.0, float(seconds)), limits.bash_timeout_max)
 
 
 def output_title(given: Mapping[str, Any]) -> str:
-    """`Output of job-1`."""
+    """Return a title such as `Output of job-1`."""
     return f"{'Wait for' if given.get('wait') else 'Output of'} {given.get('id', '')}"
 
 
 def stop_title(given: Mapping[str, Any]) -> str:
-    """`Stop job-1`."""
+    """Return a title such as `Stop job-1`."""
     return f"Stop {given.get('id', '')}"
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Captures a job's output, and keeps the newest `limit` bytes until the model has seen them."""
+    """A sink that captures a job's output, and keeps the newest `limit` bytes until the model has seen them."""
 
     job: Job
     limit: int
@@ -218,7 +229,7 @@ async def _run(job: Job, prepared: Command, limit: int) -> None:
 
 async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
     try:
-        job.ended = await process  # to be cancelled is to have the process end, which it does in its own time
+        job.ended = await process  # cancelling this lets the process end, in its own time
     except ToolError as error:
         job.fresh += str(error).encode()
         job.ended = Ended("exit", None, 0.0)

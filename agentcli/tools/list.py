@@ -13,7 +13,7 @@ from agentcli.tools.lib.paths import open_folder
 from agentcli.tools.lib.text import replace_surrogates
 
 _SORTED = 50_000
-"""Entries read before giving up on sorting all of a folder: a million of them would take longer than anybody waits."""
+"""Maximum entries that are read and sorted: a million would take longer than people wait."""
 
 
 async def listing(ctx: ToolContext, call_id: str, path: str = ".") -> ToolOutput:
@@ -21,12 +21,12 @@ async def listing(ctx: ToolContext, call_id: str, path: str = ".") -> ToolOutput
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`List src`."""
+    """Return a title such as `List src`."""
     return f"List {given.get('path') or '.'}"
 
 
 def entries_of(ctx: ToolContext, path: str) -> ToolOutput:
-    """The entries of a folder, sorted; its subfolders first."""
+    """List the entries of a folder, sorted; its subfolders first."""
     target, fd = open_folder(ctx, path)
     try:
         with os.scandir(fd) as entries:

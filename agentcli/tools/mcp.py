@@ -1,4 +1,4 @@
-"""The tools of servers of the Model Context Protocol: two that find and call any of them, and one for each that stands up front."""
+"""The tools of MCP servers: two that find and call any of them, and one for each tool that is loaded from the start."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from agentcli.tools.lib.text import replace_surrogates
 from agentcli.tools.lib.truncate import whereabouts
 
 FOUND = 5
-"""Tools that a search shows at most, unless asked for more."""
+"""Maximum tools that a search shows by default."""
 NAMES = 50
-"""Names of tools that the answer to a call of none of them lists at most."""
+"""Maximum names of tools in the answer to a call of an unknown tool."""
 DESCRIPTION = 2_048
-"""Characters of a tool's description that are shown."""
+"""Maximum characters of a tool's description that are shown."""
 SEARCH_SECONDS = 10.0
-"""Seconds that a search waits for servers that are being connected."""
+"""Seconds that a search waits for servers that are connecting."""
 DATA_BYTES = 25_000_000
-"""The largest sound or other file of a server that is kept."""
+"""Maximum bytes of a sound or other file from a server that is kept."""
 KeepFile = Callable[[str, bytes, str], str]
-"""Saves a file under an id, with the ending of its name, and returns its path; empty where nothing is stored."""
+"""A function that saves a file under an id, with the ending of its name, and returns its path; empty if nothing is stored."""
 _TITLE = 80
 _NEAR, _FAR = 2_000, 1_000
-"""Characters around the last value within which the next is looked for first, and values that are looked for in all of the text at most."""
+"""Characters around the last value within which the next is searched first, and the maximum number of values that are searched in all of the text."""
 
 
 async def mcp_search(
@@ -48,7 +48,7 @@ async def mcp_search(
     limit: Annotated[int, f"Tools shown, by default {FOUND}"] = FOUND,
 ) -> ToolOutput:
     servers = _servers(ctx)
-    await servers.settle(SEARCH_SECONDS)
+    await servers.settle(SEARCH_SECONDS, again=True)
     found = servers.search(query, max(1, limit))
     if found:
         output = _cut(ctx, call_id, "\n\n".join(map(_described, found)), (), failed=False)
@@ -67,12 +67,12 @@ async def mcp_call(
     tool: Annotated[str, "mcp__server__tool"],
     arguments: dict[str, Any] | None = None,
 ) -> ToolOutput:
-    # A session answers such calls itself: those of a tool of a server are unwrapped, all others are refused.
+    # A session handles calls of a server's tool itself; all others reach this refusal.
     raise ToolError(no_server_tool({"tool": tool, "arguments": arguments}, _servers(ctx).tools()))
 
 
 def no_server_tool(given: Mapping[str, Any], tools: Sequence[ServerTool]) -> str:
-    """The answer to a call of the gate that is none of a tool of a server."""
+    """Return the answer to an `mcp_call` that names no tool of a server, or gives it no object."""
     tool = str(given.get("tool", ""))
     if tool.startswith(PREFIX):
         return f"The arguments of {tool} must be a JSON object."
@@ -87,17 +87,17 @@ def no_server_tool(given: Mapping[str, Any], tools: Sequence[ServerTool]) -> str
 
 
 def search_title(given: Mapping[str, Any]) -> str:
-    """`Find tools: git status`."""
+    """Return a title such as `Find tools: git status`."""
     return f"Find tools: {given.get('query', '')}"
 
 
 def call_title(given: Mapping[str, Any]) -> str:
-    """`Call mcp__git__git_status`."""
+    """Return a title such as `Call mcp__git__git_status`."""
     return f"Call {given.get('tool', '')}"
 
 
 def server_tool(found: ServerTool) -> Tool:
-    """A tool of a server as one of ours: its input is checked by the server alone."""
+    """Make a built-in tool of a server's tool; only the server checks its input."""
 
     async def run(ctx: ToolContext, call_id: str, /, **given: Any) -> ToolOutput:
         answer = await _servers(ctx).call(found, given, lambda text: ctx.progress(call_id, text))
@@ -109,7 +109,9 @@ def server_tool(found: ServerTool) -> Tool:
         return text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…"
 
     schema = ToolSchema(found.name, found.description[:DESCRIPTION], found.parameters)
-    traits = Traits("run", server=found.server, reads_only=found.reads, interacts=found.interacts)
+    traits = Traits(
+        "run", server=found.server, reads_only=found.reads, interacts=found.interacts, shadows=found.shadows
+    )
     return Tool(schema, run, traits, title, foreign=True)
 
 
@@ -126,7 +128,7 @@ def _described(tool: ServerTool) -> str:
 
 
 def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
-    """The answer as text and images; other data goes to files that the text names."""
+    """Return the answer as text and images; other data goes to files that the text names."""
     lines: list[str] = []
     images: list[Image] = []
     for number, content in enumerate(answer.contents, 1):
@@ -145,10 +147,10 @@ def _output(ctx: ToolContext, call_id: str, answer: ServerAnswer) -> ToolOutput:
 
 
 def _is_said(structured: Any, texts: Sequence[str]) -> bool:
-    """True if the texts hold every value of the structure, as most servers repeat it there.
+    """Return True if the texts contain every value of the structure, as most servers repeat it there.
 
-    Each value is looked for near the one before it. A structure with many values elsewhere counts as not said: to search all of the text
-    for each of them would take minutes.
+    Each value is searched near the one before it. A structure with many values elsewhere counts as missing: searching
+    all of the text for each of them would take minutes.
     """
     said, at, far = "\n".join(texts), 0, 0
     for value in _values(structured):
@@ -164,12 +166,12 @@ def _is_said(structured: Any, texts: Sequence[str]) -> bool:
 
 
 def _end_of(forms: Collection[str], said: str, start: int, stop: int) -> int:
-    """The end of the first place, beginning from `start` to `stop`, of any of the forms; -1 where there is none."""
+    """Return the end of the first place, beginning from `start` to `stop`, of any of the forms; -1 if there is none."""
     return next((at + len(form) for form in forms if (at := said.find(form, start, stop + len(form))) >= 0), -1)
 
 
 def _values(structured: Any) -> Iterator[str]:
-    """The texts and numbers of a structure as a text would have them."""
+    """Yield the texts and numbers of a structure as a text would have them."""
     match structured:
         case dict():
             yield from chain.from_iterable(map(_values, structured.values()))
@@ -198,7 +200,7 @@ def _cut(ctx: ToolContext, call_id: str, text: str, images: Sequence[Image], *, 
 
 
 def image_of(content: Content) -> Image | None:
-    """The picture of a piece of an answer, where it is one that models take; what its first bytes say counts, not its name."""
+    """Return the image in a part of an answer, if models take its type, judged by its first bytes."""
     if content.kind not in ("image", "blob") or len(content.data) * 3 // 4 > IMAGE_BYTES:
         return None
     try:
@@ -209,7 +211,7 @@ def image_of(content: Content) -> Image | None:
 
 
 def kept_data(keep: KeepFile, name: str, content: Content) -> str:
-    """A line in place of data that no model takes, which names the file that holds it."""
+    """Return a line that replaces data that no model takes, and names the file with the data."""
     about = safe_line(" ".join(filter(None, [content.kind, content.mime, content.uri])))
     try:
         data = base64.b64decode(content.data, validate=True)
@@ -222,7 +224,7 @@ def kept_data(keep: KeepFile, name: str, content: Content) -> str:
 
 
 def _ending(mime: str) -> str:
-    """The ending of the name of a file of this type, by the type alone: names of a server are not trusted."""
+    """Return the file ending for this type, from the type alone: names from a server are not trusted."""
     import mimetypes
 
     ending = mimetypes.guess_extension(mime.partition(";")[0].strip().lower()) or ""

@@ -27,7 +27,7 @@ from agentcli.tools.list import entries_of
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """The lines that a call asks for, from 1, and true if they are to be numbered."""
+    """The lines that a call asks for, from 1; `numbered` if they get line numbers."""
 
     first: int
     count: int
@@ -36,9 +36,10 @@ class _Range:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Some lines of a file as they are shown. `total` is the number of all lines where it is known without reading on.
+    """Some lines of a file as they are shown.
 
-    `numbered` is true if they have their numbers, `clipped` if one of them is shown in part.
+    `total` is the number of all lines, None if it would need further reading. `numbered` is true if the lines have
+    numbers, `clipped` if one of them is shown in part.
     """
 
     rows: tuple[str, ...]
@@ -66,11 +67,11 @@ async def read(
 
 
 AT_ONCE = 64_000
-"""Bytes of a file up to which it is read without a thread, which would take longer than the reading."""
+"""Maximum bytes of a file that is read without a thread, which would take longer than the reading."""
 
 
 def _is_small(ctx: ToolContext, path: str) -> bool:
-    """True for a regular file of no more than that; a folder may have many entries."""
+    """Return True for a regular file of at most `AT_ONCE` bytes; a folder may have many entries."""
     try:
         found = os.stat(spelled(ctx.cwd, path))
     except (OSError, ValueError):
@@ -79,7 +80,7 @@ def _is_small(ctx: ToolContext, path: str) -> bool:
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Read a.py (lines 5-14)`."""
+    """Return a title such as `Read a.py (lines 5-14)`."""
     first, count = _whole_number(given.get("offset")) or 1, _whole_number(given.get("limit"))
     lines = f" (lines {first}-{first + count - 1})" if count > 0 else f" (from line {first})" if first > 1 else ""
     return f"Read {given.get('file_path', '')}{lines}"
@@ -148,7 +149,7 @@ def _page(ctx: ToolContext, handle: FileHandle, data: bytes, wanted: _Range) -> 
 
 
 def _page_of_huge(ctx: ToolContext, handle: FileHandle, file: BinaryIO, wanted: _Range) -> _Page:
-    """Only the wanted lines of a file too large to hold. UTF-8 and Latin-1 alike; the file counts as not seen."""
+    """Return only the wanted lines of a file too large for memory, in UTF-8 or Latin-1; the file counts as not seen."""
     if is_binary(file.read(8_000)):
         raise _binary(handle, os.fstat(file.fileno()).st_size)
     file.seek(0)

@@ -1,4 +1,4 @@
-"""The recall tool: everything that was ever in this session, also what was cleared, summarised or cut."""
+"""The recall tool: everything that was ever in this session, including cleared, summarised or cut texts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
+from agentcli.core.schema import WireName
 from agentcli.core.text.passage import OutOfTime, Passage, folded
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
@@ -19,13 +20,13 @@ from agentcli.tools.lib.truncate import fitting
 
 _NAME = "recall"
 _FIRST = 1
-"""The first record of a session; what was handed off to it lies before it, in numbers below 1."""
+"""The first record of a session; records of a session that was handed off to it have numbers below 1."""
 _LINES_EACH = 5
-"""Matching lines listed of each passage when several are searched."""
+"""Maximum matching lines that a search lists of each passage."""
 _LINE = 300
-"""Characters of such a line."""
+"""Maximum characters of such a line."""
 _SHORT = 200
-"""Characters of a call's input below which its output alone says enough."""
+"""Characters of a call's input below which the output alone is enough."""
 
 
 async def recall(
@@ -34,8 +35,8 @@ async def recall(
     id: str = "",
     pattern: str = "",
     role: Literal["user", "assistant", "input", "output", "summary"] | None = None,
-    since: Annotated[int, "", "from"] = _FIRST,
-    until: Annotated[int, "", "to"] = 0,
+    since: Annotated[int, WireName("from")] = _FIRST,
+    until: Annotated[int, WireName("to")] = 0,
     offset: int = 1,
     limit: int = 0,
 ) -> ToolOutput:
@@ -49,13 +50,13 @@ async def recall(
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Recall call_7 "Error"`."""
+    """Return a title such as `Recall call_7 "Error"`."""
     pattern = f' "{given["pattern"]}"' if given.get("pattern") else ""
     return f"Recall {given.get('id') or given.get('role') or 'session'}{pattern}"
 
 
 async def _indexed(ctx: ToolContext, call_id: str) -> None:
-    """Make the index of an old session first, in pieces between which other work goes on, and say how far it is."""
+    """Make the index of an old session first, in pieces between which other work continues, and report the progress."""
     shown = -1
     for share in ctx.index():
         if (tenth := int(share * 10)) > shown:
@@ -72,7 +73,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 async def _one(ctx: ToolContext, id: str, role: str, regex: re.Pattern[str], offset: int, limit: int) -> ToolOutput:
-    """The parts of one call or record, as numbered lines."""
+    """Return the parts of one call or record, as numbered lines."""
     found = _of_call(ctx, id) or _of_record(ctx, id)
     if not found:
         raise ToolError(f"No call or record {id} in this session. Search with a pattern instead.")
@@ -91,7 +92,7 @@ async def _one(ctx: ToolContext, id: str, role: str, regex: re.Pattern[str], off
 
 
 def _of_call(ctx: ToolContext, id: str) -> Sequence[Passage]:
-    """The newest output of a call, and its input."""
+    """Return the newest output of a call, and its input."""
     found: dict[str, Passage] = {}
     for passage in ctx.passages(call_id=id):
         found.setdefault(passage.role, passage)
@@ -145,7 +146,7 @@ def _head(passage: Passage) -> str:
 
 
 def _place(passage: Passage) -> str:
-    """`412 turn 7 input call_9 edit`."""
+    """Return a place such as `412 turn 7 input call_9 edit`."""
     return " ".join(
         filter(None, (str(passage.seq), f"turn {passage.turn}", passage.role, passage.call_id, passage.name))
     )
@@ -166,7 +167,7 @@ class _Search:
         self.matches = 0
 
     async def overview(self) -> ToolOutput:
-        """The hits, each with record, turn, role and line; and where to go on if there may be more."""
+        """Return the hits, each with record, turn, role and line; and where to continue if there may be more."""
         stopped = await self._search()
         after = [f"[Older records were not searched; go on with to={stopped}]"] if stopped else []
         if not self.rows:
@@ -175,7 +176,7 @@ class _Search:
         return ToolOutput("\n".join([*self.rows, *after]), truncated=bool(stopped), metadata={"matches": self.matches})
 
     async def _search(self) -> int | None:
-        """Collect the hits; the record at which the search stopped, None where it came to the end."""
+        """Collect the hits; return the record at which the search stopped, None if it reached the end."""
         end = time.monotonic() + self.ctx.limits.recall_seconds
         stopped: int | None = None
         waiting: list[Passage] = []
@@ -198,7 +199,7 @@ class _Search:
         return full if full is not None else stopped
 
     async def _note(self, passages: Sequence[Passage]) -> int | None:
-        """Add the hits of these passages; the record at which there are enough, None where there is room for more."""
+        """Add the hits of these passages; return the record at which there are enough, None if more fit."""
         found = await self._regex.lines([passage.text for passage in passages]) if passages else []
         for passage, numbers in zip(passages, found, strict=True):
             if len(self.rows) >= self.most:
@@ -212,10 +213,7 @@ class _Search:
         return None
 
     def _may_match(self, passage: Passage) -> bool:
-        """False for what need not be read line by line: it lacks the pieces that each match holds.
-
-        What this tool was asked, and answered, stands in the session as well.
-        """
+        """Return False for passages that cannot match: they lack the literals of the pattern, or are this tool's own."""
         if passage.name == _NAME or self.role not in ("", passage.role):
             return False
         known = folded(passage.text)

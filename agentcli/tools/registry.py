@@ -51,7 +51,7 @@ class _Entry:
         return Tool(schema, self.run, self.traits, self._one_line, self.preview)
 
     def _one_line(self, given: Mapping[str, Any]) -> str:
-        # Two paths that differ in a newline or a blank are two titles.
+        # Paths that differ in a newline or a blank have different titles.
         return safe_line(replace_surrogates(self.title(given))).strip()
 
 
@@ -92,22 +92,22 @@ _TABLE = (
     _Entry("mcp_call", mcp.mcp_call, mcp.call_title, Traits("run", gate=True)),
 )
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
-"""The traits of all built-in tools, whichever of them a session has: former sessions may have used the others."""
+"""The traits of all built-in tools, also of those that this session lacks: former sessions may have used them."""
 
 
 def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
-    """The built-in tools in the order that models see them, or those of them that are named."""
+    """Return the built-in tools in the order that models see them, all or the named ones."""
     return tuple(tool for tool in _tools() if names is None or tool.name in names)
 
 
 @cache
 def _tools() -> tuple[Tool, ...]:
-    """All built-in tools, one set for all sessions of the process."""
+    """Return all built-in tools, one set for all sessions of the process."""
     return tuple(entry.tool() for entry in _TABLE)
 
 
 async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
-    """Run a call: its input checked and mended, its failure returned as an output, its title filled in."""
+    """Run a call: check and correct its input, return its failure as an output, fill in its title."""
     title = tool.name
     meant = Mended(dict(given)) if tool.foreign else mended(tool, given, ctx.cwd)
     try:
@@ -131,13 +131,13 @@ async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, An
 
 
 def _python_names(run: Run, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The input by the names of the function's parameters; a function that takes any keyword gets it as it is."""
+    """Return the input by the names of the function's parameters; unchanged for a function that takes any keyword."""
     names = _names(run)
     return {names.get(name, name): value for name, value in given.items()}
 
 
 @lru_cache(maxsize=256)
 def _names(run: Run) -> Mapping[str, str]:
-    """Parameters by their names on the wire, where those differ."""
+    """Return the parameters' names by their names on the wire, if these differ."""
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(run).parameters.values())
     return {} if takes_any else wire_names(run)

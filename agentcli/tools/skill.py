@@ -16,5 +16,5 @@ async def skill(ctx: ToolContext, call_id: str, name: str, arguments: str = "") 
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Skill: pdf`."""
+    """Return a title such as `Skill: pdf`."""
     return f"Skill: {given.get('name', '')}"

@@ -24,5 +24,5 @@ async def task(
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Task: find the parser`."""
+    """Return a title such as `Task: find the parser`."""
     return f"Task: {given.get('description', '')}"

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import TodoItem
+from agentcli.core.schema import WireName
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
 
@@ -19,7 +20,7 @@ class Step:
 
     content: str
     status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
-    active_form: Annotated[str, "", "activeForm"] = ""
+    active_form: Annotated[str, WireName("activeForm")] = ""
 
 
 async def todo(ctx: ToolContext, call_id: str, todos: list[Step] | None = None) -> ToolOutput:
@@ -31,13 +32,13 @@ async def todo(ctx: ToolContext, call_id: str, todos: list[Step] | None = None) 
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Plan: 3 steps`."""
+    """Return a title such as `Plan: 3 steps`."""
     todos = given.get("todos")
     return f"Plan: {plural(len(todos), 'step')}" if isinstance(todos, list) else "Look at the plan"
 
 
 def show(items: Sequence[TodoItem]) -> str:
-    """One line an item."""
+    """Return one line per item."""
     return "\n".join(f"{_SIGNS[item.status]} {item.content}" for item in items)
 
 

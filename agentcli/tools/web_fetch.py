@@ -12,8 +12,10 @@ from urllib.parse import urljoin
 from agentcli.core.causes import in_words, innermost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.streams import closing
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, as_json
-from agentcli.tools.lib.network import Target, check_literal, target
+from agentcli.tools.lib.html_markup import plain_markup
+from agentcli.tools.lib.network import Target, check_literal, same_site, target
 from agentcli.tools.lib.text import replace_surrogates
 from agentcli.tools.lib.truncate import whereabouts, whole_or_cut
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 _REDIRECTS = 5
 _CONVERTED = 400_000
-"""Characters of HTML that are turned into Markdown; the library needs seconds for a million."""
+"""Maximum characters of HTML that are turned into Markdown; the library needs seconds for a million."""
 _UNSEEN = ("script", "style", "noscript", "svg", "template", "iframe")
 _TEXTUAL = r"(?i)text/|application/(?:[\w.-]+\+)?(?:json|xml|javascript|yaml|toml)|application/x-(?:sh|yaml)"
 _HTML = r"(?i)text/html|application/xhtml"
@@ -39,6 +41,20 @@ class _Page:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """A redirect that a call does not follow by itself, and the reason."""
+
+    url: str
+    where: str
+    why: str
+
+    @property
+    def text(self) -> str:
+        """The answer for the model."""
+        return f"{self.url} redirects to {self.where}\nThis was not followed: {self.why}. Fetch that address if you need it."
+
+
 async def web_fetch(
     ctx: ToolContext,
     call_id: str,
@@ -47,7 +63,9 @@ async def web_fetch(
 ) -> ToolOutput:
     try:
         async with asyncio.timeout(ctx.limits.fetch_seconds):
-            page = await _get(url, ctx.limits)
+            page = await _get(url, ctx)
+            if isinstance(page, _Elsewhere):
+                return ToolOutput(page.text, metadata={"url": page.url, "redirect": page.where})
             text = await asyncio.to_thread(_readable, page)
     except TimeoutError as error:
         raise ToolError(f"{url} took longer than {ctx.limits.fetch_seconds:g} s.") from error
@@ -68,20 +86,22 @@ async def web_fetch(
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Fetch https://example.com`."""
+    """Return a title such as `Fetch https://example.com`."""
     return f"Fetch {given.get('url', '')}"
 
 
 def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
-    """The input as it is. Raises ToolError for a URL that would be refused: nobody is asked about that."""
+    """Return the input. Raises ToolError for a URL that would be refused, so that the user is not asked about it."""
     check_literal(given["url"], ctx.limits.fetch_addresses)
     return as_json(ctx, given)
 
 
-async def _get(url: str, limits: ToolLimits) -> _Page:
+async def _get(url: str, ctx: ToolContext) -> _Page | _Elsewhere:
     import httpx2
 
-    # The transport heeds SSL_CERT_FILE and SSL_CERT_DIR only; proxies are the client's, which heeds none.
+    limits = ctx.limits
+
+    # The transport reads only SSL_CERT_FILE and SSL_CERT_DIR; proxies are up to the client, which ignores them.
     transport = httpx2.AsyncHTTPTransport(retries=0)
     async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=limits.fetch_seconds) as client:
         for _ in range(_REDIRECTS + 1):
@@ -95,12 +115,16 @@ async def _get(url: str, limits: ToolLimits) -> _Page:
                 raise ToolError(f"{url!r} is not a URL: {error}.") from error
             if isinstance(page, _Page):
                 return page
+            check_literal(page, limits.fetch_addresses)
+            why = ctx.objection(page) if same_site(url, page) else "it is another host"
+            if why:
+                return _Elsewhere(url, page, why)
             url = page
     raise ToolError(f"More than {_REDIRECTS} redirects; the last one leads to {url}.")
 
 
 async def _ask(client: httpx2.AsyncClient, goal: Target, limits: ToolLimits) -> _Page | str:
-    """One request to a checked address: the page, or the URL that it redirects to."""
+    """Send one request to a checked address; return the page, or the URL that it redirects to."""
     headers = {
         "Host": goal.authority,
         "User-Agent": "agentcli",
@@ -132,20 +156,21 @@ def _joined(url: str, where: str) -> str:
 
 
 async def _unpacked(pieces: AsyncIterator[bytes], packed: str, limits: ToolLimits) -> bytes:
-    """The body, never holding more than the limit, however small it was on the wire."""
+    """Unpack the body, stopping as soon as it exceeds the limit, however small it was on the wire."""
     if packed not in ("identity", "", "gzip", "x-gzip", "deflate"):
         raise ToolError(f"The page is packed with {packed}, which was not asked for.")
     unpack = None if packed in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
     body = bytearray()
     received = 0
-    async for piece in pieces:
-        received += len(piece)
-        try:
-            body += unpack.decompress(piece, limits.fetch_bytes + 1 - len(body)) if unpack else piece
-        except zlib.error as error:
-            raise ToolError(f"The page is damaged: {error}.") from error
-        if received > limits.fetch_bytes or len(body) > limits.fetch_bytes:
-            raise _too_large(limits)
+    async with closing(pieces) as pieces:
+        async for piece in pieces:
+            received += len(piece)
+            try:
+                body += unpack.decompress(piece, limits.fetch_bytes + 1 - len(body)) if unpack else piece
+            except zlib.error as error:
+                raise ToolError(f"The page is damaged: {error}.") from error
+            if received > limits.fetch_bytes or len(body) > limits.fetch_bytes:
+                raise _too_large(limits)
     if unpack and received and not unpack.eof:
         raise ToolError("The page is damaged: it ends too early.")
     return bytes(body)
@@ -160,7 +185,7 @@ def _readable(page: _Page) -> str:
     if "\0" in text[:8_000]:
         raise ToolError(f"{page.url} is not text. Download it with bash if you need it.")
     if re.match(_HTML, page.kind) or (not page.kind and text.lstrip()[:1] == "<"):
-        return _markdown(text)
+        return markdown_of(text)
     return text
 
 
@@ -179,25 +204,27 @@ def _charset(page: _Page) -> str:
 def _decoded(page: _Page) -> str:
     try:
         return page.body.decode(_charset(page), "replace")
-    except (LookupError, ValueError):  # a codec for something else than text, or one that replaces nothing
+    except (LookupError, ValueError):  # a codec for other data than text, or one that replaces nothing
         return page.body.decode("utf-8", "replace")
 
 
-def _markdown(html: str) -> str:
+def markdown_of(html: str) -> str:
+    """Convert a page from HTML to Markdown, in time linear in its length."""
     from markdownify import markdownify
 
     for tag in _UNSEEN:
         html = _without(html, tag)
     cut = f"\n\n[cut: {len(html) - _CONVERTED:,} more characters of HTML]" if len(html) > _CONVERTED else ""
+    plain = plain_markup(html[:_CONVERTED])
     try:
-        text = markdownify(html[:_CONVERTED], heading_style="ATX", strip=["img"])
-    except RecursionError:  # thousands of elements inside one another
-        text = re.sub(r"<[^<>]*>", " ", html[:_CONVERTED])
+        text = markdownify(plain, heading_style="ATX", strip=["img"])
+    except RecursionError:  # thousands of nested elements
+        text = re.sub(r"<[^<>]*>", " ", plain)
     return re.sub(r"\n\s*\n\s*\n+", "\n\n", str(text)).strip() + cut
 
 
 def _without(html: str, tag: str) -> str:
-    """The page without these elements and what is in them; one that is never closed takes the rest with it."""
+    """Remove these elements with their content; an element that is never closed extends to the end."""
     begin, end = re.compile(rf"<{tag}\b", re.IGNORECASE), re.compile(rf"</{tag}\s*>", re.IGNORECASE)
     pieces, position = [], 0
     while opened := begin.search(html, position):

@@ -21,12 +21,12 @@ async def write(ctx: ToolContext, call_id: str, file_path: str, content: str) ->
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """`Write a.py`."""
+    """Return a title such as `Write a.py`."""
     return f"Write {given.get('file_path', '')}"
 
 
 def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
-    """The unified diff that writing would make, for whoever must allow it; folders that are missing are not made."""
+    """Return the unified diff of writing the file, for its approval; missing folders are not made."""
     path, content = given["file_path"], given["content"]
     target = locate(ctx, path)
     if not target.path.exists():
@@ -62,7 +62,7 @@ def _write(ctx: ToolContext, path: str, content: str) -> ToolOutput:
 
 
 def _contents(old: bytes | None, content: str) -> tuple[str, Encoding, str]:
-    """The text before, and the text after in the encoding and with the line endings that the file has."""
+    """Return the text before, its encoding, and the text after, with the file's line endings."""
     decoded = decode(old) if old else None
     if decoded is None:
         return "", Encoding(), content

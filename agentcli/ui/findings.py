@@ -9,7 +9,6 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Text
-from agentcli.core.text.late import late
 
 Severity = Literal["high", "medium", "low", ""]
 """Empty where the answer names none."""
@@ -26,7 +25,7 @@ class Finding:
 
 
 def findings(answer: str) -> tuple[Finding, ...]:
-    """All findings, in order. Prose counts only where no item of a list, and no heading, names a place."""
+    """Return all findings, in order. Prose counts only if no list item and no heading names a place."""
     blocks = list(_blocks(answer[:LONGEST]))
     listed = [_finding(one) for one in blocks if one.item]
     if any(listed):
@@ -43,7 +42,7 @@ CHANGES = "<changes>"
 
 
 def is_review(message: Message) -> bool:
-    """True for a prompt that asks for a review."""
+    """Return whether the message is a prompt that asks for a review."""
     return any(isinstance(part, Text) and part.synthetic and f"\n{CHANGES}\n" in part.text for part in message.parts)
 
 
@@ -58,28 +57,28 @@ class _Block:
 
 
 _NAME = r"(?:[\w.@+~-]+/)*(?:[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9}|Makefile|Dockerfile)"
-_PLACE = late(
+_PLACE = re.compile(
     rf"(?<![\w/.:@+~-])`?(?P<path>/?{_NAME})[`*]*(?::|\#L|[`*]*,?\s+\(?(?:at\s+)?(?:lines?\s+|L(?=\d)))(?P<line>\d+)(?:[-–:,]\s?L?\d+)*`?"
     rf"|[Ll]ines?\s+(?P<line_before>\d+)(?:[-–]\d+)?\s+(?:of|in)\s+[`*]*(?P<path_after>/?{_NAME})"
 )
-_ITEM = late(r" ?(?:(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)|(?=(?:\*\*)?\[\w+\]))")
-_HEADING = late(r" {0,3}#{1,6}\s+(.*?)\s*#*$|\*\*([^*]+)\*\*:?$")
-_FENCE = late(r"\s*(```|~~~)")
-_SENTENCE = late(r"(?<=[.!?])\s+(?=[A-Z`*])|\n")
+_ITEM = re.compile(r" ?(?:(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)|(?=(?:\*\*)?\[\w+\]))")
+_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*$|\*\*([^*]+)\*\*:?$")
+_FENCE = re.compile(r"\s*(```|~~~)")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])|\n")
 _WORDS: dict[str, Severity] = {
     **dict.fromkeys(("critical", "blocker", "severe", "high", "major"), "high"),
     **dict.fromkeys(("medium", "moderate"), "medium"),
     **dict.fromkeys(("low", "minor", "nit"), "low"),
 }
-_SEVERITY = late(
+_SEVERITY = re.compile(
     rf"[\[(]({'|'.join(_WORDS)})(?:[ -](?:severity|priority))?[\])]:?|\b(?:severity|priority)\W{{1,4}}({'|'.join(_WORDS)})\b"
     rf"|^[\s*_]*({'|'.join(_WORDS)})(?:[ -](?:severity|priority))?(?=\W*(?:[:–—]|$| - ))",
     re.IGNORECASE,
 )
-_LABEL = late(r"\W*(?:file|location|place|where|in|at|severity)?\W*", re.IGNORECASE)
+_LABEL = re.compile(r"\W*(?:file|location|place|where|in|at|severity)?\W*", re.IGNORECASE)
 
 
-_LEFT_OVER = late(r"\*\*|\(\s*\)|\[\s*\]")
+_LEFT_OVER = re.compile(r"\*\*|\(\s*\)|\[\s*\]")
 LONGEST = 200_000
 """Characters of an answer that are read."""
 
@@ -112,7 +111,7 @@ def _blocks(answer: str) -> Iterator[_Block]:
 
 
 _HEADED_MARK = "# "
-_HEADED = late(_HEADED_MARK)
+_HEADED = re.compile(_HEADED_MARK)
 
 
 def _severity(text: str) -> str:
@@ -139,7 +138,7 @@ def _finding(block: _Block) -> Finding | None:
 
 
 def _clean(text: str) -> str:
-    """Text in one line without Markdown's stars, nor the punctuation around what was taken out of it."""
+    """Return the text in one line, without Markdown's stars and the punctuation around removed parts."""
     text = " ".join(_LEFT_OVER.sub("", text).split()).strip(" :;,–—-")
     text = text.strip("() ") if text.count("(") != text.count(")") else text
     return text.strip("` ") if text.count("`") % 2 else text

@@ -38,7 +38,7 @@ class Headless:
     _writing_since: float | None = None
 
     def is_stuck(self, seconds: float) -> bool:
-        """True if something is being written for longer than this: whoever reads it has stopped reading."""
+        """Return whether one write has taken `seconds` or longer: the reader of the stream has stopped reading."""
         since = self._writing_since
         return since is not None and time.monotonic() - since >= seconds
 
@@ -57,7 +57,7 @@ class Headless:
         if self.format == "stream-json":
             for each in run_events(event):
                 self._write(each)
-        # Who reads the stream sees all in it; a warning is for whoever looks at the terminal, too.
+        # The stream has everything; a warning is shown at the terminal, too.
         if (self.format != "stream-json" or isinstance(event, Warned | Noticed)) and (note := _progress(event)):
             self._print(safe(note), self.err)
 
@@ -132,7 +132,7 @@ def _json(line: Json) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """The value with numbers that JSON lacks (NaN, infinity) as text."""
+    """Return the value with numbers that JSON lacks (NaN, infinity) as text."""
     match value:
         case float():
             return value if math.isfinite(value) else str(value)

@@ -20,7 +20,7 @@ Topic = Literal["permissions", "doctor", "stats", "budget", "hooks"]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its value as text, the place where it is set, and the values it may take, where they are few."""
+    """One setting: its value as text, the place where it is set, and its possible values if they are few."""
 
     key: str
     value: str
@@ -28,12 +28,28 @@ class Setting:
     choices: tuple[str, ...] = ()
 
 
-class Host(Protocol):
-    """Services of the program around the open session."""
+class Reports(Protocol):
+    """Reports of the program around the open session, the same for every front end."""
+
+    def report(self, topic: Topic, session: AgentSession) -> Sequence[str]:
+        """Return a report on a topic as lines of text."""
+        ...
+
+    def status(self, session: AgentSession) -> Sequence[tuple[str, str]]:
+        """Return the status of the session as names and values."""
+        ...
+
+    def sessions(self) -> Sequence[Mapping[str, Any]]:
+        """`session.json` of this project's sessions, newest first; `place` is the folder of sessions from elsewhere."""
+        ...
+
+
+class Host(Reports, Protocol):
+    """Services of the program around the session that is open in a terminal."""
 
     @property
     def choosing(self) -> bool:
-        """True while the session that `agentcli resume` goes on with is still to be chosen."""
+        """True until the session for `agentcli resume` is chosen."""
         ...
 
     def new(self) -> AgentSession:
@@ -48,44 +64,40 @@ class Host(Protocol):
         ...
 
     def fork(self, session: AgentSession) -> AgentSession:
-        """Fork: open an independent copy of a session."""
+        """Open an independent copy of a session."""
         ...
 
     def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
-        """Create a session that goes on from another with this handoff."""
-        ...
-
-    def sessions(self) -> Sequence[Mapping[str, Any]]:
-        """`session.json` of this project's sessions, newest first; `place` is the folder of sessions from elsewhere."""
+        """Create a session that continues another with this handoff."""
         ...
 
     def models(self) -> Sequence[ModelSpec]:
-        """Known models."""
+        """Return the known models."""
         ...
 
-    def report(self, topic: Topic, session: AgentSession) -> Sequence[str]:
-        """Report on a topic as lines of text."""
+    def saved_rules(self) -> Sequence[str]:
+        """Return the rules that "always" has saved for this project. Raises ConfigError if they cannot be read."""
+        ...
+
+    def forget_rule(self, session: AgentSession, rule: str) -> None:
+        """Remove a saved rule, from the session as well. Raises InputError for one that is not saved here."""
         ...
 
     def export(self, session: AgentSession, form: Literal["md", "json", "html"]) -> str:
         """Export the whole session as text, secrets redacted."""
         ...
 
-    def status(self, session: AgentSession) -> Sequence[tuple[str, str]]:
-        """Status of the session as names and values."""
-        ...
-
     async def log_in(
         self, server: str, say: Callable[[str], None], pasted: Callable[[], Awaitable[str | None]]
     ) -> bool:
-        """Log in to an MCP server in the browser; false where it asks for no login. Raises InputError where that fails.
+        """Log in to an MCP server in the browser; False if it needs no login. Raises InputError if the login fails.
 
-        `pasted` waits for the address that the browser ends at; None gives the login up.
+        `pasted` waits for the address at which the browser ends; None gives the login up.
         """
         ...
 
     def settings(self) -> Sequence[Setting]:
-        """Every setting with its value in force."""
+        """Return every setting with its value in force."""
         ...
 
     def change(self, key: str, text: str) -> str:
@@ -97,7 +109,7 @@ class Host(Protocol):
         ...
 
     def unloaded(self, session: AgentSession) -> Sequence[str]:
-        """Files that trusting the session's folder would load, one line each; empty if it is trusted or has none."""
+        """Return the files that trusting the session's folder would load, one line each; empty if it is trusted or has none."""
         ...
 
     def trust(self, session: AgentSession) -> AgentSession:
@@ -105,7 +117,7 @@ class Host(Protocol):
         ...
 
     def own_instructions(self) -> Path:
-        """The instruction file of the user, for all projects."""
+        """Return the path of the user's instruction file for all projects."""
         ...
 
     def undecided(self, session: AgentSession, *, declined: bool = False) -> Sequence[Definition]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.event import Event
+from agentcli.core.tasks import log_failure, run_beside
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -22,7 +23,7 @@ PATIENCE = 1.0
 class Idle:
     """Timer for idle work. `working`: True during a turn; `session`: the open session; `show` shows events.
 
-    `quiet`: seconds of inactivity before it starts.
+    `quiet`: seconds of inactivity before it starts; `failed` gets an exception that ends it.
     """
 
     def __init__(
@@ -31,9 +32,10 @@ class Idle:
         session: Callable[[], AgentSession],
         show: Callable[[Sequence[Event]], None],
         quiet: float = QUIET,
+        failed: Callable[[BaseException], object] = log_failure,
     ) -> None:
         self.quiet = quiet
-        self._working, self._session, self._show = working, session, show
+        self._working, self._session, self._show, self._failed = working, session, show, failed
         self._timers: list[asyncio.TimerHandle] = []
         self._work: asyncio.Task[None] | None = None
 
@@ -61,7 +63,7 @@ class Idle:
     def _start(self) -> None:
         busy = self._work is not None and not self._work.done()
         if not busy and not self._working():
-            self._work = asyncio.get_running_loop().create_task(self._improve_title(self._session()))
+            self._work = run_beside(self._improve_title(self._session()), self._failed)
 
     async def _improve_title(self, session: AgentSession) -> None:
         self._show(await session.improve_title())

@@ -22,7 +22,7 @@ Report = Callable[[str], object]
 def reading(
     report: Report, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[int], Callable[[Iterable[Record]], Iterator[Record]]]:
-    """A function that is given the number of records, and returns one that yields them and reports now and then how many have passed.
+    """Make a function that takes the number of records and returns one that yields them and reports now and then how many have passed.
 
     `clock` gives seconds. The report comes from the thread that reads.
     """
@@ -43,7 +43,7 @@ def reading(
 
 @contextmanager
 def reports_on(stream: TextIO | None = None) -> Iterator[Report]:
-    """Reports in one line of the stream (stderr), which is erased at the end; none where it is no terminal."""
+    """Yield a function that reports in one line of the stream (stderr), which is erased at the end. Nothing is written if it is no terminal."""
     out = stream or sys.stderr
     shown = out.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
     lines: list[str] = []

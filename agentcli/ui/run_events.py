@@ -20,13 +20,13 @@ Json = dict[str, Any]
 
 
 def now() -> str:
-    """The time as events carry it: ISO 8601 in UTC."""
+    """Return the time in the format of events: ISO 8601 in UTC."""
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """An event of a run. `type` names its kind in JSON; every other field stands there under its own name."""
+    """An event of a run. `type` names its kind in JSON; every other field has its own name there."""
 
     type: ClassVar[str] = ""
     timestamp: str = field(default_factory=now, kw_only=True, compare=False)
@@ -112,7 +112,7 @@ class PermissionEvent(RunEvent):
 
 @dataclass(frozen=True, slots=True)
 class UsageEvent(RunEvent):
-    """Tokens of one request. `cost` is in USD, None where prices are unknown; `context` the tokens in the window."""
+    """Tokens of one request. `cost` is in USD, None if prices are unknown; `context` the tokens in the window."""
 
     type: ClassVar[str] = "usage"
     input: int
@@ -127,7 +127,7 @@ class UsageEvent(RunEvent):
 
 @dataclass(frozen=True, slots=True)
 class PruneEvent(RunEvent):
-    """Old outputs were cleared from the window: those of the calls `cleared`."""
+    """Old outputs of the calls `cleared` were removed from the window."""
 
     type: ClassVar[str] = "prune"
     cleared: tuple[str, ...]
@@ -160,7 +160,7 @@ class RetryEvent(RunEvent):
 
 @dataclass(frozen=True, slots=True)
 class WarningEvent(RunEvent):
-    """Something that the user should know; the work goes on."""
+    """A warning to the user; the work continues."""
 
     type: ClassVar[str] = "warning"
     message: str
@@ -204,7 +204,7 @@ class Result(RunEvent):
         return self.permission_denials
 
     def raise_for_status(self) -> Result:
-        """The result itself if the run succeeded. Raises AgentError, with its exit code, if not."""
+        """Return the result itself if the run succeeded. Raises AgentError, with its exit code, if not."""
         if self.status == "success":
             return self
         error = AgentError(self.error or f"The run has ended: {self.subtype}.")
@@ -230,7 +230,7 @@ AnyEvent = (
 
 
 def to_json(event: RunEvent) -> Json:
-    """The object of an event in `stream-json`."""
+    """Return the object for an event in `stream-json`."""
     line: Json = {"type": event.type, "timestamp": event.timestamp}
     for each in fields(event):
         value = getattr(event, each.name)

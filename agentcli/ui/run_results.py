@@ -1,4 +1,4 @@
-"""Translation of the agent's events into those of a run, and the result that comes last."""
+"""Translation of the agent's events into a run's events, and the result that comes last."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from agentcli.ui.run_events import (
 
 
 def run_events(event: Event) -> Iterator[AnyEvent]:
-    """The events of a run for one of the agent's; many have none."""
+    """Yield the events of a run for one event of the agent; many have none."""
     match event:
         case TextDelta(text):
             yield MessageEvent("assistant", text, delta=True)
@@ -83,7 +83,7 @@ def run_events(event: Event) -> Iterator[AnyEvent]:
 
 
 def record_events(record: Record, timestamp: str = "") -> Iterator[AnyEvent]:
-    """The events that stand for a record: messages, calls and their results. They are of now, unless a time is given."""
+    """Yield the events for a record: messages, calls and their results. Their time is now unless `timestamp` is given."""
     at = timestamp or now()
     match record.body:
         case Message(role="user") as message:
@@ -141,7 +141,7 @@ class ResultBuilder:
                 pass
 
     def result(self, error: BaseException | None = None, subtype: str = "", exit_code: int | None = None) -> Result:
-        """The result. `error` is the error that ended the run, if any."""
+        """Return the result. `error` is the error that ended the run, if any."""
         code = exit_code if exit_code is not None else _code(error)
         return Result(
             status="success" if code == 0 else "error",
@@ -169,9 +169,9 @@ class Conclusion:
 
 
 def conclusion(ended: TurnEnded, seconds: float | None, stopped_by: int) -> Conclusion:
-    """The conclusion of a run from the end of its last turn. `seconds` is its time limit.
+    """Conclude a run from the end of its last turn. `seconds` is its time limit.
 
-    `stopped_by` is the exit code of the interruption, 0 where the time limit interrupted it.
+    `stopped_by` is the exit code of the interruption, 0 if the time limit interrupted it.
     """
     match ended.ending:
         case "done":

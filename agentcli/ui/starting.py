@@ -25,7 +25,7 @@ async def settle(
     say: Callable[[str], None],
     move_to: Callable[[AgentSession], Awaitable[None]],
 ) -> None:
-    """Ask about everything in the folder that nobody has answered about yet, and go on with all that was approved."""
+    """Ask about everything in the folder that has no answer yet, and continue with all that was approved."""
     try:
         if found := host.unloaded(session):
             if not await confirm(TRUST, found):
@@ -42,12 +42,12 @@ async def settle(
 
 
 def end_reason(following: AgentSession) -> str:
-    """The reason that hooks get for the end of a session, by the one that takes its place."""
+    """Return the reason that hooks get for the end of a session, given the session that replaces it."""
     return following.source if following.source in ("clear", "resume") else "other"
 
 
 async def answers(found: Sequence[Definition], confirm: Confirm) -> list[tuple[Definition, bool]]:
-    """The person's answer about each of these, asked by its exact command line."""
+    """Ask about each definition by its exact command line, and return the definitions with the answers."""
     given = []
     for number, one in enumerate(found, 1):
         place = f" ({number} of {len(found)})" if len(found) > 1 else ""

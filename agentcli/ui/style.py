@@ -32,11 +32,11 @@ class Theme:
     bands: bool = False
 
     def sgr(self, role: Role) -> str:
-        """The parameters of a role."""
+        """Return the SGR parameters of a role."""
         return self.roles.get(role, "")
 
     def paint(self, role: Role, text: str) -> str:
-        """The text in the colours of its role."""
+        """Return the text in the colours of its role."""
         parameters = self.roles.get(role, "")
         return f"\x1b[{parameters}m{text}{RESET}" if parameters and text else text
 
@@ -88,7 +88,7 @@ LIGHT = Theme(
 
 
 def _with_bands(theme: Theme, user: str, removed: tuple[str, str], added: tuple[str, str]) -> Theme:
-    """The theme with backgrounds in true colour, given as hexadecimal RGB: of lines, and of what changed in them."""
+    """Return the theme with backgrounds in true colour (hexadecimal RGB): of lines, and of the changed parts in them."""
     colours: dict[Role, str] = {
         "user": user, "removed": removed[0], "removed changed": removed[1], "added": added[0], "added changed": added[1],
     }  # fmt: skip
@@ -113,14 +113,14 @@ THEMES = ("auto", "dark", "light", "none")
 
 
 def theme_for_background(light: bool, environment: Mapping[str, str] = os.environ) -> Theme:
-    """The theme for a light background, or a dark one, with the colours that the terminal is known to have."""
+    """Return the theme for a light or dark background, in true colour if the terminal is known to have it."""
     if environment.get("COLORTERM", "") in ("truecolor", "24bit"):
         return TRUE_LIGHT if light else TRUE_DARK
     return LIGHT if light else DARK
 
 
 def choose_theme(name: str, environment: Mapping[str, str], light: bool | None = None) -> Theme:
-    """The theme of that name; `auto` follows NO_COLOR and the background: the terminal's answer, else COLORFGBG."""
+    """Return the theme of that name; `auto` follows NO_COLOR and the background: the terminal's answer, else COLORFGBG."""
     if environment.get("NO_COLOR"):
         return PLAIN
     match name:
@@ -155,18 +155,17 @@ class Look:
     for_people: frozenset[str] = frozenset()
 
     def near(self, title: str) -> str:
-        """The title of a call with paths relative to the working folder."""
+        """Return the title of a call with paths relative to the working folder."""
         return title.replace(self.folder + "/", "") if len(self.folder) > 1 else title
 
 
 def looks(settings: UiSettings, env: Mapping[str, str] = os.environ) -> Look:
-    """Appearance for these settings and the terminal of the environment."""
+    """Return the appearance for these settings and the terminal of the environment."""
     return Look(
         choose_theme(settings.theme, env),
         settings.thinking,
         settings.output_lines,
         settings.diff_lines,
-        settings.tail_rows,
         links=links.known(settings.links, env),
     )
 
@@ -176,7 +175,7 @@ Markdown = Callable[[Block, int, Look], list[str]]
 
 
 def duration(seconds: float) -> str:
-    """Readable duration."""
+    """Format a duration in seconds for people."""
     if seconds < 60:
         return f"{seconds:.0f}s"
     if seconds < 3600:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.journal import Journal
 from agentcli.core.sanitise import safe_line
+from agentcli.core.streams import closing
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 async def given_back(turn: AsyncIterator[Event], give_back: Callable[[], None]) -> AsyncIterator[Event]:
-    """The events of a turn; `give_back` is called for a prompt that a hook kept from being sent."""
-    async with aclosing(turn) as events:  # type: ignore[type-var]
+    """Yield the events of a turn; `give_back` is called if a hook kept its prompt from being sent."""
+    async with closing(turn) as events:
         async for event in events:
             yield event
             if isinstance(event, TurnEnded) and event.ending == "blocked":
@@ -25,15 +25,15 @@ async def given_back(turn: AsyncIterator[Event], give_back: Callable[[], None]) 
 
 
 def farewell(host: Host, session: AgentSession) -> Sequence[str]:
-    """The last lines of a session: the jobs that end with it, what the disk refuses, and the command that resumes it, unless the disk refused all of it.
+    """Return the last lines of a session: the jobs that end with it, the trouble with the disk, and the command that resumes it, unless nothing was saved.
 
-    None where the session that was wanted is not chosen: the open one was never used.
+    Without the command if the person chose no session to resume: the open one was never used.
     """
     return [*ended_jobs(session), *_way_back(host, session.journal)]
 
 
 def ended_jobs(session: AgentSession) -> Sequence[str]:
-    """The jobs that end with a session, a line each."""
+    """Return a line for each job that ends with the session."""
     return [f"Ended {job.id}: {safe_line(job.command)}" for job in session.jobs.running()]
 
 

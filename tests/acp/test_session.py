@@ -281,6 +281,27 @@ async def test_slash_commands_are_listed_and_answer(tmp_path: Path) -> None:
 
 
 @in_loop
+async def test_every_report_of_the_terminal_works_in_an_editor(tmp_path: Path) -> None:
+    acts = {"compress", "uncompress", "prune", "undo", "redo", "pin", "unpin", "rename", "init", "review", "doctor"}
+    async with editing(tmp_path, {"text": "ok"}) as editor:
+        session = await editor.new()
+        await editor.say(session, "/budget")
+        assert (
+            editor.person.text
+            == "```\nNo budget is set. For example: budget.session.cost = 5.0 in config, or --set budget.task.tokens=200000.\n```"
+        )
+        [commands] = editor.person.of("available_commands_update")
+        names = {each["name"] for each in commands["availableCommands"]}
+        assert names >= acts
+        for name in sorted(names - acts):
+            editor.person.updates.clear()
+            assert await editor.say(session, f"/{name}") == "end_turn"
+            assert editor.person.text.startswith("```\n"), name
+        assert await editor.say(session, "/rename mine") == "end_turn"
+        assert "Session renamed to mine." in editor.person.text
+
+
+@in_loop
 @pytest.mark.parametrize("prompt", ["/nonsense", "/model ", "/git:typo x"])
 async def test_an_unknown_slash_command_is_refused_and_one_with_a_space_before_it_is_sent(
     tmp_path: Path, prompt: str

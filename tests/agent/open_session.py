@@ -12,7 +12,19 @@ from typing import Any
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
-from agentcli.agent.setup import SessionSetup
+from agentcli.agent.setup import (
+    ModelAccess,
+    Permissions,
+    Prompts,
+    RunSetup,
+    SessionSettings,
+    SessionSetup,
+    SubagentSetup,
+    Toolset,
+)
+from agentcli.agent.setup import (
+    Person as WhoIsAsked,
+)
 from agentcli.agent.spending import RunLimits
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Calibrated
@@ -29,7 +41,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS, run, tools
 
 DEMO = spec("demo")
@@ -89,38 +101,33 @@ def open_session(
     lacking = {"skill"} if extensions is Extensions else set()
     lacking |= {"mcp_search", "mcp_call"} if servers is None else set()
     setup = SessionSetup(
-        connect=connect or (lambda name: ScriptedModel(replace(model, id=name.partition("/")[2]), script)),
-        summariser=lambda _: summariser or made,
-        estimator=lambda _: Calibrated(),
-        tools=[tool for tool in tools() if tool.name not in lacking],
-        traits=TRAITS,
-        run=run,
-        system=lambda _model, _mode: system,
-        context=context or ContextSettings(),
-        budget=budget or BudgetSettings(),
-        agent=AgentSettings(**agent),
-        hooks=HookSettings(),
-        limits=limits or ToolLimits(),
-        rules=rules or parse_rules(),
+        models=ModelAccess(
+            connect=connect or (lambda name: ScriptedModel(replace(model, id=name.partition("/")[2]), script)),
+            summariser=lambda _: summariser or made,
+            estimator=lambda _: Calibrated(),
+        ),
+        tools=Toolset([tool for tool in tools() if tool.name not in lacking], TRAITS, run),
+        prompts=Prompts(lambda _model, _mode: system),
+        settings=SessionSettings(
+            context=context or ContextSettings(),
+            budget=budget or BudgetSettings(),
+            agent=AgentSettings(**agent),
+            hooks=HookSettings(),
+            limits=limits or ToolLimits(),
+            mcp=mcp or McpSettings(),
+        ),
+        permissions=Permissions(
+            rules=rules or parse_rules(), save_rules=(saved if saved is not None else []).extend, trusted=trusted
+        ),
+        person=WhoIsAsked(person or nobody, nobody, attended),
         workspace=Workspace(folder, (folder,), home=folder / "home", readable=readable),
-        extensions=extensions,
-        reopen=reopen,
-        children=children,
-        worktree=worktree,
-        former_worktree=former_worktree,
+        subagents=SubagentSetup(child, reopen, children, worktree, former_worktree),
+        run=RunSetup(limits=lambda: run_limits or RunLimits(), strict=True),
         file_hooks=hooks,
-        trusted=trusted,
-        approve=person or nobody,
-        attended=attended,
-        ask=nobody,
-        save_rules=(saved if saved is not None else []).extend,
-        run_limits=lambda: run_limits or RunLimits(),
-        today=lambda: date(2026, 11, 20),
-        strict=True,
-        changes=changes,
-        child=child,
+        extensions=extensions,
         servers=servers,
-        mcp=mcp or McpSettings(),
+        changes=changes,
+        today=lambda: date(2026, 11, 20),
     )
     return AgentSession(journal or MemorySession(), setup, made, mode)
 

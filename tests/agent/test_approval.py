@@ -291,7 +291,7 @@ def test_the_rules_of_one_answer_are_saved_in_one_write(tmp_path: Path) -> None:
     )
     told = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
     assert config.writes == [["bash(make *)", "bash(cargo test *)"]]
-    assert told == ["Saved in your config, for every project: bash(make *), bash(cargo test *)"]
+    assert told == ["Saved for this project: bash(make *), bash(cargo test *)"]
 
 
 def test_the_wider_rule_is_saved_as_it_was_edited(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_the_wider_rule_is_saved_as_it_was_edited(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("", call("bash", command=COMMAND)), say("Done.")], person=person, saved=saved)
     told = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
     assert saved == ["bash(make test *)"]
-    assert told == ["Saved in your config, for every project: bash(make test *)"]
+    assert told == ["Saved for this project: bash(make test *)"]
 
 
 def test_for_this_session_holds_for_the_exact_text_of_what_no_rule_is_saved_for(tmp_path: Path) -> None:
@@ -325,3 +325,31 @@ def test_a_denial_keeps_the_dot_of_a_hidden_file(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("", call("bash", command="echo x > .envrc")), say("Then not.")])
     say_to(session, "go")
     assert results(session)[0].output.startswith(".envrc is protected. Nobody is there")
+
+
+def test_all_edits_of_the_session_are_allowed_by_one_answer(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text("old\n")
+    edits = [call("edit", name, file_path=f"{name}.py", old_string="old", new_string="new") for name in ("a", "b")]
+    saved: list[str] = []
+    person = Person(ApprovalResponse("session"), ApprovalResponse("no"))
+    session = open_session(
+        tmp_path, [say("", *edits), say("", call("bash", command=COMMAND)), say("Done.")], person=person, saved=saved
+    )
+    say_to(session, "go")
+    assert person.asked[0].edits
+    assert [(tmp_path / name).read_text() for name in ("a.py", "b.py")] == ["new\n", "new\n"]
+    assert (session.mode, session.history.mode) == ("auto-edit", "auto-edit")
+    assert [ask.preview for ask in person.asked[1:]] == [COMMAND], "and nothing but edits"
+    assert saved == []
+
+
+def test_an_edit_outside_of_the_workspace_opens_nothing_else_for_the_session(tmp_path: Path) -> None:
+    work, outside = tmp_path / "work", tmp_path / "outside.txt"
+    work.mkdir()
+    write = call("write", file_path=str(outside), content="x\n")
+    person = Person(ApprovalResponse("session"))
+    session = open_session(work, [say("", write), say("Done.")], person=person)
+    say_to(session, "go")
+    assert not person.asked[0].edits
+    assert session.mode == "ask"

@@ -87,9 +87,7 @@ def test_each_of_several_large_inputs_has_a_file_of_its_own(tmp_path: Path) -> N
     paths = re.findall(r"saved to (.+?): [\d,]+ lines", said)
     assert [session.journal.output(path) for path in paths] == texts
     ids = re.findall(r'or with recall\(id="(.+?)"\)', said)
-    found = [
-        next(session.conversation.runner.ctx.passages(call_id=each)) for each in ids
-    ]  # also in a fork whose origin is gone
+    found = [next(session.core.ctx.passages(call_id=each)) for each in ids]  # also in a fork whose origin is gone
     assert [each.text for each in found] == texts
 
 

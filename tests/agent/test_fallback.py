@@ -16,7 +16,7 @@ from agentcli.core.message import Text, Thinking
 from agentcli.core.model import Request
 from agentcli.core.record import Failure, Settings
 from agentcli.providers.scripted.model import Fault, Reply, ScriptedModel, call, say
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from tests.agent.compaction.compacting import Answers, compress, long_story, newest, session, snapshot
 from tests.agent.compaction.compacting import ended as compressed
 from tests.agent.open_session import DEMO, ended, messages, open_session, results, say_to

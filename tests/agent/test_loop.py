@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.incomplete import CUT, EMPTY, MALFORMED, UNKNOWN
-from agentcli.agent.ports import ApprovalResponse, Prompt
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits
@@ -119,7 +119,7 @@ def test_pauses_without_end_end_the_turn(tmp_path: Path, most: int) -> None:
     session = open_session(tmp_path, lambda _: say("Wait.", stop="pause"), max_pauses=most)
     last = ended(say_to(session, "go"))
     assert (last.ending, last.steps, last.text) == ("incomplete", most, "Wait.")
-    assert "agent.max_pauses" in str(last.error)
+    assert "go on" in str(last.error)
 
 
 def test_pauses_with_replies_between_them_go_on(tmp_path: Path) -> None:
@@ -272,3 +272,20 @@ def test_the_same_call_with_the_same_result_again_and_again_is_asked_about(tmp_p
     assert len(person.asked) == 2, "a no holds for the next one, too"
     assert "3 times in a row" in person.asked[0].why
     assert [result.status for result in results(session)] == [*["success"] * 3, "denied", "denied"]
+
+
+class Broken(Person):
+    """A person's front end with a bug."""
+
+    async def __call__(self, ask: ApprovalRequest) -> ApprovalResponse | None:
+        raise RuntimeError("a bug")
+
+
+def test_a_bug_in_the_middle_of_a_turn_leaves_no_call_without_its_answer(tmp_path: Path) -> None:
+    script = [say("Both.", call("list"), call("bash", command="touch made")), say("On I go.")]
+    session = open_session(tmp_path, script, person=Broken())
+    with pytest.raises(RuntimeError, match="a bug"):
+        say_to(session, "go")
+    assert session.history.open_calls == ()
+    assert len(results(session)) == 2
+    assert ended(say_to(session, "go on")).ending == "done"

@@ -24,7 +24,7 @@ from agentcli.core.message import Text, Thinking, ToolResult
 from agentcli.core.model import Model
 from agentcli.core.record import Prune
 from agentcli.providers.scripted.model import Reply, call, say
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from tests.agent.open_session import ended, messages, open_session, results
 from tests.loopback import Asked, Loopback, Raw
 from tests.loopback.anthropic_edits import PLACEHOLDER, edited

@@ -10,6 +10,7 @@ import pytest
 from agentcli.core.model import Request
 from agentcli.core.record import Prune
 from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.tools.registry import TRAITS
 from tests.agent.open_session import open_session, results, say_to
 
 
@@ -50,9 +51,7 @@ def test_the_files_between_the_root_and_a_read_file_come_once_outermost_first(pr
     assert "rules of c" in fourth.output
     assert "rules of all" not in first.output
     assert len({request.system for request in requests}) == 1
-    assert list(session.conversation.runner.nested_instructions) == [
-        f"{project}/{name}/AGENTS.md" for name in ("a", "a/b", "c")
-    ]
+    assert list(session.nested_instructions) == [f"{project}/{name}/AGENTS.md" for name in ("a", "a/b", "c")]
 
 
 @pytest.mark.parametrize(
@@ -102,9 +101,9 @@ def test_a_file_that_left_the_view_comes_again(project: Path) -> None:
     session, _ = working(project, call("read", file_path="a/x.py"))
     (first,) = results(session)
     session.journal.append(Prune((first.call_id,), 100, "test"))
-    assert list(session.conversation.runner.nested_instructions) == []
-    runner = session.conversation.runner
-    added = runner._nested.added(first, project / "a/x.py", runner._traits_of(call("read", file_path="a/x.py")))
+    assert list(session.nested_instructions) == []
+    assert session._features.nested is not None
+    added = session._features.nested.added(first, project / "a/x.py", TRAITS["read"])
     assert added.output.count("rules of a") == 2
 
 

@@ -16,7 +16,7 @@ from agentcli.core.model import Prices
 from agentcli.core.record import Body, Compaction, Prune, Record, Retry, Settings
 from agentcli.core.tool import ToolLimits
 from agentcli.providers.scripted.model import call, say
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.jobs import Job
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from tests.agent.open_session import open_session

@@ -11,7 +11,7 @@ import pytest
 from agentcli.agent.ports import Prompt
 from agentcli.core.event import Event
 from agentcli.providers.scripted.model import call, say
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.ui.input.attachments import FILE_BYTES, with_attachments
 from tests.agent.open_session import open_session, results, say_to
 

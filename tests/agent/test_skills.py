@@ -161,6 +161,40 @@ def test_what_a_projects_skill_allows_is_asked_about_once_and_ends_with_the_turn
     assert not (work / "made").exists()
 
 
+@pytest.mark.parametrize("prompt", ["/x", "/pdf"], ids=["command", "skill"])
+@pytest.mark.parametrize("answer", [YES, NO, None], ids=["yes", "no", "nobody"])
+def test_what_a_projects_file_allows_is_asked_about_as_well_if_the_person_types_its_name(
+    answer: ApprovalResponse | None, prompt: str, tmp_path: Path
+) -> None:
+    head = "allowed-tools: Bash(touch *)\n"
+    work = project(tmp_path, skills__pdf=skill(head), commands__x=f"---\n{head}---\nDo it.")
+    touch = call("bash", "b1", command="touch made")
+    person = Person(answer, NO, NO)
+    session = in_project(work, [*once(touch), say("Done.")], person=person)
+    say_to(session, prompt)
+    assert person.asked[0].preview == "bash(touch *)"
+    assert (work / "made").exists() is (answer is YES)
+    say_to(session, prompt)
+    again = [ask.preview for ask in person.asked[1:]].count("bash(touch *)")
+    assert again == (0 if answer is YES else 1), "agreed once for the session"
+
+
+def test_a_projects_command_runs_nothing_of_its_text_by_rules_that_nobody_agreed_to(tmp_path: Path) -> None:
+    text = "---\nallowed-tools: Bash(touch *)\n---\nNow !`touch made`."
+    session = in_project(project(tmp_path, commands__x=text), [say("Done.")], person=Person(NO, NO))
+    assert isinstance(ended(say_to(session, "/x")).error, InputError)
+    assert not (session.cwd / "made").exists()
+
+
+def test_what_the_users_own_command_allows_needs_no_question(tmp_path: Path) -> None:
+    work = project(tmp_path, commands__x="---\nallowed-tools: Bash(touch *)\n---\nDo it.")
+    person = Person()
+    session = in_project(work, once(call("bash", "b1", command="touch made")), own=True, person=person)
+    say_to(session, "/x")
+    assert (work / "made").exists()
+    assert not person.asked
+
+
 def test_what_the_users_own_skill_allows_and_denies_holds_for_the_turn(tmp_path: Path) -> None:
     head = "allowed-tools: Bash(touch *)\ndisallowed-tools: [Read]\n"
     work = project(tmp_path, skills__pdf=skill(head))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 
 import pytest
@@ -210,3 +211,18 @@ def test_a_cancellation_from_elsewhere_goes_on_also_where_an_interrupt_comes_wit
 
     asyncio.run(run(False))
     asyncio.run(run(True))
+
+
+def test_a_wait_leaves_nothing_for_a_collection_of_garbage() -> None:
+    async def run() -> int:
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(20):
+                await until_interrupted(asyncio.Event(), asyncio.sleep(0))
+                assert [value async for value in until_set(asyncio.Event(), counting(2, []))] == [0, 1]
+            return gc.collect()
+        finally:
+            gc.enable()
+
+    assert asyncio.run(run()) == 0

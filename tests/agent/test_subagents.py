@@ -24,8 +24,8 @@ from agentcli.integrations.extensions.agents import BUILT_IN, STEPS
 from agentcli.integrations.extensions.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.checkpoints.changes import Changes
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import Parent
-from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.agent.open_session import DEMO, Person, ended, open_session, results, say_to

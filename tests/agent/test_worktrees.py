@@ -42,13 +42,17 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def run(tmp_path: Path, work: Path, *calls: object, rules: Rules | None = None) -> tuple[str, list[str]]:
-    """The report of a subagent that makes these calls, and the warnings."""
+def run(
+    tmp_path: Path, work: Path, *calls: object, rules: Rules | None = None, heard: list[Request] | None = None
+) -> tuple[str, list[str]]:
+    """The report of a subagent that makes these calls, and the warnings; `heard` gets what the model gets."""
     file = tmp_path / "home/.claude/agents/apart.md"
     file.parent.mkdir(parents=True)
     file.write_text("---\nname: apart\ndescription: d\nisolation: worktree\n---\nYou work.")
 
     def script(request: Request) -> Reply:
+        if heard is not None:
+            heard.append(request)
         steps = sum(message.role == "assistant" for message in request.messages)
         if any("You are a subagent" in block for block in request.system):
             return [say("", *calls), say("Done.")][min(steps, 1)]  # type: ignore[arg-type]
@@ -101,6 +105,29 @@ def test_rules_about_paths_of_the_repository_hold_in_the_worktree(work: Path, tm
         str(path.relative_to(tmp_path / "trees/t1")) for path in (tmp_path / "trees/t1").rglob("*") if path.is_file()
     }
     assert made & {"inner/src/a", "src/a", "top/a", "inner/asked", "inner/b"} == {"inner/b"}, report
+
+
+def test_a_denied_file_of_the_repository_is_read_neither_there_nor_in_the_worktree(work: Path, tmp_path: Path) -> None:
+    (work / "keys").mkdir()
+    (work / "keys/a.key").write_text("the-secret\n")
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "Second")
+    calls = [
+        call("read", "r1", file_path="keys/a.key"),
+        call("read", "r2", file_path=f"{work}/keys/a.key"),
+        call("bash", "b1", command=f"cat {work}/keys/a.key"),
+        call("bash", "b2", command="git show HEAD"),
+        call("grep", "g1", pattern="secret"),
+        call("grep", "g2", pattern="secret", path=str(work)),
+    ]
+    for rule in ("read(keys/**)", "read(*.key)", f"read({work}/keys/**)"):
+        heard: list[Request] = []
+        folder = tmp_path / rule.replace("/", "_")
+        folder.mkdir()
+        run(folder, work, *calls, rules=parse_rules(["read", "bash", "grep"], (), [rule]), heard=heard)
+        texts = repr([request.messages for request in heard])
+        assert "the-secret" not in texts
+        assert texts.count("the rule") + texts.count("a rule from config forbids it") >= 4
 
 
 @pytest.mark.parametrize("gone", [False, True])

@@ -87,6 +87,16 @@ def test_the_values_of_a_call_are_those_that_the_function_wants(tmp_path: Path) 
     assert result.output == repr(("via", "town", Place("Rome", 3, ["old"]), [Place("Bari", 4)], {"km": 5.0}, False))
 
 
+def test_a_class_of_ours_is_made_from_the_names_that_the_model_knows_it_by(tmp_path: Path) -> None:
+    def relay(question: agentcli.Question) -> str:
+        """Relay a question."""
+        return f"{question.question} {[choice.label for choice in question.choices]}"
+
+    asked = {"question": "Which?", "options": [{"label": "red"}, {"label": "blue"}]}
+    assert agentcli.tool(relay).parameters["properties"]["question"]["properties"].keys() >= asked.keys()
+    assert ran(tmp_path, relay, question=asked).output == "Which? ['red', 'blue']"
+
+
 def test_a_result_that_is_no_text_becomes_json(tmp_path: Path) -> None:
     async def nearest(count: int) -> list[Place]:
         """Find the nearest places."""
@@ -95,7 +105,13 @@ def test_a_result_that_is_no_text_becomes_json(tmp_path: Path) -> None:
     assert json.loads(ran(tmp_path, nearest, count=2).output)[1] == {"name": "p1", "zoom": 3, "tags": []}
 
 
-@pytest.mark.parametrize("error", [ValueError("no such key"), SystemExit(3), StopIteration("x"), KeyError("k")])
+class Stop(BaseException):
+    """What a test framework raises to end a test, say."""
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("no such key"), SystemExit(3), StopIteration("x"), KeyError("k"), Stop("enough")]
+)
 def test_an_exception_in_a_tool_is_an_error_that_the_model_sees(error: BaseException, tmp_path: Path) -> None:
     def fails() -> str:
         """Fail."""
@@ -220,3 +236,13 @@ def test_the_built_in_tools_stay_as_they_are(tmp_path: Path) -> None:
     before = dict(TRAITS)
     ran(tmp_path, find, text="x")
     assert before == TRAITS
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("stop"), asyncio.CancelledError("stop"), GeneratorExit("stop")])
+def test_what_a_function_raises_in_its_thread_ends_no_run(error: BaseException, tmp_path: Path) -> None:
+    def fails() -> str:
+        """Fail."""
+        raise error
+
+    result = ran(tmp_path, fails)
+    assert (result.status, type(error).__name__ in result.output) == ("error", True)

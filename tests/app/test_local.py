@@ -8,7 +8,7 @@ from agentcli.app.local import local_servers
 from agentcli.app.models import Models
 from agentcli.config import Config
 from agentcli.providers.settings import BUILT_IN
-from tests.providers.test_windows import server
+from tests.providers.test_context_windows import server
 
 NOWHERE = "http://127.0.0.1:1/v1"
 

@@ -16,7 +16,7 @@ from agentcli.context.tokens.estimators import Calibrated, Tiktoken, vocabularie
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text
 from agentcli.providers.registry import PROVIDERS
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 
 
 def program(tmp_path: Path, *settings: str) -> Program:

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace
-from agentcli.sandbox import Sandbox, detect
+from agentcli.sandbox import Sandbox, detect, launch
 from agentcli.sandbox.probe import startable
 from tests.attack.ways_out import ATTEMPTS, SECRET
 
 NOBODY = 65534
+_AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 ROOT = os.geteuid() == 0
 PATH = os.environ["PATH"]
 
@@ -199,7 +200,7 @@ def _scene(top: Path, run: Path, user: str) -> Iterator[Scene]:
     _build(top)
     drop: tuple[str, ...] = ()
     if user == "nobody":
-        drop = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+        drop = _AS_NOBODY
         subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", str(top)], check=True)
     shm = Path("/dev/shm/agentcli-probe")
     shm.write_text("whole")
@@ -223,8 +224,14 @@ def _scene(top: Path, run: Path, user: str) -> Iterator[Scene]:
 
 
 def users() -> Sequence[str]:
-    """The users who can try: the one who runs this, and as root an ordinary user as well."""
-    return ("self", "nobody") if ROOT and shutil.which("setpriv") else ("self",)
+    """The users who can try: the one who runs this, and as root an ordinary user as well, if that one can read the program.
+
+    Otherwise no box would start, and every attempt would seem to fail.
+    """
+    if not (ROOT and shutil.which("setpriv")):
+        return ("self",)
+    starts = [*_AS_NOBODY, sys.executable, "-c", f"open({launch.__file__!r})"]
+    return ("self",) if subprocess.run(starts, cwd="/", capture_output=True).returncode else ("self", "nobody")
 
 
 def boxes() -> Sequence[Sandbox]:

@@ -58,9 +58,7 @@ def test_settings_of_a_folder_loosen_nothing_and_lead_no_request_elsewhere(tmp_p
     assert not (program.work / "owned").exists()
     assert (program.work / "started").exists() == bool(trust)  # who trusts a folder for a run approves its servers
     told = [
-        line["message"].split("'")[1]
-        for line in ran.of("warning")
-        if "is ignored: a project may not" in line["message"]
+        line["message"].split("'")[1] for line in ran.of("warning") if "is ignored: a project may" in line["message"]
     ]
     names = ["mode", "sandbox", "permissions.allow", "hooks.pre_compress", "ui.status_command"]
     assert trust == () or {*names, "providers.anthropic.base_url"} <= {*told}

@@ -29,7 +29,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(params=["self", "nobody"])
 def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
     if request.param not in users():
-        pytest.skip("only root can try as somebody else as well")
+        pytest.skip("only root can try as somebody else as well, who must be able to read the program")
     with sandbox_escapes.scene(request.param) as made:
         yield made
 
@@ -141,7 +141,7 @@ def test_the_launcher_fails_closed(tmp_path: Path) -> None:
     for arguments in (
         ["{}", "true"],
         ["nonsense", "true"],
-        ['{"unset":[],"cwd":"/nowhere","writable":[],"readable":[],"listable":true,"network":false}', "true"],
+        ['{"unset":[],"cwd":"/nowhere","writable":[],"readable":[],"listable":["/"],"network":false}', "true"],
     ):
         done = subprocess.run(
             [sys.executable, "-I", "-S", str(launcher), *arguments], capture_output=True, timeout=30, check=False

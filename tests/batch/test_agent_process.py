@@ -1,13 +1,17 @@
-"""The agent of a start, played, and how its session goes on."""
+"""The agent of a start, played: how its session goes on, and what its end means."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.batch.agent_process import Streams, run_agent
+import pytest
+
+from agentcli.batch.agent_process import Agent, Streams, run_agent
+from agentcli.batch.attempt import run_attempt
 from agentcli.batch.plan import Plan, Start
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work
@@ -19,23 +23,27 @@ from agentcli.sessions.store import Store
 class Ended:
     """An agent that has ended."""
 
-    def __init__(self, code: int) -> None:
+    def __init__(self, code: int | None) -> None:
         self.code = code
 
-    async def wait(self) -> int:
+    async def wait(self) -> int | None:
         return self.code
 
     def send_signal(self, number: int) -> None:
         raise ProcessLookupError
 
 
-def test_a_session_that_a_dying_agent_made_meanwhile_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    task = Task("t", "do it", str(tmp_path))
-    work = Work(
-        Start(task), "token-0001", Plan("b", isolation="none"), "", tmp_path / "out", app_dirs({"HOME": str(tmp_path)})
-    )
+def work_in(folder: Path) -> Work:
+    """A start of a task in a folder that is no repository."""
+    task = Task("t", "do it", str(folder))
+    dirs = app_dirs({"HOME": str(folder)})
+    work = Work(Start(task), "token-0001", Plan("b", isolation="none"), "", folder / "out", dirs)
     work.folder.mkdir(parents=True)
+    return work
+
+
+def test_a_session_that_a_dying_agent_made_meanwhile_goes_on(tmp_path: Path) -> None:
+    work = work_in(tmp_path)
     row = replace(work.first_row, worktree=str(tmp_path))
     begun: list[list[str]] = []
 
@@ -48,5 +56,43 @@ def test_a_session_that_a_dying_agent_made_meanwhile_goes_on(tmp_path: Path) -> 
         session.close()
         return Ended(42)
 
-    assert asyncio.run(run_agent(work, row, asyncio.Event(), start)) == 0
+    assert asyncio.run(run_agent(work, row, asyncio.Event(), start)).exit_code == 0
     assert begun == [["-p", "-", "--session-id", row.session], ["resume", row.session, "-p", "-"]]
+
+
+@pytest.mark.parametrize(
+    ("status", "result", "state"),
+    [
+        (None, 0, "passed"),
+        (255, 0, "passed"),
+        (-9, 0, "passed"),
+        (None, 1, "failed"),
+        (None, 143, "lost"),
+        (255, 143, "lost"),
+        (None, None, "lost"),
+        (255, None, "lost"),
+        (0, None, "lost"),
+    ],
+)
+def test_a_result_on_the_disk_outranks_an_exit_status_and_what_is_unknown_is_never_failed(
+    tmp_path: Path, status: int | None, result: int | None, state: str
+) -> None:
+    async def start(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:
+        if result is not None:
+            streams[1].write(json.dumps({"type": "result", "exit_code": result, "text": "Done."}).encode() + b"\n")
+            streams[1].flush()
+        return Ended(status)
+
+    row = asyncio.run(run_attempt(work_in(tmp_path), asyncio.Event(), lambda row: row, start))
+    assert row.state == state
+
+
+def test_the_result_of_a_former_agent_is_not_that_of_one_that_wrote_none(tmp_path: Path) -> None:
+    work = work_in(tmp_path)
+    (work.folder / "events.jsonl").write_text(json.dumps({"type": "result", "exit_code": 1}) + "\n")
+
+    async def start(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: Streams) -> Agent:
+        return Ended(-9)
+
+    row = asyncio.run(run_attempt(work, asyncio.Event(), lambda row: row, start))
+    assert row.state == "lost"

@@ -18,7 +18,7 @@ from agentcli.app.project import ProjectContext
 from agentcli.batch import trees
 from agentcli.batch.driver import Driver
 from agentcli.batch.engines import EngineAttempt, engine_named, taken
-from agentcli.batch.ledger import fold
+from agentcli.batch.ledger import Row, fold
 from agentcli.batch.plan import LOSSES, Plan, Start
 from agentcli.batch.remote import call_of, run_one
 from agentcli.batch.results import Batch, write_pages
@@ -124,6 +124,9 @@ def test_a_start_that_stopped_unasked_is_lost(tmp_path: Path) -> None:
 
         def stop(self, work: Work, future: Future[Mapping[str, Any]]) -> None: ...
         def close(self) -> None: ...
+        def gone(self) -> str:
+            return ""
+
         def slots(self) -> int:
             return 1
 
@@ -132,6 +135,39 @@ def test_a_start_that_stopped_unasked_is_lost(tmp_path: Path) -> None:
     driver = Driver(plan, [Task("t", "do it", "/")], tmp_path / "out", dirs, attempt=EngineAttempt(Stopped()))
     assert asyncio.run(driver.run()) == 1
     assert driver.states["t"].newest.tries == LOSSES + 1
+
+
+def test_starts_on_a_cluster_that_is_gone_have_stopped_and_go_on_with_the_next_run(tmp_path: Path) -> None:
+    class Gone:
+        def submit(self, work: Work) -> Future[Mapping[str, Any]]:
+            future: Future[Mapping[str, Any]] = Future()
+            future.set_exception(ConnectionError("away"))
+            return future
+
+        def stop(self, work: Work, future: Future[Mapping[str, Any]]) -> None: ...
+        def close(self) -> None: ...
+        def gone(self) -> str:
+            return "The cluster is gone."
+
+        def slots(self) -> int:
+            return 0 if self.asked else 1
+
+        asked = False
+
+    engine = Gone()
+
+    def reported(row: Row) -> None:
+        engine.asked = True
+
+    dirs = app_dirs({"HOME": str(tmp_path)})
+    tasks = [Task(id, "do it", "/") for id in ("t", "u")]
+    driver = Driver(
+        Plan("b", isolation="none"), tasks, tmp_path / "out", dirs, reported, EngineAttempt(engine), slots=engine.slots
+    )
+    asyncio.run(driver.run())
+    assert {id: (state.state, state.newest.why) for id, state in driver.states.items()} == {
+        "t": ("stopped", "The cluster is gone.")
+    }
 
 
 @pytest.mark.slow

@@ -119,6 +119,24 @@ def test_what_is_final_is_done_again_where_somebody_asks(state: State, retry: st
     assert start.attempt == 3
 
 
+def test_the_cost_of_an_attempt_is_that_of_its_own_starts() -> None:
+    rows_ = [
+        Row("a", 1, "x", "lost", 0.0, cost=0.25, session="s"),
+        Row("a", 1, "y", "failed", 1.0, cost=0.5, session="s"),
+        Row("a", 2, "z", "passed", 2.0, cost=2.0, session="t"),
+    ]
+    state = fold(rows_)["a"]
+    assert {number: attempt.cost for number, attempt in state.attempts.items()} == {1: 0.75, 2: 2.0}
+    assert state.cost == 2.75
+
+
+@pytest.mark.parametrize(("beside", "counts"), [("running", "running"), ("lost", "passed"), ("failed", "passed")])
+def test_beside_an_attempt_that_passed_only_one_at_work_is_waited_for(beside: State, counts: State) -> None:
+    for first, second in (("passed", beside), (beside, "passed")):
+        state = fold([Row("a", 1, "x", first, 0.0), Row("a", 2, "y", second, 1.0)])["a"]  # type: ignore[arg-type]
+        assert state.state == counts
+
+
 def test_a_task_starts_only_if_what_all_may_spend_fits_the_cap() -> None:
     assert fits(0.5, 0.0, 0.4, 1.0)
     assert not fits(0.5, 0.4, 0.4, 1.0)

@@ -79,8 +79,12 @@ def test_a_check_sees_no_secret(program: Program) -> None:
 def test_a_task_cannot_write_outside_of_its_tree(program: Program) -> None:
     outside = program.base / "outside"
     outside.mkdir()
-    command = f"echo x > {outside}/x; echo x > {program.work}/x; echo y > y"
-    model = script(program, {"calls": [{"name": "bash", "input": {"command": command}}]}, DONE)
+    content = f"echo x > {outside}/x; echo x > {program.work}/x; echo y > y\n"
+    calls = [
+        {"name": "write", "input": {"file_path": "run.sh", "content": content}},
+        {"name": "bash", "input": {"command": "sh run.sh"}},
+    ]
+    model = script(program, *({"calls": [call]} for call in calls), DONE)
     ran = program.run("batch", "run", "tasks.jsonl", "out", "-m", model, "--only", "t0", seconds=200)
     if "No sandbox works here" in ran.err:
         pytest.skip(ran.err)
@@ -144,10 +148,31 @@ def test_warm_agents_are_forked_and_nothing_of_them_stays_behind(program: Progra
     model = script(program, SLEEPS)
     driver = program.start("batch", "run", "tasks.jsonl", "other", "-m", model, "--unboxed", "--warm")
     until(lambda: len([*trees(program).glob("other-*/began.txt")]) == 3)
-    assert [*living(program, "forkserver")]
+    assert [*living(program, "fork_server")]
     driver.kill()
     driver.communicate()
     until(lambda: not [*living(program)])
+
+
+def test_tasks_whose_fork_server_is_killed_go_on_and_pass(program: Program) -> None:
+    go = program.base / "go"
+    waits = {
+        "calls": [{"name": "bash", "input": {"command": f"touch began.txt; until test -e {go}; do sleep 0.1; done"}}]
+    }
+    driver = program.start(*run(program, script(program, waits, DONE), "--warm"))
+    until(lambda: len([*trees(program).glob("out-*/began.txt")]) == 3)
+    for server in living(program, "fork_server"):
+        if parent(server) == driver.pid:
+            os.kill(server, signal.SIGKILL)
+    go.touch()
+    out, err = driver.communicate(timeout=100)
+    assert driver.returncode == 0, out + err
+    assert {line["state"] for line in results(program).values()} == {"passed"}
+
+
+def parent(pid: int) -> int:
+    """The process that has started another one."""
+    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
 
 
 def test_a_run_whose_starter_is_gone_ends_as_by_a_signal(program: Program) -> None:
@@ -181,6 +206,6 @@ def living(program: Program, *words: str) -> Iterator[int]:
             home = (process / "environ").read_bytes().decode(errors="replace")
         except OSError:
             continue
-        known = any(word in line for word in words or ("--session-id", "resume", "forkserver", "resource_tracker"))
+        known = any(word in line for word in words or ("--session-id", "resume", "fork_server"))
         if known and f"HOME={program.base}\0" in home:
             yield int(process.name)

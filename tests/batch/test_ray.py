@@ -166,3 +166,34 @@ def test_stop_reaches_tasks_on_the_nodes_and_the_batch_goes_on_in_their_sessions
         found.provider.delay = 0.0
         assert found.run(*more)[0] == 0
         assert len({row.session for row in rows(found.out)}) == 3
+
+
+def test_a_cluster_that_cannot_be_joined_is_told_at_once_with_what_to_do() -> None:
+    with target(1) as found, cluster(found) as nodes:
+        token = found.program.more["RAY_AUTH_TOKEN_PATH"]
+        for path in (str(Path(token).with_name("none")), None):
+            more = {name: value for name, value in found.program.more.items() if not name.startswith("RAY_AUTH_")}
+            found.program.more = more | ({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": path} if path else {})
+            code, out = found.run("--engine", "ray", "--ray-address", nodes.address)
+            assert (code, "set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN_PATH" in out) == (52, True), out
+        nodes.close()
+        code, out = found.run("--engine", "ray", "--ray-address", nodes.address, seconds=20)
+        assert (code, f"{nodes.address} cannot be reached: Connection refused" in out) == (52, True), out
+        code, out = found.run("--engine", "ray", "--ray-address", "nonsense", seconds=20)
+        assert (code, "takes HOST:PORT" in out) == (2, True), out
+
+
+def test_a_batch_whose_cluster_is_gone_ends_with_a_summary_and_goes_on_with_the_next_run() -> None:
+    with target(3, delay=3.0) as found:
+        with cluster(found) as nodes:
+            command = found.arguments("--engine", "ray", "--ray-address", nodes.address)
+            driver = found.program.start(*command, stderr=subprocess.STDOUT)
+            until(lambda: len(found.provider.asked) >= 3)
+            nodes.kill(0)
+            nodes.kill(1)
+            found.kills.append(time.time())
+            out, _ = driver.communicate(timeout=120)
+            assert (driver.returncode, "The Ray cluster is gone: " in out, "3 stopped" in out) == (1, True, True), out
+            assert "Run the same command again" in out
+        assert found.run()[0] == 0
+        assert found.wrong() == []

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ import pytest
 from agentcli.batch import trees
 from agentcli.batch.ledger import Row, fold
 from agentcli.batch.merging import merge
+from agentcli.batch.plan import Plan, Start
 from agentcli.batch.results import Batch, clean
-from agentcli.batch.tasks import Isolation
+from agentcli.batch.tasks import Isolation, Task
+from agentcli.batch.work import Work
 from agentcli.core.errors import InputError
 from agentcli.integrations.git import git
+from agentcli.paths import app_dirs
 
 GIT = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
@@ -114,6 +118,32 @@ def test_results_are_merged_without_a_checkout_and_conflicts_named(
         merge(batch, "x", cache, ["nobody"])
     clean(batch, tmp_path / "cache")
     assert git(repo, "for-each-ref", trees.REFS) == ""
+
+
+@pytest.mark.parametrize("id", ["x.lock", "a..b", ".h", "h.", "-", "_", "..-", "x.locked", "a.lock.b", "a.b", ".lock"])
+def test_the_result_of_a_task_of_any_id_is_kept_under_a_ref(repo: Path, tmp_path: Path, id: str) -> None:
+    base = trees.base_commit(str(repo), "HEAD")
+    work = Work(Start(Task(id, "do it", str(repo))), "token", Plan("b"), base, tmp_path / "out", app_dirs())
+    tree = trees.make_tree(tmp_path / "cache", str(repo), base, "worktree", work.tree.name)
+    (tree / "new.txt").write_text("x")
+    found = trees.record(str(repo), tree, base, work.ref, id, tmp_path / "patch", "worktree")
+    assert git(repo, "for-each-ref", "--format=%(objectname)", trees.REFS) == found.commit
+    trees.remove_tree(tmp_path / "cache", str(repo), tree, "worktree")
+
+
+def test_every_id_that_a_task_may_have_has_a_ref_of_its_own(repo: Path) -> None:
+    words = ["".join(letters) for size in range(1, 5) for letters in product("a.", repeat=size)]
+    ids = [
+        id
+        for id in [*words, *(f"{word}{end}" for word in words for end in ("lock", "lock.", "-lock"))]
+        if id.strip(".")
+    ]
+    refs = {trees.result_ref("b", id, 1) for id in ids}
+    assert len(refs) == len({*ids})
+    head = git(repo, "rev-parse", "HEAD")
+    # Git makes all of them or none.
+    wanted = "".join(f"create {ref} {head}\n" for ref in refs)
+    subprocess.run(["git", "update-ref", "--stdin"], cwd=repo, env=GIT, input=wanted, text=True, check=True)
 
 
 def test_sixteen_trees_are_made_at_once(repo: Path, tmp_path: Path) -> None:

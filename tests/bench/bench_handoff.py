@@ -77,7 +77,7 @@ def found(session: AgentSession, wanted: str) -> str:
     """What the tool itself answers to a model that looks for a text, over as many calls as it says to make."""
     pieces, given = [], {"pattern": re.escape(wanted)}
     while True:
-        answer = asyncio.run(recall(session._runner.ctx, "r", **given)).output  # type: ignore[arg-type]
+        answer = asyncio.run(recall(session.core.ctx, "r", **given)).output  # type: ignore[arg-type]
         pieces.append(answer)
         more = re.search(r"go on with to=(-?\d+)", answer)
         if not more or wanted in answer:

@@ -66,8 +66,7 @@ def cpu(command: list[str], program: Program) -> float:
     env = {**program.env, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(command, cwd=program.work, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if ran.returncode:
-        print(ran.stderr.decode()[-500:])
+    assert ran.returncode == 0, ran.stderr.decode()[-500:]
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 

@@ -26,7 +26,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import Text
 from agentcli.core.model import Request
 from agentcli.core.record import VerbatimText
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS
 from tests.agent.compaction.compacting import CHEAP, MAIN, Answers, compress, ended, newest, session, snapshot
 from tests.context import realsession

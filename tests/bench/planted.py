@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agentcli.agent.streams import PrintedEvents
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.context.forecast import due_prune
 from agentcli.context.policies import plan
@@ -24,7 +25,7 @@ from agentcli.core.model import ModelSpec, Request
 from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.tool import ToolLimits
 from agentcli.permissions.paths import Workspace
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.registry import TRAITS, run, tools
 from tests.agent.compaction.compacting import CHEAP, Answers, compaction, snapshot
@@ -226,8 +227,8 @@ def _recalls(journal: Journal, fact: Planted) -> bool:
         return None
 
     ctx = SessionToolContext(
-        Workspace(Path("/"), (), home=Path("/")), journal, lambda body: Recorded(journal.append(body)), limits=ToolLimits(), ask=nobody, jobs=Jobs(), spawn=nobody,
-        leave_plan=nobody, answer_page=nobody, open_skill=nobody,
+        Workspace(Path("/"), (), home=Path("/")), journal, lambda body: Recorded(journal.append(body)), PrintedEvents(), limits=ToolLimits(), ask=nobody,
+        jobs=Jobs(),
     )  # fmt: skip
     [recall] = tools({"recall"})
     given: dict[str, Any] = {"pattern": rf"{fact.topic}\b"}

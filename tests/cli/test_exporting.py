@@ -26,5 +26,5 @@ def test_a_terminal_gets_the_text_once_it_is_whole_and_a_pipe_as_it_comes(out: i
         yield "two"
 
     with redirect_stdout(out):
-        _write(pieces(), "")
+        _write(pieces(), "", private=False)
     assert (seen, out.getvalue()) == ([early], "one two")

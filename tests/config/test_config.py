@@ -11,6 +11,7 @@ import pytest
 
 from agentcli.config import load, parsed
 from agentcli.config.edit import add_to_list, set_key
+from agentcli.config.retired import RETIRED
 from agentcli.context.settings import SlidingSettings
 from agentcli.core.errors import ConfigError
 
@@ -46,6 +47,12 @@ def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path) -> N
 def test_a_wrong_value_names_file_and_cure(tmp_path: Path, text: str) -> None:
     path = written(tmp_path / "c.toml", text)
     with pytest.raises(ConfigError, match=str(path)):
+        load(path, env={})
+
+
+def test_a_word_that_is_none_of_the_few_is_answered_with_them(tmp_path: Path) -> None:
+    path = written(tmp_path / "c.toml", "[providers.own]\nthinking = 'much'\n")
+    with pytest.raises(ConfigError, match="must be one of 'none', 'budget', 'adaptive', 'level', '', not 'much'"):
         load(path, env={})
 
 
@@ -109,9 +116,11 @@ def test_what_stands_in_a_table_has_its_type_too(tmp_path: Path, text: str) -> N
         ("context.gemini.preserve", "1.0", "must be a number between 0 and 1, not 1.0"),
         ("context.gemini.preserve", "1.5", "must be a number between 0 and 1, not 1.5"),
         ("context.sliding.primers", "-1", "must be a whole number 0 or more, not -1"),
-        ("budget.pressure_from", "[0.8, 85]", "must be numbers from 0 to 1, not 85"),
+        ("budget.warn_at", "80", "must be a number from 0 to 1, not 80"),
         ("agent.max_output", "0", "must be a whole number 1 or more, not 0"),
-        ("tools.read_lines", "-1", "must be a whole number 0 or more, not -1"),
+        ("tools.read_lines", "0", "must be a whole number 1 or more, not 0"),
+        ("tools.fetch_seconds", "-1", "must be a number from 0 to 1e+09, not -1"),
+        ("tools.pattern_seconds", "1e300", "must be a number from 0 to 1e+09, not 1e+300"),
         ("budget.session.cost", "-5", "must be a number 0 or more, not -5"),
         ("context.gemini.limits", "{ x = -1 }", "must be numbers 0 or more, not -1"),
         ("models.x.window", "-1", "must be a whole number 0 or more, not -1"),
@@ -227,6 +236,12 @@ def test_a_setting_that_does_not_exist_is_an_error_on_the_command_line_and_a_war
         load(env={}, flags=[flag])
     [warning] = load(env={f"AGENTCLI_{key.upper().replace('.', '__')}": value}).warnings
     assert "is ignored" in warning
+
+
+def test_there_are_at_most_120_settings_and_none_that_is_gone_comes_back() -> None:
+    keys = {key for key, _ in load(env={}).items()}
+    assert len(keys) <= 120
+    assert not keys & RETIRED
 
 
 def test_every_setting_can_be_asked_for_by_its_key() -> None:

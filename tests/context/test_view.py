@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from agentcli.context.cleared import CLEARED
-from agentcli.context.view import ACKNOWLEDGED, GO_ON, Lens, View, view
+from agentcli.context.view import ACKNOWLEDGED, GO_ON, Lens, View, replaced_key, view
 from agentcli.context.view_growth import grown
 from agentcli.core.history import evolve
-from agentcli.core.message import File, Image, Text, ToolResult
+from agentcli.core.message import File, Image, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record, Undo, VerbatimText
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.counted import counted
@@ -202,3 +202,29 @@ def test_a_snapshot_names_the_records_that_it_stands_for() -> None:
     assert line == '[This stands for records 1 to 9. recall(pattern="…", from=1, to=9) finds what it leaves out.]'
     old = view(history(prompt("Go."), replace(body, stands_for=(0, 0))))
     assert len([*old.blocks]) == len([*shown.blocks]) - 1
+
+
+def test_only_what_a_tool_or_a_reminder_said_can_be_replaced_by_a_summary_of_its_own() -> None:
+    note = Text("note", True, "reminder")
+    seen = view(history(prompt("one", 1, note), reply("said", call("a")), result("a", "A")))
+    keys = {_text(block.part): replaced_key(block) for block in seen.blocks if not isinstance(block.part, ToolCall)}
+    assert keys == {"note": "#1", "one": "", "said": "", "A": "a"}
+
+
+@pytest.mark.parametrize("kind", ["outputs", "inputs"])
+def test_an_id_that_a_server_uses_again_after_a_compaction_is_not_cleared(kind: str) -> None:
+    gone = {"cleared": ("a",)} if kind == "outputs" else {"cleared_inputs": ("a",)}
+    before = history(*TALK, compaction(6, **gone))
+    again = (reply(call("a", file_path="new.py"), turn=2), result("a", "fresh"))
+    after = before
+    for number, body in enumerate(again, 10):
+        after = evolve(after, Record(number, "", "2026-01-01T00:01:00Z", "", body))
+    seen = view(after)
+    assert [block.part.output for block in seen.blocks if isinstance(block.part, ToolResult)][-1] == "fresh"
+    assert [block.part.input for block in seen.blocks if isinstance(block.part, ToolCall)][-1] == {
+        "file_path": "new.py"
+    }
+    # What stays in view stays cleared.
+    kept = {"cleared": ("c",)} if kind == "outputs" else {"cleared_inputs": ("c",)}
+    stays = history(*TALK, compaction(6, **kept))
+    assert dict(stays.cleared if kind == "outputs" else stays.cleared_inputs) == {"c": 9}

@@ -74,6 +74,10 @@ def test_nothing_hostile_is_safe(text: str) -> None:
         "日本語 한국어 العربية עברית",
         "é e\u0301",
         "👩\u200d💻 ❤\ufe0f",
+        "👩🏽\u200d❤\ufe0f\u200d💋\u200d👨🏽 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 ☎\ufe0e ™\ufe0f",
+        "می\u200cخواهم نمی\u200cدانم ه\u200d",
+        "क्\u200dष র\u200d্য ന\u0d4d\u200d ශ්\u200dරී",
+        "葛\ufe00 ∩\ufe00",
         "नमस्ते",
         "±×÷ … — “quoted”",
         "C:\\x1b",
@@ -81,6 +85,27 @@ def test_nothing_hostile_is_safe(text: str) -> None:
 )
 def test_what_people_write_stays_as_it_is(text: str) -> None:
     assert safe(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rm -rf build" + "\ufe0f" * 120 + " x", "rm -rf build⟨U+FE0F×120⟩ x"),
+        ("make\u200cx te\u200dst", "make⟨U+200C⟩x te⟨U+200D⟩st"),
+        ("👍\ufe0f\ufe0f ok", "👍⟨U+FE0F×2⟩ ok"),
+        ("می\u200c\u200cخواهم", "می⟨U+200C×2⟩خواهم"),
+        ("1\ufe0f ", "1⟨U+FE0F⟩ "),
+        ("👍\u200dmake", "👍⟨U+200D⟩make"),
+        ("a" + "\ufe01\ufe0e" * 5 + "b", "a⟨" + "U+FE01 U+FE0E " * 3 + "U+FE01 U+FE0E and 2 more⟩b"),
+    ],
+)
+def test_what_joins_or_varies_nothing_is_counted(text: str, shown: str) -> None:
+    assert safe(text) == shown
+
+
+def test_an_emoji_whose_selector_comes_in_the_next_piece_of_a_stream_is_whole() -> None:
+    assert safe("❤") + safe("\ufe0f ok") == "❤\ufe0f ok"
+    assert safe("👩\u200d") + safe("💻") == "👩\u200d💻"
 
 
 def test_dos_line_ends_read_as_lines() -> None:

@@ -58,7 +58,9 @@ def doing(program: Program, what: str, mark: str) -> tuple[list[str], str]:
             prompt = f"!sleep {mark}"
         case "hook":
             program.config(f'[hooks]\npre_compress = "sleep {mark}"\n')
-            reply, prompt = {"text": "word " * 3000}, "/compress"
+            # The newest exchange is kept, so something has to stand before it.
+            script.write_text(json.dumps({"replies": [{"text": "word " * 3000}, {"text": "Enough."}]}))
+            return [*options, "-m", f"script:{script}"], "/compress"
         case "nothing":
             prompt = ""
         case _:

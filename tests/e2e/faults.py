@@ -596,7 +596,7 @@ def gemini() -> Iterator[Fault]:
     yield stream("a call with no arguments", [chunk(wants(args=None), finish="STOP")], 0, 2, text="fine")
     yield stream("a call that goes on", [chunk(wants(willContinue=True), finish="STOP")], 0, 2, text="fine")
     for args in ("text", [1], 5):
-        yield stream(f"arguments {args!r}", [chunk(wants(args=args), finish="STOP")], 75, 5, always=True)
+        yield stream(f"arguments {args!r}", [chunk(wants(args=args), finish="STOP")], 1, 4, always=True)
     yield stream(
         "every chunk twice", [c for c in (chunk(wants()), chunk(finish="STOP")) for _ in (0, 1)], 0, 2, runs=True
     )

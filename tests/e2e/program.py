@@ -64,9 +64,10 @@ class Program:
 
     @property
     def env(self) -> dict[str, str]:
-        """Its environment: nothing of ours but PATH."""
+        """Its environment: of ours nothing but PATH, the language, and that git knows no name."""
         places = {f"XDG_{kind.upper()}_HOME": str(self.base / kind) for kind in ("config", "data", "state", "cache")}
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+        names = ("PATH", "LANG", "LC_ALL", "GIT_CONFIG_SYSTEM")
+        kept = {name: os.environ[name] for name in names if name in os.environ}
         return {**kept, "HOME": str(self.base), "TERM": "xterm-256color", **places, **self.more}
 
     def start(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:

@@ -14,6 +14,7 @@ import pytest
 from agentcli.app.options import Options
 from agentcli.app.program import Program as App
 from agentcli.providers.scripted.model import say
+from tests.bench.bench_large import claude_code
 from tests.e2e.program import Program
 from tests.loopback import Loopback, Refuse
 
@@ -59,6 +60,23 @@ def test_a_session_is_listed_shown_found_renamed_forked_exported_deleted_and_fet
     assert program.run("resume", session, "-p", "back", "-m", "script:echo").out == "back\n"
 
 
+def test_an_export_with_secrets_is_for_its_owner_alone_and_no_export_loosens_a_file(program: Program) -> None:
+    session = program.ask("-p", "a secret", "-m", "script:echo").result["session_id"]
+    exported = program.base / "out.json"
+    for options, before, after in (
+        (("--keep-secrets",), None, 0o600),
+        ((), 0o600, 0o600),
+        (("--keep-secrets",), 0o644, 0o600),
+        ((), 0o640, 0o640),
+    ):
+        exported.unlink(missing_ok=True)
+        if before is not None:
+            exported.touch()
+            exported.chmod(before)
+        assert program.run("sessions", "export", session, "-o", str(exported), *options).code == 0
+        assert exported.stat().st_mode & 0o777 == after, (options, before)
+
+
 def test_explain_reads_a_line_and_answers_a_line(program: Program) -> None:
     calls = [
         {"id": "1", "tool": "bash", "input": {"command": "ls -la | head"}},
@@ -79,11 +97,11 @@ def test_explain_reads_a_line_and_answers_a_line(program: Program) -> None:
 def test_explain_names_the_choices_of_an_approval_as_the_approval_does(program: Program) -> None:
     ran = program.run("permissions", "explain", "npm run build")
     assert ran.out.splitlines()[2:] == [
-        "“Always” would save: bash(npm run build)",
-        "“Always, also with other arguments” would save: bash(npm run *)",
+        "“Always in this project” would save: bash(npm run build)",
+        "“Always in this project, also with other arguments” would save: bash(npm run *)",
     ]
     several = program.run("permissions", "explain", "make a\nmake b")
-    assert r"“Always” would save: bash(make a\nmake b)" in several.out.splitlines()
+    assert r"“Always in this project” would save: bash(make a\nmake b)" in several.out.splitlines()
 
 
 def test_a_setting_is_written_and_says_where_it_came_from(program: Program) -> None:
@@ -205,6 +223,15 @@ def test_the_window_is_shown_with_the_health_of_the_cache(program: Program) -> N
     assert shown["hit_rate"] > 0.5
     assert shown["misses"] == 0
     assert "Cache: " in program.run("context", "show").out
+
+
+def test_an_imported_session_is_reported_on_without_a_key(program: Program) -> None:
+    file = program.work / "session.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in claude_code(8)))
+    program.run("sessions", "import", str(file), "--name", "big")
+    for command in (("show", "big"), ("plan", "big"), ("compare", "big", "--policies", "auto")):
+        found = program.run("context", *command)
+        assert (found.code, found.err) == (0, "")
 
 
 def test_a_preset_goes_before_environment_and_config_and_behind_what_the_run_asks_for(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.program import Program
+from tests.e2e.program import Program, Ran
 
 
 @pytest.fixture
@@ -23,32 +23,37 @@ def worked(program: Program) -> Program:
     return program
 
 
-def snapshot(program: Program, *more: str) -> str:
-    """The snapshot of a compaction that is asked for now."""
-    ran = program.ask("resume", "--last", "-p", "/compress", *more)
-    assert [line["status"] for line in ran.of("compaction")] == ["compressed"], ran.out
-    newest: dict[str, Any] = program.records(ran.result["session_id"])[-1]
-    assert newest["kind"] == "compaction"
-    return str(newest["snapshot"])
+def statuses(ran: Ran) -> list[str]:
+    """The statuses of the compactions of a run."""
+    return [line["status"] for line in ran.of("compaction")]
 
 
 @pytest.mark.parametrize("place", ["config", "environment", "--set"])
-def test_the_size_of_a_snapshot_is_set_from_anywhere(worked: Program, place: str) -> None:
+def test_what_a_compaction_must_free_is_set_from_anywhere(worked: Program, place: str) -> None:
     more: list[str] = []
     if place == "config":
-        worked.config("[context.snapshot]\nfiles_read = 2\ncommands = 1\n")
+        worked.config("[context]\nmin_shrink = 1\n")
     elif place == "environment":
-        worked.more = {"AGENTCLI_CONTEXT__SNAPSHOT__FILES_READ": "2", "AGENTCLI_CONTEXT__SNAPSHOT__COMMANDS": "1"}
+        worked.more = {"AGENTCLI_CONTEXT__MIN_SHRINK": "1"}
     else:
-        more = ["--set", "context.snapshot.files_read=2", "--set", "context.snapshot.commands=1"]
-    made = snapshot(worked, *more)
-    assert made.count("READ: ") == 2
-    assert "older items left out; recall reaches them)" in made
-    assert made.count(" → exit 0") == 1
+        more = ["--set", "context.min_shrink=1"]
+    assert statuses(worked.ask("resume", "--last", "-p", "/compress", *more)) == ["noop"]
 
 
-def test_without_a_word_a_snapshot_names_every_file(worked: Program) -> None:
-    made = snapshot(worked)
-    assert made.count("READ: ") > 2
-    assert "left out" not in made
-    assert made.count(" → exit 0") == 3
+def test_settings_that_are_gone_change_nothing_and_are_named_once(worked: Program) -> None:
+    worked.config("[context.snapshot]\nfiles_read = 2\ncommands = 'few'\n[ui]\nhistory = -1\n")
+    worked.more = {"AGENTCLI_CONTEXT__LOSS__PHASES": "false"}
+    ran = worked.ask("resume", "--last", "-p", "/compress", "--set", "context.auto.air=0.5")
+    assert (ran.code, statuses(ran)) == (0, ["compressed"])
+    newest = worked.records(ran.result["session_id"])[-1]
+    assert newest["snapshot"].count("READ: ") > 2
+    assert newest["snapshot"].count(" → exit 0") == 3
+    told = [line["message"] for line in ran.of("warning") if "no effect" in line["message"]]
+    place = worked.base / "config/agentcli/config.toml"
+    assert told == [
+        f"These settings have no effect any more: context.snapshot.files_read, context.snapshot.commands, ui.history in {place}; "
+        "context.loss.phases in the environment (AGENTCLI_CONTEXT__LOSS__PHASES); context.auto.air in --set. Remove them."
+    ]
+    for command in (("get", "context.auto.air"), ("set", "context.auto.air", "0.5")):
+        refused = worked.run("config", *command)
+        assert (refused.code, "'context.auto.air' is no setting any more" in refused.err) == (52, True)

@@ -393,6 +393,37 @@ def test_a_command_that_only_the_terminal_has_is_bad_input_and_no_prompt(program
 
 
 @pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("/budget", "No budget is set."),
+        ("/context all", "Context window of script/echo, in tokens\nused"),
+        ("/status", "model         "),
+        ("/permissions", "Mode: ask."),
+        ("/diff", "No file has been changed in this session."),
+        ("/compress --preview", "Policy auto."),
+    ],
+)
+def test_a_report_works_without_a_person_as_at_the_terminal(program: Program, prompt: str, said: str) -> None:
+    ran = program.ask("-p", prompt, "-m", "script:echo")
+    assert ran.code == 0, ran.err
+    assert said in ran.result["text"]
+    assert (ran.result["usage"]["input"], ran.of("compaction")) == (0, [])
+
+
+def test_a_report_goes_to_stdout_alone(program: Program) -> None:
+    ran = program.run("-p", "/cost", "-m", "script:echo")
+    assert (ran.code, ran.out) == (0, "Nothing has been spent yet.\n")
+
+
+def test_an_argument_that_a_command_does_not_take_starts_nothing(program: Program) -> None:
+    for prompt, takes in (("/prune x", "nothing or undo"), ("/context x", "nothing or all"), ("/cost x", "nothing")):
+        ran = program.run("-p", prompt, "-m", "script:echo")
+        assert ran.code == 2
+        assert f"takes {takes} with -p, not 'x'" in ran.err
+    assert program.run("-p", "/permissions remove", "-m", "script:echo").code == 42
+
+
+@pytest.mark.parametrize(
     "prompt",
     [
         " /model",
@@ -473,3 +504,35 @@ def test_a_session_is_handed_off_without_a_person(program: Program) -> None:
     assert beginning["snapshot"].splitlines()[3] in ran.err
     assert program.run("--handoff", "x", "-p", "go on").code == 2
     assert program.run("sessions", "check").code == 0
+
+
+@pytest.mark.parametrize("name", ["claude-sonnet-4-5-20250929", "anthropic/claude-sonnet-4-5-20250929", "sonnet-4-5"])
+def test_a_model_by_its_dated_id_or_its_short_name_is_priced_limited_and_cached(program: Program, name: str) -> None:
+    with Loopback(lambda _: say("I look.", call("list"))) as server:
+        program.more = server.env
+        ran = program.ask("-p", "go", "-m", name, "--max-cost", "0.03")
+        first = server.requests[0]
+    assert (ran.code, ran.result["subtype"]) == (53, "limit")
+    assert ran.result["cost"] >= 0.03
+    assert first.model == (f"claude-{name}" if name == "sonnet-4-5" else name.rpartition("/")[2])
+    assert "cache_control" in first.body.decode()
+    assert first.json["max_tokens"] > 16_000
+
+
+def test_a_claude_behind_chat_completions_is_cached_and_its_cache_is_paid_for(program: Program) -> None:
+    steps = [say("I look.", call("list", path=".")), say("And again.", call("list", path="..")), say("Done.")]
+    with Loopback(steps) as server:
+        program.more = server.env
+        program.config(
+            f'[providers.gate]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "OPENAI_API_KEY"\n'
+            '[models."gate/anthropic/claude-sonnet-4.5"]\nprices = {input = 4.0, output = 20.0}\n'
+        )
+        ran = program.ask("-p", "go " * 1_000, "-m", "gate/anthropic/claude-sonnet-4.5")
+        assert ran.code == 0, ran.err
+        assert all("cache_control" in asked.body.decode() for asked in server.requests)
+    first, *later = [line for line in ran.of("usage") if line["kind"] == "reply"]
+    assert first["cache_write"] > 1_000
+    assert all(line["cache_read"] > first["cache_write"] / 2 for line in later)
+    for line in (first, *later):
+        paid = line["input"] * 4 + line["cache_read"] * 0.4 + line["cache_write"] * 5 + line["output"] * 20
+        assert line["cost"] == pytest.approx(paid / 1e6)

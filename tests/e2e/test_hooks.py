@@ -139,3 +139,45 @@ def test_a_session_begins_when_it_opens_and_ends_when_another_takes_its_place(pr
         ("SessionStart", "fork"),
         ("SessionEnd", "prompt_input_exit"),
     ]
+
+
+def test_a_projects_hook_sees_no_secret_but_those_that_it_lists_and_a_persons_own_sees_all(
+    program: Program, own: Path
+) -> None:
+    see = 'echo "$PLAIN $MY_TOKEN $OTHER_TOKEN" > %s.txt'
+    hooks(own, ("Stop", see % "own"))
+    hooks(program.work / ".claude/settings.json", ("Stop", see % "project"), allowedEnvVars=["OTHER_TOKEN"])
+    program.more = {"PLAIN": "plain", "MY_TOKEN": "mine", "OTHER_TOKEN": "other"}
+    ran = ask(program, {"text": "ok"}, more=("--trust",))
+    assert ran.code == 0
+    assert (program.work / "own.txt").read_text().split() == ["plain", "mine", "other"]
+    assert (program.work / "project.txt").read_text().split() == ["plain", "other"]
+
+
+def test_the_question_about_a_hook_names_the_secrets_that_it_would_see(program: Program) -> None:
+    path = program.work / ".claude/settings.json"
+    hooks(path, ("Stop", "true"), allowedEnvVars=["NPM_TOKEN"])
+    with program.terminal("-m", "script:echo", columns=140) as t:
+        t.until("Trust this folder?")
+        t.settle()
+        t.send("y")
+        t.until("Let this project start hook true (Stop; sees NPM_TOKEN of your environment)")
+
+
+def test_what_an_approved_hook_runs_is_not_rewritten_unasked(program: Program) -> None:
+    script = program.work / "scripts/check.sh"
+    script.parent.mkdir()
+    script.write_text("exit 0\n")
+    hooks(program.work / ".claude/settings.json", ("PreToolUse", "sh scripts/check.sh"))
+    write = [
+        {"name": "write", "input": {"file_path": name, "content": "touch owned\n"}}
+        for name in ("scripts/check.sh", "free.sh")
+    ]
+    (program.work / "rewrite.py").write_text("open('scripts/check.sh', 'w').write('touch owned')\n")
+    run = {"name": "bash", "input": {"command": "python3 rewrite.py"}}
+    ran = ask(program, {"calls": [write[1], write[0], run]}, {"text": "ok"}, mode="auto", more=("--trust",))
+    [denied] = [line for line in ran.of("tool_result") if line["status"] == "denied" and line["name"] == "write"]
+    assert "the hook PreToolUse of .claude/settings.json runs check.sh" in denied["output"]
+    assert (program.work / "free.sh").exists()
+    assert script.read_text() == "exit 0\n"
+    assert not (program.work / "owned").exists()

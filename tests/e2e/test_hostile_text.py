@@ -87,7 +87,7 @@ def until_idle(t: Terminal) -> None:
     """Answer every question with yes until nothing more comes."""
     for _ in range(25):
         t.settle(0.6, 20)
-        if b"Yes, once" not in t.raw[getattr(t, "asked", 0) :]:
+        if b"1. Yes" not in t.raw[getattr(t, "asked", 0) :]:
             return
         t.asked = len(t.raw)  # type: ignore[attr-defined]
         t.send("1")

@@ -314,3 +314,19 @@ def test_many_sessions_are_imported_on_a_terminal_and_a_pipe_gets_no_bar(program
         # The bar comes after half a second: a fast machine is done before that.
         assert b"/150" not in t.raw or b"\x1b[2K" in t.raw
         assert "150 sessions imported, 0 skipped, 0 failed." in "\n".join(t.history())
+
+
+def test_replies_of_which_the_file_tells_the_usage_alone_have_their_price(program: Program) -> None:
+    source = program.base / "claude.jsonl"
+    usage = {"input_tokens": 1_000, "output_tokens": 100, "cache_read_input_tokens": 10_000}
+    said = [{"type": "text", "text": "Hello."}]
+    reply = {"id": "m1", "role": "assistant", "model": "claude-sonnet-4-5-20250929", "content": said, "usage": usage}
+    common = {"sessionId": "s", "cwd": str(program.work), "timestamp": AT}
+    written(
+        source,
+        {"type": "user", "uuid": "u", "parentUuid": None, **common, "message": {"role": "user", "content": "Hi"}},
+        {"type": "assistant", "uuid": "a", "parentUuid": "u", **common, "message": reply},
+    )
+    assert program.run("sessions", "import", str(source)).code == 0
+    [listed] = json.loads(program.run("sessions", "list", "--json").out)
+    assert listed["cost"] == pytest.approx((1_000 * 3 + 100 * 15 + 10_000 * 0.3) / 1e6)

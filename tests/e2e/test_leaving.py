@@ -53,6 +53,9 @@ def test_a_signal_ends_it_whatever_goes_on(
             t.send("fill the window\r")
             t.until("word word")
             t.settle(0.3, 5)
+            t.send("and now?\r")
+            t.until("Enough.")
+            t.settle(0.3, 5)
         if prompt:
             t.send(f"{prompt}\r")
         begun(t, what, mark)

@@ -66,6 +66,15 @@ def test_closed_descriptors_cost_no_traceback(program: Program, closed: str) -> 
     shell(program, f"$agent --version {closed}")
 
 
+@pytest.mark.parametrize("command", ["-p hello", "-p hello -o json", "-p hello -o stream-json", "models", "--version"])
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-"])
+def test_an_answer_that_cannot_be_written_is_no_success(program: Program, command: str, closed: str) -> None:
+    program.more = {"AGENTCLI_MODEL": "script:echo"}
+    ran = shell(program, f"$agent {command} {closed}")
+    assert ran.returncode == 1
+    assert "agentcli: can't write the output: Bad file descriptor." in ran.stderr.decode()
+
+
 def test_without_a_terminal_a_prompt_is_asked_for(program: Program) -> None:
     ran = program.run(*ECHO, stdin="")
     assert ran.code == 42

@@ -54,7 +54,7 @@ def test_a_first_hour(program: Program) -> None:
         with terminal(program, "-m", CLAUDE) as t:
             t.until("/968k")
             t.send("use mango\r")
-            t.until("1. Yes, once")
+            t.until("1. Yes")
             screen = "\n".join(t.screen())
             assert re.search(r"1 -\s*apple", screen), screen
             assert re.search(r"1 \+\s*mango", screen), screen
@@ -98,7 +98,7 @@ def test_no_is_told_to_the_model_with_its_reason(program: Program) -> None:
         with terminal(program, "-m", CLAUDE) as t:
             t.until("/968k")
             t.send("use mango\r")
-            t.until("1. Yes, once")
+            t.until("1. Yes")
             t.send("n")
             t.settle()
             t.send("kiwi is better\r")

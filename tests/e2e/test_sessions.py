@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.app.doctor import NEWEST_SESSIONS
 from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.sessions.store import Store
 from tests.e2e.program import Program
 from tests.loopback import Asked, Loopback
+from tests.sessions.bodies import user
 
 CLAUDE = "anthropic/claude-sonnet-5"
 
@@ -346,8 +349,13 @@ def test_the_doctor_reads_the_newest_sessions_and_says_how_many(program: Program
     damaged(program)
     say_once(program, "sound")
     assert "2 in this project, 1 damaged: run" in program.run("doctor").out
-    program.more = {"AGENTCLI_SESSIONS__DOCTOR": "1"}
-    assert "2 in this project, the newest 1 checked, 0 damaged" in program.run("doctor").out
+    store = Store(program.sessions)
+    for _ in range(NEWEST_SESSIONS - 1):
+        session = store.create(program.work)
+        session.append(user("hello"))
+        session.close()
+    said = f"{NEWEST_SESSIONS + 1} in this project, the newest {NEWEST_SESSIONS} checked, 0 damaged"
+    assert said in program.run("doctor").out
 
 
 def test_where_sessions_cannot_be_kept_at_all_the_conversation_goes_on(program: Program) -> None:

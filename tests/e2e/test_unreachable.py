@@ -10,8 +10,10 @@ from contextlib import AbstractContextManager
 
 import pytest
 
+from agentcli.providers.scripted.model import say
 from tests.e2e.faults import MODELS
 from tests.e2e.program import Program
+from tests.loopback import Loopback
 from tests.loopback.server import KEY, black_hole
 
 VENDORS = {"anthropic": "api.anthropic.com", "google": "generativelanguage.googleapis.com"}
@@ -50,17 +52,23 @@ def unknown_name() -> Iterator[str]:
     yield "http://nobody.invalid"
 
 
+_REFUSED = "connection refused. Start the server that should listen there, or correct"
+_SILENT = "no answer within 0.2 s. Check the network, the proxy and"
+_UNKNOWN = "there is no such host. Check the network, the proxy and"
+
+
 @pytest.mark.parametrize(
-    ("place", "wire"),
+    ("place", "wire", "why"),
     [
-        (refused, "google"),
-        (black_hole, "anthropic"),
-        (unknown_name, "anthropic"),
-        *(pytest.param(place, "google", marks=pytest.mark.slow) for place in (black_hole, unknown_name)),
+        (refused, "google", _REFUSED),
+        (black_hole, "anthropic", _SILENT),
+        (unknown_name, "anthropic", _UNKNOWN),
+        pytest.param(black_hole, "google", _SILENT, marks=pytest.mark.slow),
+        pytest.param(unknown_name, "google", _UNKNOWN, marks=pytest.mark.slow),
     ],
 )
 def test_a_server_that_cannot_be_reached_ends_the_run_with_75(
-    program: Program, place: Callable[[], AbstractContextManager[str]], wire: str
+    program: Program, place: Callable[[], AbstractContextManager[str]], wire: str, why: str
 ) -> None:
     with place() as url:
         program.more = {
@@ -71,7 +79,46 @@ def test_a_server_that_cannot_be_reached_ends_the_run_with_75(
         }
         ran = program.ask("-p", "hi", "-m", MODELS[wire], *QUICK, "--set", f"providers.{wire}.connect_timeout=0.2")
     assert (ran.code, ran.result["subtype"], ran.result["exit_code"]) == (75, "transient", 75)
-    assert "cannot be reached. Check the network" in ran.result["error"]
+    variable = {"anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}[wire]
+    address = url.removeprefix("http://")
+    assert f"{address if ':' in address else address + ':80'} cannot be reached: {why}" in ran.result["error"]
+    assert variable in ran.result["error"]
+
+
+def test_a_local_server_that_does_not_run_ends_the_run_within_seconds_with_the_command_that_starts_it(
+    program: Program,
+) -> None:
+    with refused() as url:
+        program.config(f'[providers.ollama]\nbase_url = "{url}/v1"\n')
+        ran = program.ask("-p", "hi", "-m", "ollama/qwen3")
+    assert (ran.code, ran.result["subtype"]) == (75, "transient")
+    waits = ran.of("retry")
+    assert sum(wait["delay"] for wait in waits) <= 3
+    assert all("Start Ollama: `ollama serve`" in wait["reason"] for wait in waits)
+    assert "Start Ollama: `ollama serve`" in ran.result["error"]
+
+
+def test_a_person_may_start_the_local_server_meanwhile(program: Program) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+        program.config(
+            f'[providers.ollama]\nbase_url = "http://127.0.0.1:{port}/v1"\napi_key_env = "LOCAL_KEY"\n[retry]\nlongest = 0.2\n'
+        )
+        program.more = {"LOCAL_KEY": KEY}
+        with program.terminal("-m", "ollama/qwen3", columns=120, rows=30) as t:
+            t.until("/112k")
+            t.send("hi\r")
+            t.until("Start Ollama: `ollama serve`")
+            t.until("attempt 20")
+            held.close()
+            server = Loopback([say("here I am")])
+            server.port = port
+            with server:
+                t.until("here I am")
+            t.settle()
+            t.send("\x04")
+            assert t.wait() == 0
 
 
 def test_a_base_url_without_http_is_named_with_the_variable_that_holds_it(program: Program) -> None:

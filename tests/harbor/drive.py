@@ -37,7 +37,7 @@ async def main(folder: Path, model: str) -> None:
     logs = folder / "logs"
     logs.mkdir()
     environment, context = Local(folder), SimpleNamespace()
-    agent = AgentCli(logs_dir=logs, model_name=model)
+    agent = AgentCli(logs_dir=logs, model_name=model, max_turns=9, max_time=600.5, append_system_prompt="Be brief.")
     await agent.install(environment)
     await agent.run("/etc is not a command: fix it", environment, context)
     agent._resume = True

@@ -27,6 +27,7 @@ def test_it_installs_runs_resumes_and_reports(tmp_path: Path) -> None:
     assert version.endswith("agentcli --version")
     assert "Task:\n/etc is not a command" in first
     assert "agentcli resume --last -p -" in second
+    assert "--max-turns 9 --max-time 600.5 --append-system-prompt 'Be brief.'" in first
     assert [command for command in result["commands"] if "'agentcli[openai]==9.9.9'" in command]
     assert result["context"]["n_input_tokens"] > 0
     trajectory = json.loads((program.work / "logs" / "trajectory.json").read_text())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentcli.integrations.frontmatter import LIMIT, read
+from tests.growth import growth
 
 
 def test_fields_stand_between_fences_and_the_rest_is_the_body() -> None:
@@ -72,3 +73,18 @@ def test_nested_aliases_and_deep_brackets_do_no_harm() -> None:
     bomb = "a: &a [x, x]\n" + "".join(f"k{n}: &k{n} [*{'a' if n == 0 else f'k{n - 1}'}, *a]\n" for n in range(30))
     assert read(f"---\nname: x\n{bomb}---\n").text("name") == "x"
     assert read("---\nname: " + "[" * 5_000 + "\n---\n").text("name").startswith("[")
+
+
+@pytest.mark.parametrize("piece", ["[", "{", "[a, ", "- ", "? ", "- [", "{a: ", "(", "&a [", "k: v\n", "- x\n", "'"])
+def test_the_time_of_front_matter_grows_with_it_and_not_faster(piece: str) -> None:
+    for head in ("", "a: ", "a:\n  - "):
+        assert growth(read, lambda size: f"---\n{head}{piece * (size // len(piece))}\n---\nx", 6_000) < 3.2  # noqa: B023
+
+
+def test_merged_keys_do_not_double_at_each_line() -> None:
+    def bomb(lines: int) -> str:
+        merged = "".join(f"a{n}: &a{n}\n  <<: [*a{n - 1}, *a{n - 1}]\n" for n in range(1, lines))
+        return f"---\nname: x\na0: &a0 {{k: v}}\n{merged}---\n"
+
+    assert growth(read, bomb, 10) < 3.2
+    assert read(bomb(60)).text("name") == "x"

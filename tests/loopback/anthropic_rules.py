@@ -113,7 +113,8 @@ def _top(body: dict[str, Any], counting: bool) -> None:
             raise Refused(f"{name}: Extra inputs are not permitted")
     if not body.get("model"):
         raise Refused("model: Field required")
-    if body["model"].startswith("claude-") and body["model"] not in {known.id for known in catalog.models()}:
+    snapshot = body["model"][:-9] if body["model"][-8:].isdigit() else body["model"]
+    if snapshot.startswith("claude-") and snapshot not in {known.id for known in catalog.models()}:
         raise Refused(f"model: {body['model']}", 404)
     if not counting:
         most = spec_of(body["model"]).max_output

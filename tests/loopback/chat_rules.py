@@ -27,6 +27,9 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
     _limits(body, asked.model)
     for number, tool in enumerate(body.get("tools") or []):
         check_tool(tool["function"], f"tools[{number}].function")
+    marks = str(body["messages"]).count("'cache_control'")
+    if marks > (4 if is_claude(asked.model) else 0):
+        raise Refused(f"cache_control: {marks} marks are too many for {asked.model}")
     _messages(body["messages"])
     _pairing(body["messages"])
     limit = window or spec_of(asked.model).window
@@ -38,14 +41,32 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
         )
 
 
+def is_claude(model: str) -> bool:
+    """True for a Claude behind a gateway."""
+    return "claude" in model
+
+
 def prompt_tokens(asked: Asked) -> int:
     """The size of the prompt by the server's own count."""
     return sum(tokens for _, tokens in cache_blocks(asked.json))
 
 
 def cache_blocks(body: Mapping[str, Any]) -> list[tuple[bytes, int]]:
-    """The parts in cache order with their sizes."""
-    return sized([*(body.get("tools") or []), *body["messages"]])
+    """The parts in cache order with their sizes; a cache mark is no part of them."""
+    return sized([*(body.get("tools") or []), *map(_unmarked, body["messages"])])
+
+
+def cache_marks(body: Mapping[str, Any]) -> list[int]:
+    """The numbers of the parts behind which a gateway would have Claude cache."""
+    parts = [*(body.get("tools") or []), *body["messages"]]
+    return [number for number, part in enumerate(parts) if "cache_control" in str(part)]
+
+
+def _unmarked(message: dict[str, Any]) -> dict[str, Any]:
+    content = message.get("content")
+    if isinstance(content, list) and all(block["type"] == "text" for block in content):
+        content = "\n\n".join(block["text"] for block in content)
+    return {**{name: value for name, value in message.items() if name != "cache_control"}, "content": content}
 
 
 def _limits(body: Mapping[str, Any], model: str) -> None:

@@ -64,7 +64,13 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def _usage(asked: Asked, reply: Reply, server: Loopback) -> Json:
-    whole, read, written, output, thoughts = reckoned(asked, reply, server, chat_rules.cache_blocks(asked.json))
+    whole, read, written, output, thoughts = reckoned(
+        asked,
+        reply,
+        server,
+        chat_rules.cache_blocks(asked.json),
+        chat_rules.cache_marks(asked.json) if chat_rules.is_claude(asked.model) else None,
+    )
     return {
         "prompt_tokens": whole,
         "completion_tokens": output,
@@ -75,12 +81,12 @@ def _usage(asked: Asked, reply: Reply, server: Loopback) -> Json:
 
 
 def reckoned(
-    asked: Asked, reply: Reply, server: Loopback, blocks: list[tuple[bytes, int]]
+    asked: Asked, reply: Reply, server: Loopback, blocks: list[tuple[bytes, int]], marks: list[int] | None = None
 ) -> tuple[int, int, int, int, int]:
     """Tokens: of the prompt, those read from and written to the cache, of the reply, and those of thoughts in it."""
     spec = openai_rules.spec_of(asked.model)
-    rules = CacheRules(spec.cache_minimum, lifetime=spec.cache_lifetime, explicit=False)
-    read, written = server.cache.use(blocks, (), rules, server.clock(), asked.model)
+    rules = CacheRules(spec.cache_minimum, lifetime=spec.cache_lifetime, explicit=marks is not None)
+    read, written = server.cache.use(blocks, marks or (), rules, server.clock(), asked.model)
     if given := reply.usage:
         return given.prompt, given.cache_read, given.cache_write, given.output, given.reasoning
     thoughts = sum(tokens_of(part.text) for part in reply.parts if isinstance(part, Thinking))

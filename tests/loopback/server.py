@@ -83,6 +83,7 @@ class Loopback:
         self._ready = threading.Event()
         self._stop = asyncio.Event()
         self.port = 0
+        """Set before the start, the port to listen on; 0 for any that is free."""
 
     @property
     def url(self) -> str:
@@ -156,7 +157,7 @@ class Loopback:
                 with contextlib.suppress(ConnectionError):
                     await writer.wait_closed()
 
-        server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=1 << 26, ssl=self.tls)
+        server = await asyncio.start_server(connected, "127.0.0.1", self.port, limit=1 << 26, ssl=self.tls)
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield

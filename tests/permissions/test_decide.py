@@ -206,7 +206,8 @@ def test_a_forbidden_name_among_the_arguments_of_an_unknown_program_asks(
 
 def test_a_word_that_the_shell_completes_to_a_forbidden_command_asks(workspace: Workspace) -> None:
     rules = parse_rules(deny=["bash(git push *)"])
-    assert ask("bash", "git p$(echo ush)", workspace, "yolo", rules).decision == "ask"
+    assert ask("bash", "git p$(echo ush)", workspace, "yolo", rules).decision == "deny"
+    assert ask("bash", "git p$(cat rest)", workspace, "yolo", rules).decision == "ask"
     assert ask("bash", "git log $(x)", workspace, "yolo", rules).decision == "allow"
     for command in ("git-push", "/usr/lib/git-core/git-push x", "git --attr-source x push"):
         assert ask("bash", command, workspace, "yolo", rules).decision == "deny", command
@@ -423,6 +424,20 @@ def test_a_line_beyond_the_limits_is_refused_in_every_mode(workspace: Workspace)
         assert ask("bash", "ls;" * 201, workspace, mode).decision == "deny"
     assert ask("bash", "ls;" * 60, workspace).decision == "ask"
     assert ask("bash", "ls;" * 49, workspace).decision == "allow"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.org/secret/x", "https://EXAMPLE.org./secret/x", "https://example.org:443/secret/x", "https://ｅxample.org/secret/x",
+        "https://example.org/%73ecret/x", "https://example.org/open/../secret/x", "https://example.org//secret/x", " https://example.org/secret/x",
+    ],
+)  # fmt: skip
+def test_no_spelling_of_an_address_escapes_a_web_rule(workspace: Workspace, url: str) -> None:
+    for rule in ("web_fetch(https://example.org/secret/*)", "web_fetch(domain:example.org)"):
+        assert ask("web_fetch", url, workspace, "yolo", parse_rules(deny=[rule])).decision == "deny"
+    narrow = parse_rules(allow=["web_fetch(https://example.org/open/*)"])
+    assert ask("web_fetch", url, workspace, rules=narrow).decision == "ask"
 
 
 def test_web_rules_cannot_be_fooled_by_a_host_in_the_path(workspace: Workspace) -> None:

@@ -37,7 +37,7 @@ def test_messages_that_are_set_as_an_extra_field_are_sent_instead_of_ours() -> N
     body, _ = anthropic.to_body(request(spec("opus"), "hello"), settings, anthropic.Former())
     assert fields(body)["messages"] == OWN
     settings = replace(BUILT_IN["google"], extra_body={"contents": OWN})
-    assert fields(google.to_body(request(spec("flash"), "hello"), settings, google.Former()))["contents"] == OWN
+    assert google.to_body(request(spec("flash"), "hello"), settings, google.Former())["contents"] == OWN
 
 
 def test_after_a_message_that_could_not_be_formed_the_others_are_all_there() -> None:

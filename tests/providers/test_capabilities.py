@@ -19,7 +19,7 @@ from agentcli.core.model import Model, RequestMessage, ToolSchema
 from agentcli.providers.capabilities import SCHEMA, named, reduced
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
-from agentcli.providers.memory import DAY, EndpointMemory
+from agentcli.providers.endpoint_facts import DAY, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.providers.settings import BUILT_IN

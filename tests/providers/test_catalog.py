@@ -13,7 +13,7 @@ from agentcli.agent.report import lifetime
 from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.message import Usage
 from agentcli.core.model import PriceChange, Prices
-from agentcli.providers.catalog import ALIASES, models, spec
+from agentcli.providers.catalog import ALIASES, models, short_name, spec
 from agentcli.providers.connect import connect
 from agentcli.providers.scripted.model import ScriptedModel, say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, credentials, needs_key
@@ -219,3 +219,66 @@ def test_a_model_that_ends_is_announced_with_its_successor() -> None:
     elsewhere = {"mine": ProviderSettings("mine", "anthropic")}
     assert lifetime(spec("mine/claude-sonnet-4-5", providers=elsewhere), "2027-01-01") == ""
     assert all(spec(model.successor).known for model in models() if model.successor)
+
+
+@pytest.mark.parametrize("dated", ["claude-sonnet-4-5-20250929", "claude-sonnet-4-5@20250929", "sonnet-4-5-20250929"])
+@pytest.mark.parametrize("provider", ["", "anthropic/"])
+def test_a_dated_id_of_the_vendor_has_the_figures_of_its_model(provider: str, dated: str) -> None:
+    listed, found = spec("claude-sonnet-4-5"), spec(provider + dated)
+    assert found.id.endswith("20250929")
+    assert found.id.startswith("claude-")
+    assert replace(found, id=listed.id) == listed
+
+
+def test_config_for_a_model_holds_for_its_dated_ids_unless_they_have_their_own() -> None:
+    overrides = {"claude-sonnet-4-5": {"window": 90_000}, "anthropic/claude-sonnet-4-5-20250929": {"max_output": 5_000}}
+    assert spec("claude-sonnet-4-5-20250929", overrides).window == 90_000
+    assert spec("claude-sonnet-4-5-20250929", overrides).max_output == 5_000
+    assert spec("claude-sonnet-4-5", overrides).max_output == 64_000
+
+
+@pytest.mark.parametrize(
+    "name", [*(model.name for model in models()), "ollama/qwen3", "anthropic/claude-9", "google/gemma-3", "openai/x"]
+)
+def test_every_name_that_is_shown_is_taken(name: str) -> None:
+    assert spec(short_name(name)).name == name
+
+
+def test_names_are_shown_short() -> None:
+    shown = ["anthropic/claude-sonnet-4-5", "google/gemini-3.8-flash", "ollama/qwen3", "script//tmp/a.json"]
+    assert [*map(short_name, shown)] == ["sonnet-4-5", "gemini-3.8-flash", "ollama/qwen3", "a.json"]
+
+
+def test_a_server_of_somebody_else_is_asked_for_the_model_as_it_was_named() -> None:
+    mine = {"mine": ProviderSettings("mine", "anthropic", base_url="http://127.0.0.1:1")}
+    assert spec("mine/sonnet-4-5", providers=mine).id == "sonnet-4-5"
+    assert not spec("mine/sonnet-4-5", providers=mine).known
+
+
+@pytest.mark.parametrize(
+    ("name", "minimum"),
+    [
+        ("openrouter/anthropic/claude-sonnet-4.5", 1024),
+        ("openrouter/claude-opus-5-5", 512),
+        ("openrouter/anthropic/claude-9", 4096),
+        ("openrouter/openai/gpt-5", 0),
+    ],
+)
+def test_a_claude_behind_chat_completions_caches_what_is_marked(name: str, minimum: int) -> None:
+    found = spec(name)
+    assert found.cache_explicit is bool(minimum)
+    assert found.kind == "openai"
+    if minimum:
+        assert found.cache_minimum == minimum
+
+
+def test_where_only_fresh_input_is_priced_the_cache_is_not_free() -> None:
+    prices = {"prices": {"input": 4.0, "output": 10.0}}
+    read, write = Usage(cache_read=10**6), Usage(cache_write=10**6)
+    claude = spec("openrouter/anthropic/claude-9", {"openrouter/anthropic/claude-9": prices})
+    assert (claude.cost(read), claude.cost(write)) == pytest.approx((0.4, 5.0))
+    other = spec("openrouter/openai/gpt-5", {"openrouter/openai/gpt-5": prices})
+    assert (other.cost(read), other.cost(write)) == (4.0, 4.0)
+    told = {"prices": {**prices["prices"], "cache_read": 0.0, "cache_write": 1.0}}
+    named = spec("openrouter/anthropic/claude-9", {"openrouter/anthropic/claude-9": told})
+    assert (named.cost(read), named.cost(write)) == (0.0, 1.0)

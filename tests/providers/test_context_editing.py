@@ -17,7 +17,7 @@ from agentcli.providers.anthropic.reply import Reply
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
-from agentcli.providers.memory import EndpointMemory
+from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from tests.loopback import Asked, Loopback, Refuse

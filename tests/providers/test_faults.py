@@ -376,7 +376,7 @@ def test_blocks_that_come_at_a_time_are_kept_apart() -> None:
     # One of them has not ended: whatever it would have been, the reply is not whole.
     heard, _ = ask("haiku", [Raw([*mixed, stops[0], *end])])
     assert heard.stop is not None
-    assert heard.stop.stop == "malformed_call"
+    assert (heard.stop.stop, heard.stop.tool) == ("malformed_call", "read")
 
 
 @pytest.mark.parametrize("usage", [{"output_tokens": "many"}, {"output_tokens": -1}, {"output_tokens": 1e300}, [], "x"])
@@ -606,7 +606,7 @@ def test_nobody_at_the_address_is_a_matter_of_the_network(name: str) -> None:
     heard = asyncio.run(run())
     assert heard.error is not None
     assert heard.error.cause == "network"
-    assert "127.0.0.1 cannot be reached" in str(heard.error)
+    assert f"127.0.0.1:{server.port} cannot be reached: connection refused" in str(heard.error)
 
 
 @all_wires

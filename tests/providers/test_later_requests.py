@@ -1,4 +1,4 @@
-"""Later requests of a model are like its first one, which the SDK prepares alone."""
+"""Later requests of a model are like its first one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
-import httpx2
 import pytest
 
 from agentcli.core.model import Clearing
-from agentcli.providers.http import PreparedRequest
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.scripted.model import say
 from tests.loopback import Bytes, Loopback, Plan, Raw, Refuse
@@ -49,22 +47,6 @@ def test_a_cookie_of_the_server_is_sent_in_its_newest_form(name: str) -> None:
     with Loopback([refuse("a"), say("one"), refuse("b"), say("two")]) as server:
         heard_in_turn(server, name, 4)
     assert [asked.headers.get("cookie") for asked in server.asked] == [None, "route=a", "route=a", "route=b"]
-
-
-def test_a_later_request_names_the_same_server_for_tls() -> None:
-    sent: list[httpx2.Request] = []
-
-    def answer(request: httpx2.Request) -> httpx2.Response:
-        sent.append(request)
-        return httpx2.Response(200)
-
-    async def run() -> None:
-        async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client:
-            first = client.build_request("POST", "https://my_host", extensions={"sni_hostname": "my-host"})
-            await PreparedRequest(first, ()).send(client, b"{}")
-
-    asyncio.run(run())
-    assert sent[0].extensions["sni_hostname"] == "my-host"
 
 
 def test_a_request_with_other_headers_of_its_own_has_these() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,9 @@ from agentcli.core.event import ReplyRestarted, Retrying
 from agentcli.providers.retrying import RetryPolicy
 from agentcli.providers.scripted.model import say
 from tests.clock import seconds_of
-from tests.loopback import Idle, Loopback
+from tests.loopback import Cut, Idle, Loopback
 from tests.loopback.server import black_hole
-from tests.providers.hearing import BOTH, Heard, connected, hear, request
+from tests.providers.hearing import ALL, BOTH, Heard, connected, hear, request
 
 POLICY = RetryPolicy()
 LONG = say("one two three four five six seven " * 10)
@@ -70,3 +71,19 @@ def test_five_attempts_at_a_server_that_never_answers_the_first_packet_take_a_mi
     assert (heard.error.cause, heard.error.exit_code) == ("network", 75)
     assert [step.attempt for step in heard.steps if isinstance(step, Retrying)] == [1, 2, 3, 4]
     assert 50 <= took <= 60
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("at", [20, 900])
+@pytest.mark.parametrize("how", ["close", "end", "chunk"])
+def test_a_reply_that_is_cut_at_the_same_place_every_time_is_asked_for_five_times(name: str, at: int, how: Any) -> None:
+    async def run() -> tuple[Heard, int]:
+        async with Loopback(lambda _: Cut(LONG, at, how)).in_this_loop() as server:
+            return await ask(server, name), len(server.asked)
+
+    took, (heard, requests) = seconds_of(run())
+    assert requests == 5
+    assert took < 10
+    assert heard.error is not None
+    assert heard.error.exit_code == 75
+    assert "5 replies had begun and broke off: the provider may charge" in str(heard.error)

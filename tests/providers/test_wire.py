@@ -15,18 +15,14 @@ from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolRes
 from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
-from agentcli.providers.google.api import GeminiApi
-from agentcli.providers.google.request import Former, countable, to_body, to_sdk
-from agentcli.providers.google.sdk import SdkApi
-from agentcli.providers.preload import own_sdk
+from agentcli.providers.google.api import GoogleApi
+from agentcli.providers.google.request import Former, countable, to_body
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.providers.wire import wire_id
-from agentcli.tools.registry import tools
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, Heard, connected, hear, request
 
-PART = own_sdk("google")
 """Imported before any test has the whole SDK imported, which would be used in its place."""
 
 SIGNED = {"google": {"thought_signature": "c2lnbmF0dXJl"}}
@@ -405,21 +401,6 @@ def test_no_reply_may_be_longer_than_the_model_allows() -> None:
     assert made["generationConfig"]["maxOutputTokens"] == 65_536
 
 
-def test_on_a_platform_gemini_gets_its_contents_through_the_sdk_with_bytes_for_base64() -> None:
-    signed = Text("b", meta={"google": {"thought_signature": "+/8="}})
-    image = Image("image/png", "iVBORw==")
-    made = request(
-        spec("flash"),
-        "a",
-        RequestMessage("assistant", (signed,), "google", "gemini-3.8-flash"),
-        RequestMessage("user", (image,)),
-    )
-    sent = to_sdk(made, ProviderSettings("cloud", "google", platform="vertexai"))
-    assert sent["contents"][1]["parts"] == [{"text": "b", "thoughtSignature": b"\xfb\xff"}]
-    assert sent["contents"][2]["parts"] == [{"inlineData": {"data": b"\x89PNG", "mimeType": "image/png"}}]
-    assert "http_options" not in sent["config"]
-
-
 def gemini_contents(made: Request) -> Any:
     """The contents as they are sent."""
     return gemini_body(made)["contents"]
@@ -427,7 +408,7 @@ def gemini_contents(made: Request) -> Any:
 
 def gemini_body(made: Request, settings: ProviderSettings = BUILT_IN["google"]) -> Any:
     """The body as it is sent."""
-    return json.loads(to_body(made, settings, Former()))
+    return to_body(made, settings, Former())
 
 
 def test_a_gemini_request_is_the_one_that_the_sdk_would_make() -> None:
@@ -444,24 +425,36 @@ def test_a_gemini_request_is_the_one_that_the_sdk_would_make() -> None:
         },
         "required": ["list"],
     }
-    union = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}
-    declared = (ToolSchema("deep", "d", deep), ToolSchema("u", "d", union), *(tool.schema for tool in tools()))
-    options = {"effort": "high", "temperature": 0.5}
-    turns = ("a", RequestMessage("assistant", (Text("b"),)), "c")
-    for name in ("flash", "gemini-2.5-flash"):
-        made = request(spec(name), *turns, system=("one", " ", "two"), tools=declared, options=options)
-        arguments = to_sdk(made, ProviderSettings("cloud", "google", platform="vertexai"))
-        with Loopback([say("x"), say("x")], strict=False) as server:
-            http = types.HttpOptions(base_url=server.url)
-            client = genai.Client(api_key="loopback-key", vertexai=False, http_options=http)
-            for _ in client.models.generate_content_stream(**arguments):
-                pass
-            assert asyncio.run(heard(server, made)).text == "x"
-        theirs, ours = server.asked
-        assert json.loads(ours.body) == json.loads(theirs.body) == gemini_body(made)
-        assert ours.path == theirs.path
-        for header in ("content-type", "x-goog-api-key"):
-            assert ours.headers[header] == theirs.headers[header]
+    declared = {"name": "deep", "description": "d", "parameters": deep}
+    signed = Text("b", meta={"google": {"thought_signature": "+/8="}})
+    turns = (RequestMessage("assistant", (signed,), "google", "gemini-3.8-flash"), "c")
+    tool, options = ToolSchema("deep", "d", deep), {"effort": "high", "temperature": 0.5}
+    made = request(spec("flash"), "a", *turns, system=("one",), tools=(tool,), options=options)
+    config = {
+        "system_instruction": {"parts": [{"text": "one"}]},
+        "tools": [{"function_declarations": [declared]}],
+        "max_output_tokens": made.max_output,
+        "temperature": 0.5,
+        "thinking_config": {"include_thoughts": True, "thinking_level": "high"},
+        "automatic_function_calling": {"disable": True},
+    }
+    contents = [
+        {"role": "user", "parts": [{"text": "a"}]},
+        {"role": "model", "parts": [{"text": "b", "thought_signature": b"\xfb\xff"}]},
+        {"role": "user", "parts": [{"text": "c"}]},
+    ]
+    with Loopback([say("x"), say("x")], strict=False) as server:
+        client = genai.Client(
+            api_key="loopback-key", vertexai=False, http_options=types.HttpOptions(base_url=server.url)
+        )
+        for _ in client.models.generate_content_stream(model=made.model.id, contents=contents, config=config):
+            pass
+        assert asyncio.run(heard(server, made)).text == "x"
+    theirs, ours = server.asked
+    assert json.loads(ours.body) == json.loads(theirs.body)
+    assert ours.path == theirs.path
+    for header in ("content-type", "x-goog-api-key"):
+        assert ours.headers[header] == theirs.headers[header]
 
 
 def test_gemini_counts_a_history_with_pictures_and_signatures() -> None:
@@ -470,16 +463,13 @@ def test_gemini_counts_a_history_with_pictures_and_signatures() -> None:
     reply = RequestMessage("assistant", (signed,), "google", "gemini-3.8-flash")
     made = request(spec("flash"), "a", reply, RequestMessage("user", (image,)))
     with Loopback([], strict=False) as server:
-        of = (BUILT_IN["google"], "loopback-key", server.url)
-        for api in (GeminiApi(*of, PART), SdkApi(*of)):
-            assert asyncio.run(counted(api, made))
-        # The SDK writes this name in either case.
-        ours, theirs = (json.loads(asked.body.replace(b"mime_type", b"mimeType")) for asked in server.asked)
-        assert ours == theirs == {"contents": countable(made)}
-        assert ours["contents"][-2:] == gemini_contents(made)[-2:]
+        assert asyncio.run(counted(GoogleApi(BUILT_IN["google"], "loopback-key", server.url), made))
+        sent = json.loads(server.asked[0].body)
+    assert sent == {"contents": countable(made)}
+    assert sent["contents"][-2:] == gemini_contents(made)[-2:]
 
 
-async def counted(api: GeminiApi | SdkApi, made: Request) -> int | None:
+async def counted(api: GoogleApi, made: Request) -> int | None:
     """The tokens of a request as an API counts them."""
     found: int | None = await api.count(made)
     await api.close()
@@ -488,7 +478,7 @@ async def counted(api: GeminiApi | SdkApi, made: Request) -> int | None:
 
 def test_requests_at_the_same_time_share_the_connections_of_the_sdk() -> None:
     async def run(server: Loopback) -> None:
-        api, made = SdkApi(BUILT_IN["google"], "loopback-key", server.url), request(spec("flash"), "a")
+        api, made = GoogleApi(BUILT_IN["google"], "loopback-key", server.url), request(spec("flash"), "a")
         for _ in range(3):
             await asyncio.gather(api.count(made), api.count(made))
         await api.close()
@@ -578,6 +568,4 @@ def test_lone_surrogates_never_leave_wherever_they_stand(name: str) -> None:
     if made.model.kind == "anthropic":
         json.dumps(to_wire(made, settings), ensure_ascii=False).encode()
     else:
-        json.dumps(
-            [gemini_body(made, settings), to_sdk(made, settings), countable(made)], ensure_ascii=False, default=repr
-        ).encode()
+        json.dumps([gemini_body(made, settings), countable(made)], ensure_ascii=False).encode()

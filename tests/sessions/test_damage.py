@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from agentcli.core.message import Text
 from agentcli.core.record import Title
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.integrity import check, repair
@@ -250,3 +252,31 @@ def test_a_repair_keeps_everything_aside_and_says_so_in_the_session(store: Store
     newest = next(store.open(info.project_id, info.id, read_only=True).records(newest_first=True))
     assert newest.kind == "error"
     assert "record 3" in newest.body.message
+
+
+@pytest.mark.parametrize("name", ["session.json", "origin.json", "partial.json", "checkpoints/pending.json"])
+def test_files_that_are_nested_too_deep_cost_nothing(
+    store: Store, info: SessionInfo, tmp_path: Path, name: str
+) -> None:
+    folder = store.folder(info)
+    for each in {"session.json", name}:
+        (folder / each).parent.mkdir(exist_ok=True)
+        (folder / each).write_text('{"id": ' + "[" * 100_000)
+    assert [found.id for found in store.list()] == [info.id]
+    session = store.open(info.project_id, info.id)
+    assert session.history.turn == 2
+    assert store.checkpoints(session, [tmp_path]).recover(()) is None
+    session.close()
+
+
+def test_a_reply_is_saved_as_it_comes_where_no_thread_can_be_started(store: Store, tmp_path: Path) -> None:
+    session = Store(store.root, disk=Hasty(), interval=60.0).create(tmp_path)
+    session.append(user("one"))
+    session.stream(lambda: [Text("so")])
+    before = threading.stack_size(1 << 46)  # more than any system has
+    try:
+        session.stream(lambda: [Text("so far")])
+    finally:
+        threading.stack_size(before)
+    assert "so far" in (session.folder / "partial.json").read_text()
+    session.close()

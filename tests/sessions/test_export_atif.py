@@ -24,8 +24,8 @@ from agentcli.core.record import (
 )
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.exporting.atif import ImageFolder, subagents_in, to_atif
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import Parent
-from agentcli.sessions.memory import MemorySession
 from agentcli.sessions.store import Store
 from tests.sessions.atif_rules import problems
 from tests.sessions.corpus import raw_records, sessions

@@ -286,3 +286,27 @@ def traced(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
     shutil.rmtree(root, ignore_errors=True)
     command = ["strace", "-f", "-qq", *options, sys.executable, "-B", "-c", CHILD, str(root)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=Path(__file__).parents[2])
+
+
+def test_a_lock_that_is_taken_late_is_let_go_where_the_records_cannot_be_listed(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions", disk=Hasty())
+    session = store.create(tmp_path)
+    session.append(user("one"))
+    session.close()
+    lock, records = session.folder / "lock", session.folder / "records"
+    lock.unlink()
+    lock.mkdir()  # so that the session is opened without its lock
+    opened = store.open(session.info.project_id, session.id)
+    lock.rmdir()
+    records.rename(records.with_name("aside"))
+    records.symlink_to(records.name)
+    opened.append(user("two", 2))
+    assert "symbolic links" in opened.trouble()
+    records.unlink()
+    records.with_name("aside").rename(records)
+    opened.append(user("three", 3))
+    assert (opened.trouble(), opened.unsaved) == ("", 0)
+    opened.close()
+    again = store.open(session.info.project_id, session.id)
+    assert texts(again) == ["one", "two", "three"]
+    again.close()

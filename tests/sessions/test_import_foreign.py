@@ -335,6 +335,24 @@ def test_codex_failures_and_the_usage_of_each_reply_are_read():
     assert all(said.usage for said in of(session, Message) if said.role == "assistant")
 
 
+def test_the_title_of_a_codex_session_that_begins_with_a_picture_is_its_prompt(tmp_path: Path):
+    content = [
+        {"type": "input_text", "text": "<image name=[Image #1]>"},
+        {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="},
+        {"type": "input_text", "text": "</image>"},
+        {"type": "input_text", "text": "[Image #1] Why is this red?"},
+    ]
+    said = {"type": "message", "role": "user", "content": content}
+    meta = {"id": "x", "timestamp": "2026-01-05T09:00:00.000Z", "cwd": "/home/dev"}
+    lines = [{"type": "session_meta", "payload": meta}, {"type": "response_item", "payload": said}]
+    file = tmp_path / "rollout.jsonl"
+    file.write_text("\n".join(json.dumps({"timestamp": meta["timestamp"], **line}) for line in lines))
+    session = read(file)
+    assert session.title == "[Image #1] Why is this red?"
+    [message] = of(session, Message)
+    assert message.parts == (Image("image/png", "iVBORw0KGgo="), Text("[Image #1] Why is this red?"))
+
+
 def test_codex_patches_have_their_diff_and_pictures_are_read():
     session = read(SAMPLES / "codex-0.169.0.jsonl")
     edit = next(result for result in of(session, ToolResult) if result.name == "edit")

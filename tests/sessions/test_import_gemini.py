@@ -249,6 +249,41 @@ def test_without_a_context_the_folder_is_the_one_written_beside_the_sessions(tmp
     assert session_of(tmp_path, user("a", "Hello")).cwd == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "System: Potential loop detected. Details: x. Please take a step back.",
+        "System: Please continue.",
+        "Please continue.",
+    ],
+)
+def test_texts_that_the_program_put_in_are_no_prompts(text: str, tmp_path: Path):
+    reply = {"id": "b", "type": "gemini", "content": "I go on.", "model": "gemini-3"}
+    session = session_of(tmp_path, user("a", "Hello"), reply, user("c", text), reply | {"id": "d"}, user("e", "There"))
+    assert prompts(session) == ["Hello", "There"]
+    kept = [part for message in of(session, Message) for part in message.parts if isinstance(part, Text)]
+    assert [(part.synthetic, part.source) for part in kept if part.text == text] == [(True, "reminder")]
+
+
+def test_calls_that_were_repeated_under_the_same_id_each_have_their_own_result(tmp_path: Path):
+    def done(output: str) -> dict[str, Any]:
+        answer = {"functionResponse": {"id": "x", "name": "read_file", "response": {"output": output}}}
+        return {"id": "x", "name": "read_file", "args": {"file_path": "a"}, "status": "success", "result": [answer]}
+
+    lines = [user("u", "Go")]
+    for number, calls in enumerate([[done("one")], [done("two"), done("three")], [done("four")]]):
+        lines.append({"id": f"g{number}", "type": "gemini", "content": "", "model": "m", "toolCalls": calls})
+        answers = [part for one in calls for part in one["result"]]
+        lines.append({"id": f"r{number}", "type": "user", "content": answers})
+    session = session_of(tmp_path, *lines)
+    asked = [call.call_id for message in of(session, Message) for call in message.calls]
+    assert len(set(asked)) == 4
+    results = of(session, ToolResult)
+    assert [(result.call_id, result.output) for result in results] == [
+        *zip(asked, ["one", "two", "three", "four"], strict=True)
+    ]
+
+
 def test_a_message_of_the_wrong_shape_is_left_out_and_named(tmp_path: Path):
     session = session_of(tmp_path, user("a", "Hello"), {"id": "b", "type": "gemini", "content": 7}, user("c", "There"))
     assert prompts(session) == ["Hello", "There"]

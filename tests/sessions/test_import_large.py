@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import tracemalloc
@@ -116,25 +115,6 @@ def test_the_progress_of_one_session_can_be_shown(tmp_path: Path) -> None:
     [outcome] = ImportRun(Store(tmp_path / "store"), tmp_path, through=through).run(candidates(file))
     assert outcome.info is not None
     assert passed == [(50, 0), (outcome.info.records, outcome.info.records)]
-
-
-def test_python_does_not_look_for_garbage_among_what_is_imported(file: Path, tmp_path: Path) -> None:
-    collections: list[str] = []
-
-    def collected(phase: str, _: object) -> None:
-        collections.append(phase)
-
-    importing = ImportRun(Store(tmp_path / "store"), tmp_path)
-    gc.callbacks.append(collected)
-    try:
-        [outcome] = importing.run(candidates(file))
-    finally:
-        gc.callbacks.remove(collected)
-    assert outcome.status == "imported"
-    assert outcome.info is not None
-    assert outcome.info.records > RECORDS
-    assert gc.isenabled()
-    assert len(collections) <= 8  # else one for every few records
 
 
 def test_a_record_costs_few_steps_however_many_there_are(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image, Message, Text, Thinking, ToolResult, Usage
 from agentcli.core.record import Compaction, Failure, Todo, TodoItem
 from agentcli.sessions.importing import Imported, opencode, read, read_all, recognise
+from agentcli.sessions.store import Store
+from tests.sessions.imported import store_imported
 
 SAMPLE = Path(__file__).parent / "samples_foreign" / "opencode-1.18.33.json"
 EXPORT = json.loads(SAMPLE.read_text())
@@ -191,6 +193,42 @@ def test_ids_that_come_twice_are_told_apart_and_calls_that_never_arrived_are_non
         ("Tool executi", "interrupted"),
     ]
     assert len({result.call_id for result in results}) == 4
+
+
+NOTICE = "...7 lines truncated...\n\nThe tool call succeeded but the output was truncated. Full output saved to: {path}"
+
+
+def test_an_output_that_was_cut_is_taken_over_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    kept = tmp_path / "data" / "opencode" / "tool-output" / "tool_1a2"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("all of it\n" * 1_000)
+    session, result = _cut(kept)
+    assert (result.truncated, result.output_file) == (True, "outputs/tool_1a2.txt")
+    assert result.output == NOTICE.format(path=kept)
+    info = store_imported(tmp_path / "store", session, tmp_path)
+    stored = Store(tmp_path / "store").open(info.project_id, info.id, read_only=True)
+    assert stored.output(result.output_file) == "all of it\n" * 1_000
+
+
+@pytest.mark.parametrize("name", ["secret", "data/opencode/auth.json", "data/opencode/tool-output/../auth.json"])
+def test_no_other_file_is_read_that_an_export_names(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "data" / "opencode" / "tool-output").mkdir(parents=True)
+    (tmp_path / name).resolve().write_text("secret")
+    session, result = _cut(tmp_path / name)
+    assert (session.outputs, result.output_file) == ({}, "")
+    link = tmp_path / "data" / "opencode" / "tool-output" / "tool_2"
+    link.symlink_to(tmp_path / name)
+    assert _cut(link)[0].outputs == {}
+
+
+def _cut(path: Path) -> tuple[Imported, ToolResult]:
+    metadata = {"truncated": True, "outputPath": str(path), "exit": 0}
+    state = {"status": "completed", "input": {"command": "x"}, "output": NOTICE.format(path=path), "metadata": metadata}
+    session = session_of((USER, [text("Go")]), (REPLY, [tool("bash", state | {"time": {"start": 1, "end": 2}})]))
+    [result] = of(session, ToolResult)
+    return session, result
 
 
 def test_reasoning_counts_within_the_output_however_it_was_counted():

@@ -136,3 +136,96 @@ def test_large_input_and_what_a_background_command_printed_stay_where_they_are(s
     repair(session.folder)
     assert Path(large).read_text() == "all of it"
     assert Path(printed).exists()
+
+
+@pytest.fixture
+def undoable(store: Store, session: Session, tmp_path: Path) -> Path:
+    """The contents for undo that the session keeps, of two files."""
+    work = tmp_path / "work"
+    work.mkdir()
+    for name in ("a.py", "b.py"):
+        (work / name).write_text(f"{name} as it was\n")
+    store.checkpoints(session, [work]).before_command()
+    session.close()
+    return session.folder / "checkpoints" / "objects"
+
+
+def damage(contents: Path) -> Path:
+    """Zeros in the place of one content, as a power cut leaves them."""
+    path = min(contents.glob("??/*"))
+    path.write_bytes(b"\0" * path.stat().st_size)
+    return path
+
+
+def test_a_damaged_content_for_undo_is_found_and_set_aside(session: Session, undoable: Path) -> None:
+    assert check(session.folder, whole=set()).ok
+    path = damage(undoable)
+    [problem] = check(session.folder, whole=set()).problems
+    assert (problem.kind, problem.file, problem.notice) == (
+        "damaged",
+        str(path.relative_to(session.folder)),
+        False,
+    )
+    assert not check(session.folder, whole=set()).ok
+    assert any("kept in damaged/" in done for done in repair(session.folder).repaired)
+    assert check(session.folder, whole=set()).ok
+    assert not path.exists()
+    assert (session.folder / "damaged" / path.name).exists()
+
+
+def test_a_repair_takes_a_damaged_content_out_of_the_pool_and_a_whole_one_from_it(
+    store: Store, session: Session, undoable: Path, tmp_path: Path
+) -> None:
+    damaged = damage(undoable)
+    pool = session.folder.parent / ".objects"
+    shared = pool / damaged.parent.name / damaged.name
+    assert shared.samefile(damaged)
+    repair(session.folder)
+    assert not shared.exists(), "no later session is given it"
+    other = store.create(tmp_path)
+    other.append(user("one"))
+    store.checkpoints(other, [tmp_path / "work"]).before_command()
+    other.close()
+    own = other.folder / "checkpoints" / "objects" / damaged.parent.name / damaged.name
+    whole = own.read_bytes()
+    own.unlink()
+    own.write_bytes(b"\0" * len(whole))  # its own name only: the file of the pool is another one now
+    assert any("replaced" in done for done in repair(other.folder).repaired)
+    assert own.read_bytes() == whole
+
+
+def test_contents_that_sessions_share_are_read_once(session: Session, undoable: Path) -> None:
+    whole: set[tuple[int, int]] = set()
+    check(session.folder, whole=whole)
+    assert len(whole) == 2
+    damage(undoable)
+    assert check(session.folder, whole=whole).ok, "the file was whole a moment ago"
+
+
+@pytest.mark.parametrize("kind", ["folder", "link to itself"])
+def test_a_record_that_is_no_file_is_set_aside(store: Store, session: Session, kind: str) -> None:
+    session.close()
+    path = session.folder / "records" / "000002-message.json"
+    path.unlink()
+    if kind == "folder":
+        path.mkdir()
+        (path / "inside").write_text("kept")
+    else:
+        path.symlink_to(path.name)
+    assert ("damaged", False) in kinds(session)
+    assert any("record 2 cannot be read" in done and "kept in" in done for done in repair(session.folder).repaired)
+    assert check(session.folder).ok
+    aside = session.folder / "damaged" / path.name
+    assert (aside / "inside").read_text() == "kept" if kind == "folder" else aside.is_symlink()
+    store.open(session.info.project_id, session.id).close()
+
+
+@pytest.mark.parametrize("name", ["session.json", "origin.json", "partial.json"])
+def test_a_folder_in_the_place_of_a_file_is_set_aside(session: Session, name: str) -> None:
+    session.close()
+    (session.folder / name).unlink(missing_ok=True)
+    (session.folder / name).mkdir()
+    assert not check(session.folder).ok
+    repair(session.folder)
+    assert check(session.folder).ok
+    assert (session.folder / "damaged" / name).is_dir()

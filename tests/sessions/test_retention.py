@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.sessions.checkpoints.objects import POOL
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.retention import Retention, size_on_disk, sweep
 from agentcli.sessions.storage.lock import Lock
-from agentcli.sessions.store import POOL, Store
+from agentcli.sessions.store import Store
 from tests.sessions.bodies import reply, user
 
 

@@ -12,7 +12,7 @@ import pytest
 from agentcli.core.errors import SessionBusy, StoreError
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Prune, Settings, Title, Undo
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.store import Store

@@ -69,7 +69,7 @@ def fix_with_approvals(story: Story) -> None:
         ]
     )
     story.terminal.until("? keys")
-    story.type("the discount is wrong, fix it\r", until="1. Yes, once")
+    story.type("the discount is wrong, fix it\r", until="1. Yes")
     story.scene("An edit is put to the person")
     story.type("1", until="Run this command?")
     story.scene("A command is put to the person")

@@ -25,6 +25,19 @@ async def use(ctx: Bench, name: str, **given: Any) -> ToolOutput:
     return await run(TOOLS[name], ctx, "c1", given)
 
 
+async def until_live(mark: str, count: int) -> None:
+    """Wait until so many processes of this mark sleep."""
+    while sum(line.split()[1] == "sleep" for line in living(mark)) < count:  # noqa: ASYNC110 - the operating system sets no event
+        await asyncio.sleep(0.01)
+
+
+async def news(ctx: Bench, id: str) -> str:
+    """The output of a job once it has printed something."""
+    while "(nothing new)" in (shown := (await use(ctx, "bash_output", id=id)).output):  # noqa: ASYNC110 - nor does it here
+        await asyncio.sleep(0.01)
+    return shown
+
+
 async def until_ended(jobs: Jobs) -> None:
     await asyncio.gather(*(job.task for job in jobs.all() if job.task))
 
@@ -33,11 +46,7 @@ def test_a_job_goes_on_while_others_are_done_and_tells_only_what_is_new(ctx: Ben
     async def story() -> list[str]:
         jobs = ctx.jobs = Jobs()
         told = [(await use(ctx, "bash", command="echo a; read x < go; echo b; exit 2", run_in_background=True)).output]
-        await asyncio.sleep(0.2)
-        told += [
-            (await use(ctx, "bash_output", id="job-1")).output,
-            (await use(ctx, "bash_output", id="job-1")).output,
-        ]
+        told += [await news(ctx, "job-1"), (await use(ctx, "bash_output", id="job-1")).output]
         assert jobs.finished() == []
         await use(ctx, "bash", command="echo > go")
         await until_ended(jobs)
@@ -60,8 +69,7 @@ def test_stopping_a_job_leaves_nothing_of_it(ctx: Bench, mark: str) -> None:
     async def story() -> str:
         ctx.jobs = Jobs()
         await use(ctx, "bash", command=f"setsid sleep {mark} & sleep {mark}", run_in_background=True)
-        await asyncio.sleep(0.2)
-        assert living(mark)
+        await until_live(mark, 2)
         return (await use(ctx, "bash_stop", id="job-1")).output
 
     assert asyncio.run(story()) == "[job-1: stopped]"
@@ -74,7 +82,7 @@ def test_closing_ends_all_jobs(ctx: Bench, mark: str) -> None:
         jobs = ctx.jobs = Jobs()
         for _ in range(3):
             await use(ctx, "bash", command=f"sleep {mark}", run_in_background=True)
-        await asyncio.sleep(0.1)
+        await until_live(mark, 3)
         await jobs.close()
 
     asyncio.run(story())
@@ -113,7 +121,6 @@ def test_an_unknown_job_is_told_with_the_known_ones(call: Call, ctx: Bench) -> N
 def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_there(ctx: Bench) -> None:
     async def story() -> tuple[ToolOutput, list[str], str]:
         jobs = ctx.jobs = Jobs()
-        ctx.limits = ToolLimits(bash_timeout=1.0, bash_idle=1.0)
         began = time.monotonic()
         running = asyncio.create_task(use(ctx, "bash", command="echo a; read x < go; echo b; exit 3"))
         while not ctx.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
@@ -123,7 +130,6 @@ def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_th
         assert began <= jobs.running()[0].started <= time.monotonic()
         shown = list(ctx.shown)
         assert not jobs.send_away()
-        await asyncio.sleep(1.2)  # neither limit counts any more
         assert [job.id for job in jobs.running()] == ["job-1"]
         await use(ctx, "bash", command="echo > go")
         await until_ended(jobs)

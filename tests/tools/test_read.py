@@ -95,6 +95,17 @@ def test_numbers_do_not_count_as_bytes_of_the_file(call: Call, ctx: Bench) -> No
     assert not call("read", file_path="a").truncated
 
 
+def test_the_bytes_of_a_read_limit_no_search(call: Call, ctx: Bench) -> None:
+    ctx.limits = ToolLimits(read_bytes=100)
+    for n in range(50):
+        (ctx.cwd / f"a_rather_long_name_{n}.py").write_text("found it\n")
+    (ctx.cwd / "large.txt").write_text("some line\n" * 100)
+    assert call("read", file_path="large.txt").truncated
+    for outcome in (call("glob", pattern="*.py"), call("grep", pattern="found"), call("list")):
+        assert len(outcome.output) > 1_000
+        assert not outcome.truncated
+
+
 def test_the_entries_of_a_folder_are_read_as_they_are_listed(call: Call, ctx: Bench) -> None:
     (ctx.cwd / "src").mkdir()
     (ctx.cwd / "a.py").touch()

@@ -260,16 +260,29 @@ def test_a_server_without_tls_is_no_https_server(ctx: Bench) -> None:
 
 @pytest.mark.parametrize(
     "where",
-    ["http://127.0.0.2/", "http://inside.test/", "http://169.254.169.254/latest/", "http://[::ffff:10.0.0.1]/", "http://0x7f000002/",
-     "http://2130706434/", "http://0177.0.0.2/", "http://100.64.0.1/", "file:///etc/passwd", "http://user:pw@site.test/", "https://[", "http://mixed.test/"],
+    ["http://127.0.0.2/", "http://169.254.169.254/latest/", "http://[::ffff:10.0.0.1]/", "http://0x7f000002/",
+     "http://2130706434/", "http://0177.0.0.2/", "http://100.64.0.1/", "file:///etc/passwd", "http://user:pw@site.test/", "https://["],
 )  # fmt: skip
 def test_a_redirect_from_tls_to_what_lies_inside_is_refused(ctx: Bench, trusting: Certificates, where: str) -> None:
-    names = Names({"site.test": [OURS], "inside.test": [["10.0.0.1"]], "mixed.test": [["1.1.1.1", "192.168.0.1"]]})
     seen = visit(
-        ctx, sends(b"", "text/plain", f"Location: {where}", status="302 Found"), trusting.server("site"), names=names
+        ctx,
+        sends(b"", "text/plain", f"Location: {where}", status="302 Found"),
+        trusting.server("site"),
+        names=Names({"site.test": [OURS]}),
     )
     assert seen.outcome.status == "error"
     assert "not a public address" in seen.outcome.output or "URL" in seen.outcome.output
+    assert len(seen.requests) == 1
+
+
+@pytest.mark.parametrize("where", ["http://inside.test/", "http://mixed.test/"])
+def test_a_redirect_from_tls_to_a_name_of_what_lies_inside_is_not_followed(
+    ctx: Bench, trusting: Certificates, where: str
+) -> None:
+    names = Names({"site.test": [OURS], "inside.test": [["10.0.0.1"]], "mixed.test": [["1.1.1.1", "192.168.0.1"]]})
+    reply = sends(b"", "text/plain", f"Location: {where}", status="302 Found")
+    seen = visit(ctx, reply, trusting.server("site"), names=names)
+    assert where in seen.outcome.output
     assert len(seen.requests) == 1
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -46,3 +48,9 @@ def test_a_read_only_file_is_left_alone(call: Call, ctx: Bench) -> None:
 def test_a_lone_surrogate_is_refused_and_nothing_is_left(call: Call, ctx: Bench) -> None:
     assert call("write", file_path="a", content="x\ud800").status == "error"
     assert list(ctx.cwd.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["n" * 255, "\N{GRINNING FACE}" * 63])
+def test_a_file_with_the_longest_name_is_written(call: Call, ctx: Bench, name: str) -> None:
+    call("write", file_path=name, content="text\n")
+    assert (ctx.cwd / name).read_text() == "text\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class Bench:
     allowed_path: Path | None = None
     buffers: Mapping[Path, bytes] = field(default_factory=dict)
     sandbox: CommandSandbox = NO_SANDBOX
+    hidden: tuple[Path, ...] = ()
     jobs: object | None = None
     spawn: Spawn | None = None
     leave_plan: LeavePlan | None = None
@@ -37,6 +38,7 @@ class Bench:
     open_skill: None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     servers: None = None
+    objection: Callable[[str], str] = lambda _: ""
     shown: list[str] = field(default_factory=list)
     items: tuple[TodoItem, ...] = ()
     asked: list[Question] = field(default_factory=list)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, StatusFacts, WindowUsage
 from agentcli.app.launch import load_terminal
 from agentcli.context.lab.window_report import Row, WindowReport
+from agentcli.core.boxed import Boxed
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
     CallDelta,
@@ -135,6 +136,10 @@ class ScriptedSession:
     @property
     def mode(self) -> Any:
         return self.history.mode
+
+    def shared_command(self, _: str, argv: Sequence[str]) -> Boxed:
+        """A command of the person as it starts; nothing is denied here."""
+        return Boxed(argv)
 
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         parts = prompt.parts or (Text(prompt.text),)

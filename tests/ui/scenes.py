@@ -27,6 +27,7 @@ from agentcli.ui.dialogs import proposal
 from agentcli.ui.render.draw import draw, tail
 from agentcli.ui.render.facts import Status
 from agentcli.ui.render.frame import Edit, Item, Size
+from agentcli.ui.render.input_box import fitted
 from agentcli.ui.render.markdown import lines as markdown
 from agentcli.ui.render.scrollback import render
 from agentcli.ui.render.state import State, update
@@ -114,7 +115,9 @@ def answer() -> State:
 
 def question(size: Size) -> State:
     """An approval."""
-    ask = ApprovalRequest(EDIT, "Edit /repo/shop/cart.py", "it changes a file", DIFF, "diff", "edit(shop/**)")
+    ask = ApprovalRequest(
+        EDIT, "Edit /repo/shop/cart.py", "it changes a file", DIFF, "diff", "edit(./shop/cart.py)", edits=True
+    )
 
     async def revise(_: Mapping[str, Any]) -> ApprovalRequest:
         return ask
@@ -122,9 +125,8 @@ def question(size: Size) -> State:
     look = Look(PLAIN, folder="/repo")
     asked = proposal.question(replace(ask, revise=revise), None, look)
     body = proposal.preview(ask, size.columns - 2, look)
-    if not proposal.fits(asked, body, size, look.theme):
-        body = [f"  ({len(body)} lines, shown above)"]
-    return replace(idle(), dialog=replace(asked, body=(*body, *asked.body)))
+    dialog, _ = fitted(replace(asked, body=(*body, *asked.body)), size, look.theme)
+    return replace(idle(), dialog=dialog)
 
 
 def idle() -> State:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.terminal import READING
 from tests.ui.preview import long_reply
 
 REPOSITORY = Path(__file__).parents[2]
@@ -120,5 +121,6 @@ def test_a_question_is_laid_out_anew_when_the_window_changes(tmux: Tmux) -> None
     shown = until(tmux, "prices = [item.price for item in self.items]")
     assert shown.count("1. Yes, once") == 1
     assert shown.count("prices = [item.price for item in self.items]") == 1
+    time.sleep(READING)
     tmux("send-keys", "1")
     until(tmux, "answer once")

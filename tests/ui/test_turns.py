@@ -3,7 +3,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.ui.turns import farewell
 
 

@@ -12,9 +12,10 @@ from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.forecast import due_prune
-from agentcli.context.policies import compacts_from, plan, plan_prune, policy_of, worth_counting
+from agentcli.context.policies import plan_prune, policy_of, worth_counting
 from agentcli.context.policies.plans import Plan
 from agentcli.context.pruning.plan import Pressure
+from agentcli.context.room import compactions
 from agentcli.context.window import Window
 from agentcli.core.errors import ContextError, InputError
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, Recorded
@@ -22,6 +23,7 @@ from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Compaction, Prune, Trigger, Undo
+from agentcli.core.streams import closing
 
 if TYPE_CHECKING:
     from agentcli.agent.compaction.snapshot import Brief
@@ -60,13 +62,13 @@ class Compactor:
         self._calls_left = builder.settings.max_summary_calls
 
     def new_turn(self) -> None:
-        """Start counting summariser calls anew: the user has sent a prompt or asked for a summary."""
+        """Reset the count of summariser calls: the user has sent a prompt or asked for a summary."""
         self._calls_left = self._builder.settings.max_summary_calls
 
     async def make_room(self, interrupt: asyncio.Event, *, boundary: bool) -> AsyncIterator[Event]:
         """Before a request: prune if that pays, compact at the soft mark (`boundary`: between turns) or at the hard one.
 
-        Raises ContextError rather than send what is known not to fit.
+        Raises ContextError rather than send a request known not to fit.
         """
         for event in self.provider.prepare():
             yield event
@@ -79,12 +81,12 @@ class Compactor:
         window = self._builder.window()
         if worth_counting(window):
             await self._builder.count_exactly(interrupt)
-        due = plan(window)
-        over = window.tokens > usable
-        wanted = due.is_due(boundary) and self._worth_trying(window)
-        if wanted or (over and window.settings.autocompact):
-            async for event in self.compact(interrupt, "auto", planned=due):
-                yield event
+        for planned in compactions(self._builder.window, boundary=boundary, futile=self._failed_size):
+            async with closing(self.compact(interrupt, "auto", planned=planned)) as events:
+                async for event in events:
+                    yield event
+            if interrupt.is_set():
+                break
         window = self._builder.window()
         if window.tokens <= usable or interrupt.is_set():
             return
@@ -120,14 +122,15 @@ class Compactor:
             cwd=self._cwd,
             planned=planned,
         )
-        async for event in run.events():
-            if isinstance(event, CompactionEnded):
-                self._calls_left = summariser.calls
-                self._learn(event)
-            yield event
-            if isinstance(event, CompactionEnded) and event.status == "compressed":
-                for told in await self._compacted(trigger, interrupt):
-                    yield told
+        async with closing(run.events()) as events:
+            async for event in events:
+                if isinstance(event, CompactionEnded):
+                    self._calls_left = summariser.calls
+                    self._learn(event)
+                yield event
+                if isinstance(event, CompactionEnded) and event.status == "compressed":
+                    for told in await self._compacted(trigger, interrupt):
+                        yield told
 
     async def _compacted(self, trigger: Trigger, interrupt: asyncio.Event) -> Sequence[Event]:
         newest = self._history.compaction
@@ -135,9 +138,9 @@ class Compactor:
         return (await self._hooks.post_compact(trigger, summary, interrupt)).events
 
     async def hand_off(self, interrupt: asyncio.Event, following: str) -> AsyncIterator[Event]:
-        """Write the handoff to a new session, which `handoff` holds then. Ends with a CompactionEnded.
+        """Write the handoff to a new session, and keep it in `handoff`. Ends with a CompactionEnded.
 
-        Raises InputError where nothing was said yet.
+        Raises InputError if the session has no messages yet.
         """
         from agentcli.agent.compaction.handoff import HandoffRun
 
@@ -150,8 +153,9 @@ class Compactor:
         run = HandoffRun(
             self._builder.journal, brief, summariser, may_call=lambda: self._objection(spec), cwd=self._cwd
         )
-        async for event in run.events():
-            yield event
+        async with closing(run.events()) as events:
+            async for event in events:
+                yield event
         self.handoff = run.result
 
     @property
@@ -215,13 +219,11 @@ class Compactor:
     def _history(self) -> History:
         return self._builder.journal.history
 
-    def _worth_trying(self, window: Window) -> bool:
-        """True if a compaction may do better than the last one that failed: once the view has grown or passed a threshold."""
+    def _failed_size(self) -> int:
+        """Tokens of the view at the last compaction that won too little, 0 if the last one did not."""
         if self._futile_size is None:
             self._futile_size = _failed_at(self._builder.journal)
-        size, then = window.tokens, self._futile_size
-        passed = any(then < mark <= size for mark in (compacts_from(window), window.limits.hard))
-        return window.settings.autocompact and (passed or size > (1 + window.settings.retry_growth) * then)
+        return self._futile_size
 
     def _learn(self, ended: CompactionEnded) -> None:
         window = self._builder.window()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 
@@ -15,6 +14,8 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Recorded
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.record import Compaction
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 
 
 class HandoffRun:
@@ -43,9 +44,10 @@ class HandoffRun:
         window = self._brief.window
         task = everything(self._journal.history, window, self._cwd, unledgered(self._journal))
         self._summariser.forbidden = await self._may_call()
-        writing = asyncio.create_task(self._summary(task))
-        async for event in self._summariser.during(writing):
-            yield event
+        writing = start_task(self._summary(task))
+        async with closing(self._summariser.during(writing)) as events:
+            async for event in events:
+                yield event
         before = window.tokens
         try:
             result, why = writing.result()
@@ -71,7 +73,7 @@ class HandoffRun:
             return SummaryResult(without_model(task, self._brief)), why
 
     def _spent(self, why: str) -> Recorded:
-        """The record of what it cost; the view stays as it is."""
+        """Record the cost of the handoff; the view stays as it is."""
         summariser = self._summariser
         model = summariser.spec.name if summariser.usage.total else ""
         note = " ".join(filter(None, ("A handoff to a new session was written.", why)))

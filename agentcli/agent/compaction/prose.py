@@ -48,7 +48,7 @@ def _slides(task: SummaryTask) -> bool:
 
 
 def _cut(text: str, longest: int) -> str:
-    """The text up to the last line or sentence that ends within so many characters."""
+    """Cut the text after the last line or sentence that ends within `longest` characters."""
     if len(text) <= longest:
         return text
     ends = [end.end() for end in _END.finditer(text, 0, longest)]

@@ -31,7 +31,7 @@ class ProviderClearing:
         self._told = ""
 
     def prepare(self) -> Iterator[Event]:
-        """Before a request: say where the policy falls back, take over what the provider no longer clears, warn the model."""
+        """Before a request: say if the policy falls back, take over what the provider no longer clears, warn the model."""
         builder, history = self._builder, self._builder.journal.history
         window = builder.window()
         if window.settings.policy == NATIVE:
@@ -48,9 +48,9 @@ class ProviderClearing:
             yield self._record(self._taken_over())
 
     def _taken_over(self) -> Prune:
-        """The record by which agentcli's markers stand from now on for what the provider cleared.
+        """Return the record that replaces what the provider cleared with agentcli's own markers.
 
-        A thought that is bound to what stood before it does not survive that.
+        Thoughts that are bound to the content before them are lost.
         """
         history, spec = self._builder.journal.history, self._builder.model.spec
         calls = tuple(call for call in history.cleared if call in history.held)

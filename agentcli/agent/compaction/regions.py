@@ -1,4 +1,4 @@
-"""Summaries of single regions: old outputs are replaced where they stand."""
+"""Summaries of single regions: old outputs are replaced in place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> Su
 
 
 def _segment(task: SummaryTask, keys: Sequence[str]) -> list[ViewMessage]:
-    """The outputs and reminders of a region as messages, so that they are recited like any others."""
+    """Return the outputs and reminders of a region as messages, so that they are recited like any others."""
     chosen = set(keys)
     return [
         replace(message, blocks=tuple(block for block in message.blocks if replaced_key(block) in chosen))

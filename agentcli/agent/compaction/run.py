@@ -17,16 +17,19 @@ from agentcli.context.compaction.carryover import pins_report
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
 from agentcli.context.policies import plan
 from agentcli.context.policies.plans import Plan
+from agentcli.context.room import forced
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import TRUNCATED, Snapshot, render
 from agentcli.context.snapshot.reconcile import from_ledger
 from agentcli.context.snapshot.verify import Evidence
 from agentcli.context.view import after, view
 from agentcli.core.errors import ModelError
-from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Warned
+from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Waiting, Warned
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import redact
 
@@ -35,8 +38,8 @@ class CompactionRun:
     """One compaction of a session's view, which `brief` holds, by the policy in force.
 
     `trigger` manual and overflow force it, auto leaves it to the policy's threshold. `may_call` gives the reason why no
-    model may be called, empty where one may: it is asked once, before the first call. `cwd` is the session's folder, `planned`
-    the policy's plan where it was asked for one already.
+    model may be called, empty if one may: it is asked once, before the first call. `cwd` is the session's folder, `planned`
+    the policy's plan if it was already asked for one.
     """
 
     def __init__(
@@ -55,7 +58,7 @@ class CompactionRun:
         self._trigger, self._hooks, self._may_call, self._cwd = trigger, hooks, may_call, cwd
 
     async def events(self) -> AsyncIterator[Event]:
-        """Carry it out. Ends with one CompactionEnded, whatever happens."""
+        """Carry it out. Ends with one CompactionEnded, also if the model fails or the user interrupts it."""
         window = self._brief.window
         yield CompactionStarted(self._trigger, self._policy)
         plan = self._plan()
@@ -75,10 +78,11 @@ class CompactionRun:
         if heavy := pins_report(task.pins, window.counter, int(window.usable * window.settings.pins_share)):
             yield Warned(heavy)
         self._summariser.forbidden = await self._may_call() if self._may_call and plan.summarised else ""
-        writing = asyncio.create_task(self._summary(task))
-        async for event in self._summariser.during(writing):
-            for recorded in self._recorded_first(event):
-                yield recorded
+        writing = start_task(self._summary(task))
+        async with closing(self._summariser.during(writing)) as events:
+            async for event in events:
+                for recorded in self._recorded_first(event):
+                    yield recorded
         for event in self._outcome(task, writing):
             yield event
 
@@ -88,13 +92,18 @@ class CompactionRun:
         return self._brief.window.settings.policy
 
     def _plan(self) -> Plan:
-        """The policy's plan; without a trigger where nothing is to be done."""
-        result = self._planned or plan(self._brief.window, forced=self._trigger != "auto")
-        return replace(result, trigger="overflow") if self._trigger == "overflow" and result.trigger else result
+        """Return the policy's plan; without a trigger if there is nothing to do."""
+        if self._planned is not None:
+            return self._planned
+        window = self._brief.window
+        if self._trigger == "overflow":
+            result = forced(window)
+            return replace(result, trigger="overflow") if result.trigger else result
+        return plan(window, forced=self._trigger == "manual")
 
     @property
     def _demanded(self) -> bool:
-        """True if the session cannot go on without it, whatever a hook says."""
+        """Return True if the session cannot continue without it, whatever a hook says."""
         window = self._brief.window
         return self._trigger == "overflow" or (self._trigger == "auto" and window.tokens >= window.limits.hard)
 
@@ -105,7 +114,7 @@ class CompactionRun:
         return await self._hooks.pre_compact(self._trigger, self._brief.focus, self._summariser.interrupt, **facts)
 
     async def _summary(self, task: SummaryTask) -> tuple[SummaryResult, str]:
-        """The summary by the model, or by the ledger alone with the reason; outputs cut as the plan says. Raises Interrupted."""
+        """Summarise by the model, or by the ledger alone with the reason; outputs are cut as planned. Raises Interrupted."""
         interrupt = self._summariser.interrupt
         if interrupt and interrupt.is_set():
             raise Interrupted
@@ -121,10 +130,12 @@ class CompactionRun:
         return replace(result, summary=whole), trouble
 
     def _recorded_first(self, event: Event) -> Iterator[Event]:
-        """An event of the summarising; a retry or fallback is recorded before it is shown."""
+        """Yield an event of the summarising; record a retry or fallback before showing it."""
         match event:
             case Retrying(attempt, delay, reason):
                 yield Recorded(self._journal.append(Retry(attempt, delay, reason)))
+            case Waiting(delay, reason):
+                yield Recorded(self._journal.append(Retry(0, delay, reason)))
             case Noticed(why):
                 yield Recorded(self._journal.append(Settings(why=why)))
             case _:
@@ -145,7 +156,7 @@ class CompactionRun:
         yield from self._apply(task, result, trouble)
 
     def _ended(self, status: CompactionStatus, before: int, why: str, later: int | None = None) -> CompactionEnded:
-        """The attempt is over; `before` and `later` are the tokens of the view, the same where nothing was changed."""
+        """Report the end of the attempt; `before` and `later` are the tokens of the view, equal if nothing changed."""
         return CompactionEnded(self._trigger, status, self._policy, before, before if later is None else later, why)
 
     def _apply(self, task: SummaryTask, result: SummaryResult, trouble: str) -> Iterator[Event]:
@@ -167,7 +178,7 @@ class CompactionRun:
         yield self._ended("compressed", before, _report(task, result, record, trouble) + offer, later)
 
     def _wants_handoff(self, shrunk: float) -> bool:
-        """True where a fresh session is likely better than another summary: this one won little, or is one of many."""
+        """Return True if a fresh session is likely better than another summary: this one saved little, or is one of many."""
         most = self._brief.window.settings.handoff.offered_after
         bodies = (record.body for record in self._journal.records_of("compaction"))
         done = (body for body in bodies if isinstance(body, Compaction) and body.status == "compressed")
@@ -175,7 +186,7 @@ class CompactionRun:
         return bool(most) and (shrunk < _LITTLE or sum(1 for _ in islice(done, most + 1)) == most)
 
     def _charged(self, record: Compaction, result: SummaryResult) -> Compaction:
-        """The record with what it cost, what was struck, and how tokens were counted."""
+        """Add the cost, the struck sentences and the calibration of token counts to the record."""
         return replace(
             record,
             usage=self._summariser.usage,
@@ -209,7 +220,7 @@ class CompactionRun:
     def _first_that_fits(
         self, task: SummaryTask, result: SummaryResult, fallen_back: bool
     ) -> tuple[Compaction, float | None]:
-        """The summary; where that does not fit the window or saves too little, the ledger's; where that does not, the least."""
+        """Return the first record that fits the window and saves enough: of the summary, else of the ledger's, else of the shortest."""
         record, shrunk, fits = self._measured(task, result.summary)
         if task.policy.form == "regions" or not task.plan.summarised or task.plan.optional:
             return record, shrunk
@@ -221,7 +232,7 @@ class CompactionRun:
         return record, shrunk
 
     def _measured(self, task: SummaryTask, summary: Summary) -> tuple[Compaction, float | None, bool]:
-        """The record of a summary, the share of the prompt that it saves, and if what is left fits the window."""
+        """Return the record of a summary, the share of the prompt that it saves, and whether the rest fits the window."""
         record, window = to_record(task, summary, self._trigger), self._brief.window
         later = window.estimate(after(self._journal.history, record))
         return record, shrinkage(window, later), later <= window.usable * window.settings.fit
@@ -231,7 +242,7 @@ class CompactionRun:
 
 
 def unledgered(journal: Journal) -> Sequence[Record]:
-    """The records before the view, where the compaction that it begins with knows nothing of them (an imported session)."""
+    """Return the records before the view if the compaction at its beginning has no ledger of them (an imported session)."""
     newest = journal.history.compaction
     if newest is None or (isinstance(newest.body, Compaction) and newest.body.ledger):
         return ()
@@ -240,7 +251,7 @@ def unledgered(journal: Journal) -> Sequence[Record]:
 
 
 async def summarise(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
-    """The summary in the form of the policy. Raises ModelError, Unusable and Interrupted."""
+    """Summarise in the form of the policy. Raises ModelError, Unusable and Interrupted."""
     match task.policy.form:
         case "snapshot":
             return await snapshot(task, brief, summariser)
@@ -251,7 +262,7 @@ async def summarise(task: SummaryTask, brief: Brief, summariser: Summariser) -> 
 
 
 def without_model(task: SummaryTask, brief: Brief, why: str = "") -> Summary:
-    """The summary made from the ledger alone, marked as such."""
+    """Make the summary from the ledger alone, marked as such."""
     if task.policy.form == "regions":
         return Summary(replaced=replaced(task, {}, Evidence(()), brief, []), note=TRUNCATED)
     result = replace(from_ledger(task.ledger, task.former_snapshot, task.goal, brief.form), covers=task.covers)
@@ -259,7 +270,7 @@ def without_model(task: SummaryTask, brief: Brief, why: str = "") -> Summary:
 
 
 def truncated(task: SummaryTask, brief: Brief) -> Summary:
-    """The least that can be said where even the ledger's snapshot does not fit: goal, rules, and that the rest is gone."""
+    """Make the shortest summary, for when even the ledger's snapshot does not fit: goal, rules, and a note that the rest is gone."""
     bare = Snapshot(redact(task.goal), brief.rules(task.ledger.rules), note="", actions=(TRUNCATED,))
     return Summary(render(bare), note=TRUNCATED)
 
@@ -273,7 +284,7 @@ def _share(shrunk: float) -> str:
 
 
 def _log(result: SummaryResult, form: SnapshotSettings) -> str:
-    """The sentences struck from the summary with their reasons, for the note of the record."""
+    """List the sentences struck from the summary with their reasons, for the note of the record."""
     longest = form.struck_characters
     struck = [
         f"struck {item.sentence[:longest]!r}: {item.why[:longest]}" for item in result.struck[: form.struck_items]
@@ -283,7 +294,7 @@ def _log(result: SummaryResult, form: SnapshotSettings) -> str:
 
 
 def _report(task: SummaryTask, result: SummaryResult, record: Compaction, trouble: str) -> str:
-    """The result of the compaction, in a line for people."""
+    """Describe the result of the compaction for people."""
     count, cut = len(task.gone), len(task.plan.clipped)
     lines = [
         f"Summarised {plural(count, 'message')}." if count else f"Cut {plural(cut, 'large output')} to their ends."

@@ -59,7 +59,7 @@ class Brief:
         return tokens * len(sample) // max(1, self.window.counter.text(sample))
 
     def rules(self, rules: Sequence[VerbatimText]) -> tuple[VerbatimText, ...]:
-        """The user's rules, all of them unless they would fill the window."""
+        """Return the user's rules, all of them unless they would fill the window."""
         return fitting_rules(rules, self.characters(int(self.window.usable * self.form.rules_share)))
 
     def known(self, summariser: Summariser) -> int:
@@ -69,14 +69,14 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class SummaryResult:
-    """A summary and what was struck from it."""
+    """A summary, with the sentences struck from it."""
 
     summary: Summary
     struck: tuple[Struck, ...] = ()
 
 
 def chunks(task: SummaryTask, brief: Brief, summariser: Summariser) -> tuple[str, ...]:
-    """The part that goes, for one call each; a call is held back for a second try where one is enough for the rest."""
+    """Cut the part that goes into one piece for each call. One call is kept for a second try if the rest needs only one."""
     counter = brief.window.counter
     frame = counter.text(prompt(task.policy.prompt)) + counter.text(brief.focus) + len(ORDER)
     room = max(200, summariser.room - frame - brief.known(summariser) // 2)
@@ -108,9 +108,9 @@ def _read(reply: str) -> _Reply:
 
 
 async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
-    """The snapshot of the part that goes, made piece by piece, each piece updating what was made of the ones before.
+    """Summarise the part that goes piece by piece; each piece updates the snapshot made so far.
 
-    Raises ModelError and Unusable where not even the first piece could be summarised, and Interrupted.
+    Raises ModelError and Unusable if not even the first piece could be summarised, and Interrupted.
     """
     so_far, evidence, note = task.former_snapshot, task.evidence(), ""
     sources = Sources(task.gone, evidence)
@@ -137,7 +137,7 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
 
 
 def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
-    """The snapshot with no more knowledge than so many characters: a reply that rambles must not push out what was known."""
+    """Limit the snapshot's knowledge to a number of characters: a reply that rambles must not push out what was known."""
     items = []
     for item in snapshot.knowledge:
         characters -= len(item)
@@ -148,7 +148,7 @@ def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
 
 
 def finished(snapshot: Snapshot, brief: Brief) -> str:
-    """The snapshot without secrets and at a length that fits, as text. The user's rules stay byte for byte."""
+    """Return the snapshot as text, without secrets and at a length that fits. The user's rules stay byte for byte."""
     clean = replace(
         snapshot,
         goal=redact(snapshot.goal),
@@ -169,8 +169,8 @@ def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:
 
 
 async def _usable(ask: _Asking, again: bool) -> _Reply:
-    """A reply in the language of the conversation, and of the right form; one retry at most, in the form of a whole snapshot,
-    then the form is repaired."""
+    """Ask for a reply in the language of the conversation and in the right form; retry at most once, as a whole snapshot,
+    then repair the form."""
     text = await ask.for_reply(items=ask.task.policy.items)
     reply = _read(text)
     wrong = _foreign(reply, ask.task)
@@ -200,14 +200,14 @@ class _Asking:
     whole: bool
 
     async def for_reply(self, *, items: bool) -> str:
-        """The summariser's reply, asked for in items or as a whole snapshot."""
+        """Ask the summariser for items or for a whole snapshot."""
         return await self.summariser.ask(self._request(items))
 
     def _request(self, items: bool) -> Request:
         system = prompt(ITEMS if items else self.task.policy.prompt)
         closing = _closing(self.brief.focus, ORDER_ITEMS if items else ORDER)
         known = self._known(items)
-        # In the session's own request the former snapshot stands already, but without the ids of its items.
+        # The session's own request already has the former snapshot, but without the ids of its items.
         behind = "\n\n".join(filter(None, (known if items else "", closing)))
         if self.whole and (shared := _shared_prefix(self.task, self.brief, self.summariser, f"{system}\n\n{behind}")):
             return shared
@@ -227,8 +227,8 @@ def _closing(focus: str, order: str) -> str:
 
 
 def _shared_prefix(task: SummaryTask, brief: Brief, summariser: Summariser, behind: str) -> Request | None:
-    """The session's own request up to the split, with the instructions `behind` it: what the cache holds is read, not paid
-    again. None where the summariser is another model or would not have room for it."""
+    """Return the session's own request up to the split, followed by the instructions `behind`, so that the cached part is not
+    paid again. None if the summariser is another model or has no room for it."""
     messages = task.view.messages
     split = task.plan.split
     end = (

@@ -13,9 +13,11 @@ from agentcli.agent.streams import until_set
 from agentcli.context.settings import SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ModelError
-from agentcli.core.event import Event, Noticed, Retrying, UsageReported
+from agentcli.core.event import Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 
 _DEFAULT = SnapshotSettings()
 
@@ -66,7 +68,7 @@ class Summariser:
         return min(self.longest, self.spec.max_output, self.spec.window // 4)
 
     async def ask(self, request: Request) -> str:
-        """The text of its answer, maybe cut off. Raises ModelError, Unusable when there is none, and Interrupted."""
+        """Ask for a text, which may be cut off. Raises ModelError, Interrupted, and Unusable if there is no text."""
         if self.forbidden:
             raise Unusable(self.forbidden)
         if self.calls <= 0:
@@ -89,7 +91,7 @@ class Summariser:
         """Yield events as they occur until `work` is done; cancels it if abandoned."""
         try:
             while not work.done():
-                happened = asyncio.create_task(self._happened.wait())
+                happened = start_task(self._happened.wait())
                 await asyncio.wait((work, happened), return_when=asyncio.FIRST_COMPLETED)
                 happened.cancel()
                 for event in self.news():
@@ -101,29 +103,32 @@ class Summariser:
             await asyncio.wait((work,))
 
     def news(self) -> Sequence[Event]:
-        """The events since the last call."""
+        """Return the events since the last call."""
         news, self.events = self.events, []
         self._happened.clear()
         return news
 
     def request(self, system: Sequence[str], text: str, **options: Any) -> Request:
-        """A request that shows it one text."""
+        """Build a request that shows the model one text."""
         message = RequestMessage("user", (Text(text),))
         return Request(self.spec, tuple(system), (), (message,), max_output=self.max_reply, options=options)
 
     async def _heard(self, request: Request) -> tuple[ReplyBuilder, ModelError | None]:
         reply = ReplyBuilder()
         try:
-            async for step in until_set(self.interrupt, self.model.stream(request)):
-                reply = reply.add(step)
-                if isinstance(step, Retrying | Noticed):
-                    self._tell(step)
+            async with closing(until_set(self.interrupt, self.model.stream(request))) as steps:
+                async for step in steps:
+                    if isinstance(step, ReplyRestarted):
+                        self._pay(reply)
+                    reply = reply.add(step)
+                    if isinstance(step, Retrying | Waiting | Noticed):
+                        self._tell(step)
         except ModelError as error:
             return reply, error
         return reply, None
 
     def _falls_back(self, failure: ModelError) -> bool:
-        """True if the fallback model writes from now on; the switch is reported."""
+        """Return True if the fallback model writes from now on; report the switch."""
         other = self.fallback.instead_of(self.spec, failure) if self.fallback else None
         if other is None:
             return False

@@ -22,7 +22,7 @@ DEPTH = 2
 
 
 def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
-    """The kind that a call of `task` means, by default `general`. Raises ToolError, naming the near ones."""
+    """Return the kind that a call of `task` names, by default `general`. Raises ToolError that names similar ones."""
     known = {**found, **BUILT_IN}
     name = name or "general"
     kind = (
@@ -37,9 +37,9 @@ def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
 
 
 def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: bool = False) -> list[Tool]:
-    """The tools of a subagent of this kind among those of its parent; `depth` is its level, where the main session's is 0.
+    """Return the parent's tools that a subagent of this kind may use; `depth` is its level, 0 for the main session.
 
-    In plan mode (`planning`) it can only look. Raises ToolError for a definition of which no tool exists here.
+    In plan mode (`planning`) it can only look. Raises ToolError for a definition if none of its tools exists here.
     """
     offered = [
         tool for tool in tools if not tool.traits.needs_person and not (tool.traits.delegates and depth >= DEPTH)
@@ -60,9 +60,9 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
 
 
 def servers_for(kind: AgentKind, servers: Servers | None, *, planning: bool = False) -> Servers | None:
-    """The servers of a run with the tools that an agent of this kind may use; None where it lists none of them.
+    """Return the servers of a run with the tools that an agent of this kind may use; None if it lists none of them.
 
-    One that can only look has those that change nothing, as far as the user trusts what their servers say of them.
+    An agent that can only look gets the tools that change nothing, as far as the user trusts what their servers say of them.
     """
     looks = kind.only_looks or planning
 
@@ -76,18 +76,18 @@ def servers_for(kind: AgentKind, servers: Servers | None, *, planning: bool = Fa
 
 
 def _reaches_servers(kind: AgentKind) -> bool:
-    """True if an agent of this kind may use tools of servers."""
+    """Return True if an agent of this kind may use tools of servers."""
     return kind.tools is None or any(name.startswith(PREFIX) for name in kind.tools)
 
 
 def unknown_tools(kind: AgentKind, tools: Sequence[Tool]) -> list[str]:
-    """The tools that a definition lists and that do not exist here; those of servers come and go."""
+    """Return the tools that a definition lists and that do not exist here, without servers' tools, which come and go."""
     listed = [name for name in kind.tools or () if not name.startswith(PREFIX)]
     return [name for name in listed if not any(_listed(tool.name, [name]) for tool in tools)]
 
 
 def model_for(kind: AgentKind, default: str, own: Model, connect: Callable[[str], Model]) -> tuple[Model, str]:
-    """The model of a subagent: its definition's, else the configured `default`, else its parent's; with the reason why it is not the definition's."""
+    """Return the model of a subagent: its definition's, else the configured `default`, else its parent's; with the reason why it is not the definition's."""
     if not keeps_model(kind.model, own.spec):
         try:
             return connect(kind.model), ""
@@ -97,14 +97,14 @@ def model_for(kind: AgentKind, default: str, own: Model, connect: Callable[[str]
 
 
 def settings_for(kind: AgentKind, settings: AgentSettings) -> AgentSettings:
-    """The settings of a session that works by this definition. It gets all tools that it lists, in whatever window."""
+    """Return the settings of a session that works by this definition. It gets all tools that it lists, in a window of any size."""
     small = settings.small_window if kind.tools is None else 0
     steps = min(filter(None, (kind.max_steps or STEPS, settings.max_steps)))
     return replace(settings, effort=kind.effort or settings.effort, max_steps=steps, small_window=small)
 
 
 def _listed(tool: str, names: Sequence[str]) -> bool:
-    """True if names as files write them are about a tool of ours; `mcp__server` stands for all tools of a server."""
+    """Return True if names, as files write them, mean a tool of ours; `mcp__server` stands for all tools of a server."""
     for text in names:
         name = text.partition("(")[0].strip()
         server = name.startswith(PREFIX) and (tool.startswith(f"{name}__") or fnmatchcase(tool, name))

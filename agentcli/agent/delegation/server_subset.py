@@ -20,7 +20,7 @@ _ALL = 100_000
 
 
 class ServerSubset:
-    """Servers without the tools that `allows` refuses; all else as it is."""
+    """Servers without the tools that `allows` refuses; all else unchanged."""
 
     def __init__(self, servers: Servers, allows: Callable[[ServerTool], bool]) -> None:
         self._servers, self._allows = servers, allows
@@ -31,24 +31,24 @@ class ServerSubset:
         self.log = servers.log
 
     def tools(self) -> Sequence[ServerTool]:
-        """The tools that the agent may use."""
+        """Return the tools that the agent may use."""
         return [tool for tool in self._servers.tools() if self._allows(tool)]
 
     def obstacle(self, name: str) -> str:
-        """The reason why there is no tool of that name."""
+        """Return the reason why there is no tool of that name."""
         known = any(tool.name == name for tool in self._servers.tools())
         return f"This agent may not use {name}." if known else self._servers.obstacle(name)
 
     def search(self, query: str, limit: int) -> Sequence[ServerTool]:
-        """The allowed tools that fit a query best, best first."""
+        """Return the allowed tools that fit a query best, best first."""
         return [tool for tool in self._servers.search(query, _ALL) if self._allows(tool)][:limit]
 
-    async def settle(self, seconds: float | None, tool: str = "") -> None:
+    async def settle(self, seconds: float | None, tool: str = "", *, again: bool = False) -> None:
         """Wait until no server, or not the one of this tool, is being connected, or for so long."""
-        await self._servers.settle(seconds, tool)
+        await self._servers.settle(seconds, tool, again=again)
 
     async def restart(self, server: str) -> ServerState:
-        """Connect a server anew."""
+        """Reconnect a server."""
         return await self._servers.restart(server)
 
     async def disable(self, server: str) -> None:
@@ -56,7 +56,7 @@ class ServerSubset:
         await self._servers.disable(server)
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
-        """The texts of a prompt."""
+        """Return the texts of a prompt."""
         return await self._servers.prompt(server, name, arguments)
 
     async def read(self, server: str, uri: str) -> ServerAnswer:

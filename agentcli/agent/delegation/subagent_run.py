@@ -26,6 +26,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.subagent_result import FILES, spending
+from agentcli.core.tasks import start_task
 from agentcli.core.tool import Delegation, ToolOutput
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.tools.jobs import Fresh, Job
@@ -34,7 +35,7 @@ from agentcli.tools.lib.process import Ended
 
 @dataclass(frozen=True, slots=True)
 class FormerSubagent:
-    """A subagent that has ended: its session and its kind, empty where that is not known. One that was interrupted by a crash is not `reported`."""
+    """A subagent that has ended: its session and its kind, empty if unknown. One that was interrupted by a crash is not `reported`."""
 
     journal: Journal
     kind: str
@@ -92,7 +93,7 @@ class SubagentRun:
                 self._write(shown.text)
 
     async def ended(self, working: asyncio.Task[ToolOutput]) -> Ended:
-        """The end of a subagent as that of a job, whose output its report is."""
+        """Wait for a subagent and return its end as the end of a job, whose output is its report."""
         started = time.monotonic()
         try:
             output = await working
@@ -111,7 +112,7 @@ class SubagentRun:
 
 async def until_ended_or_in_background(working: asyncio.Task[ToolOutput], away: asyncio.Event) -> None:
     """Wait until a subagent ends, or `away` sends it to the background. Cancelling this interrupts it."""
-    sent = asyncio.create_task(away.wait())
+    sent = start_task(away.wait())
     try:
         await asyncio.wait((working, sent), return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
@@ -122,7 +123,7 @@ async def until_ended_or_in_background(working: asyncio.Task[ToolOutput], away: 
 
 
 def outcome(run: SubagentRun, journal: Journal, model: ModelSpec, ended: TurnEnded) -> ToolOutput:
-    """The subagent's report as the result of the call: also its changes and spending, and how to continue it."""
+    """Return the subagent's report as the result of the call, with its changes and spending, and how to continue it."""
     usage, cost = run.spent
     metadata = {
         "session": journal.id,
@@ -144,7 +145,7 @@ def outcome(run: SubagentRun, journal: Journal, model: ModelSpec, ended: TurnEnd
 
 
 def _reported(event: Event, call_id: str) -> Iterator[Event]:
-    """The events of a subagent that the person sees: a line for each call, usage, denials and warnings."""
+    """Yield the events of a subagent that the person sees: a line for each call, usage, denials and warnings."""
     match event:
         case ToolStarted(title=title):
             yield ToolProgress(call_id, f"{title}\n")
@@ -162,7 +163,7 @@ def _stopped(why: str, text: str) -> str:
 
 
 def _changes(journal: Journal, first: int) -> Mapping[str, Any]:
-    """The files that the subagent changed from the record `first` on, each with its lines, and the diffs."""
+    """Return the files that the subagent changed from the record `first` on, each with its lines, and the diffs."""
     found: dict[str, dict[str, Any]] = {}
     records = [record for record in journal.records() if record.seq >= first]
     for record in records:

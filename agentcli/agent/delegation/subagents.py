@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
-from agentcli.agent.conversation import Conversation
+from agentcli.agent.core import SessionCore
 from agentcli.agent.delegation.kinds import (
     kind_named,
     model_for,
@@ -19,13 +19,13 @@ from agentcli.agent.delegation.kinds import (
     unknown_tools,
 )
 from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
-from agentcli.agent.delegation.unfinished import Unfinished, unfinished
+from agentcli.agent.delegation.unfinished import Unfinished, interruption_notices, reminder, unfinished
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
+from agentcli.agent.extensions.catalogue import Catalogue
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
-from agentcli.agent.setup import SessionSetup
+from agentcli.agent.setup import Parent, SessionSetup
 from agentcli.agent.spending import RunLimits
-from agentcli.agent.tool_runner import ToolRunner
 from agentcli.context.budget import Spent
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
@@ -35,6 +35,8 @@ from agentcli.core.message import ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.core.tool import Delegation, Tool, ToolOutput
 from agentcli.integrations.extensions.agents import BUILT_IN, AgentKind
 from agentcli.integrations.extensions.discover import listing_only
@@ -71,18 +73,17 @@ class Subagents:
 
     def __init__(
         self,
-        setup: SessionSetup,
-        runner: ToolRunner,
-        conversation: Callable[[], Conversation],
+        core: SessionCore,
+        catalogue: Catalogue,
         open_child: OpenChild,
-        extensions: Callable[[], SessionExtensions],
     ) -> None:
-        """`runner`, `conversation` and `extensions` are the parent's; `open_child` opens a session."""
-        self._setup, self._runner, self._parent, self._open_child = setup, runner, conversation, open_child
-        self._parent_extensions = extensions
+        """`core` and `catalogue` are the parent's; `open_child` opens a session."""
+        setup = core.setup
+        self._core, self._setup, self._catalogue, self._open_child = core, setup, catalogue, open_child
         self._opened = 0
+        self._told = False
         self._reported: set[str] = set()
-        self._slots = asyncio.Semaphore(max(1, setup.agent.subagents_at_once))
+        self._slots = asyncio.Semaphore(max(1, setup.settings.agent.subagents_at_once))
         self._asking = asyncio.Lock()
         self._sent: dict[str, SubagentRun] = {}
         self._journals: dict[str, Journal] = {}
@@ -91,8 +92,23 @@ class Subagents:
     @cached_property
     def unfinished(self) -> Sequence[Unfinished]:
         """The subagents that were at work when the program ended. Read it before the session starts others."""
-        delegating = {name for name, traits in self._setup.traits.items() if traits.delegates}
-        return unfinished(self._parent().journal, delegating, self._setup.children)
+        delegating = {name for name, traits in self._setup.tools.traits.items() if traits.delegates}
+        return unfinished(self._core.journal, delegating, self._setup.subagents.children)
+
+    def notices(self) -> Iterator[Event]:
+        """Return the notice of interrupted subagents for the person, once."""
+        if not self._told:
+            self._told = True
+            yield from map(Noticed, interruption_notices(self._interrupted))
+
+    async def interrupted(self) -> str:
+        """Return the reminder of interrupted subagents for the model."""
+        return reminder(self._interrupted)
+
+    @property
+    def _interrupted(self) -> Sequence[Unfinished]:
+        """The subagents that were at work when the program ended; none in a session that began in this process."""
+        return self.unfinished if self._core.opened_at else ()
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
         """Run a subagent; its report is the output. Raises ToolError for a kind or a former subagent that does not exist.
@@ -101,13 +117,13 @@ class Subagents:
         sent there by the user, it is a job.
         """
         former = self._former(work.resume) if work.resume else None
-        kind = kind_named(work.agent or (former.kind if former else ""), self._parent_extensions().found.agents)
+        kind = kind_named(work.agent or (former.kind if former else ""), self._catalogue.found.agents)
         if self._opened >= AGENTS:
             raise ToolError(f"This session has had {AGENTS} subagents, which is the most. Do it yourself.")
         self._opened += 1
-        run = SubagentRun(call_id, work, kind, former, self._runner.ctx.printed.add)
-        working = asyncio.create_task(self._run(run))
-        with self._runner.jobs.watched() as away:
+        run = SubagentRun(call_id, work, kind, former, self._core.printed.add)
+        working = start_task(self._run(run))
+        with self._core.jobs.watched() as away:
             if work.background or kind.background:
                 away.set()
             await until_ended_or_in_background(working, away)
@@ -116,7 +132,7 @@ class Subagents:
         return await working
 
     async def wait_for_background(self) -> bool:
-        """Wait until a subagent in the background has ended; false where none runs."""
+        """Wait until a subagent in the background has ended; return False if none runs."""
         running = {job.task for job in self._background if job.task is not None and not job.task.done()}
         if running:
             await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -129,7 +145,7 @@ class Subagents:
             child = self._open(run, worktree)
             run.began(child.journal)
             interrupt = asyncio.Event()
-            working = asyncio.create_task(self._work(child, run, interrupt))
+            working = start_task(self._work(child, run, interrupt))
             try:
                 ended = await asyncio.shield(working)
             except asyncio.CancelledError:
@@ -141,26 +157,26 @@ class Subagents:
         return await with_worktree(result, worktree, child.journal.id) if worktree else result
 
     async def _worktree(self, run: SubagentRun) -> Worktree | None:
-        """The worktree of a subagent whose definition wants one; None where there can be none, which the person is told."""
-        if not run.kind.worktree or self._runner.approval.mode == "plan":
+        """Return the worktree of a subagent whose definition wants one; None if there can be none, and tell the person why."""
+        if not run.kind.worktree or self._core.approval.mode == "plan":
             return None
         try:
             if run.former is not None and (folder := folder_of(run.former.journal)) is not None:
-                former = await asyncio.to_thread(self._setup.former_worktree, folder)
+                former = await asyncio.to_thread(self._setup.subagents.former_worktree, folder)
                 if former is not None:
                     return former
-            return await asyncio.to_thread(self._setup.worktree, run.call_id)
+            return await asyncio.to_thread(self._setup.subagents.worktree, run.call_id)
         except NoWorktree as why:
             notice = f"Agent {run.kind.name} works in the workspace itself: no worktree can be made, since {why}."
-            self._runner.ctx.printed.add(Warned(notice))
+            self._core.printed.add(Warned(notice))
             return None
 
     def _as_job(self, run: SubagentRun, working: asyncio.Task[ToolOutput]) -> ToolOutput:
-        """The output of a call whose subagent continues as a background job; the job's output is its report."""
-        jobs, limits = self._runner.jobs, self._setup.limits
-        capture = OutputBuffer(limits, lambda text: self._runner.ctx.keep_output(run.call_id, text))
+        """Continue a call's subagent as a background job, whose output is its report; return the output of the call."""
+        jobs, limits = self._core.jobs, self._setup.settings.limits
+        capture = OutputBuffer(limits, lambda text: self._core.ctx.keep_output(run.call_id, text))
         name = f"agent {run.kind.name}: {run.work.description}"
-        job = jobs.adopt(name, capture, asyncio.create_task(run.ended(working)), time.monotonic())
+        job = jobs.adopt(name, capture, start_task(run.ended(working)), time.monotonic())
         run.continue_as(job, Fresh(job, limits.bash_output))
         self._background.append(job)
         return ToolOutput(
@@ -170,11 +186,11 @@ class Subagents:
         )
 
     def _former(self, id: str) -> FormerSubagent:
-        """A former subagent of this session. Raises ToolError for an id that none has, and for one that is at work."""
+        """Return a former subagent of this session. Raises ToolError for an unknown id, and for a subagent that is at work."""
         if any(run.journal is not None and run.journal.id == id for run in self._working()):
             raise ToolError(f"The subagent {id} is still at work. Wait for its report.")
-        own = self._parent().journal
-        journal = self._journals.get(id) or self._setup.reopen(own, id)
+        own = self._core.journal
+        journal = self._journals.get(id) or self._setup.subagents.reopen(own, id)
         if journal is None:
             ids = dict.fromkeys((*(sent for sent, _ in _reported(own)), *(one.id for one in self.unfinished)))
             raise ToolError(f"There is no subagent {id} of this session. Ids: {', '.join(ids) or 'none'}.")
@@ -183,14 +199,14 @@ class Subagents:
         return FormerSubagent(journal, kind or (known.kind if known else ""), kind is not None)
 
     def _open(self, run: SubagentRun, worktree: Worktree | None) -> Child:
-        """The subagent's session. In plan mode nothing is changed, so it can only look."""
+        """Open the subagent's session. In plan mode nothing is changed, so it can only look."""
         kind, description = run.kind, run.work.description
-        setup, approval, conversation = self._setup, self._runner.approval, self._parent()
+        setup, approval, core = self._setup, self._core.approval, self._core
         planning = approval.mode == "plan"
-        tools = tools_for(kind, setup.tools, depth=setup.depth + 1, planning=planning)
-        model, trouble = model_for(kind, setup.agent.subagent_model, conversation.model, setup.connect)
+        tools = tools_for(kind, setup.tools.offered, depth=setup.parent.depth + 1, planning=planning)
+        model, trouble = model_for(kind, setup.settings.agent.subagent_model, core.builder.model, setup.models.connect)
         self._tell(kind, trouble)
-        journal = run.journal or setup.child(conversation.journal)
+        journal = run.journal or setup.subagents.child(core.journal)
         if journal.folder is None:
             self._journals[journal.id] = journal
         if recorded := {str(tool["name"]) for tool in journal.history.tools}:
@@ -199,46 +215,50 @@ class Subagents:
         mode: Mode = "ask" if planning else approval.mode
         own = replace(
             setup,
-            tools=tools,
-            system=lambda model, mode: (*self._system(kind, tools, model, mode), prompt("subagent.md")),
-            agent=replace(settings_for(kind, setup.agent), titles=False),
-            depth=setup.depth + 1,
+            tools=replace(setup.tools, offered=tools),
+            prompts=replace(setup.prompts, system=partial(self._system, kind, tools)),
+            settings=replace(setup.settings, agent=replace(settings_for(kind, setup.settings.agent), titles=False)),
             servers=servers_for(kind, setup.servers, planning=planning),
-            rules=approval.rules + approval.turn_rules,
-            approve=self._approve(kind.name, description, setup.approve),
-            run_limits=self._run_limits,
+            permissions=replace(setup.permissions, rules=approval.rules + approval.turn_rules),
+            person=replace(setup.person, approve=self._approve(kind.name, description, setup.person.approve)),
+            run=replace(setup.run, limits=self._run_limits),
             changes=lambda _: None,
-            checkpointer=self._runner.checkpointer,
-            above=lambda: self._besides(journal),
-            subagent=self._runner.hooks.identity(kind.name, journal),
+            parent=Parent(
+                setup.parent.depth + 1,
+                self._core.hooks.identity(kind.name, journal),
+                partial(self._besides, journal),
+                self._core.checkpointer,
+            ),
         )
         return self._open_child(journal, in_worktree(own, worktree) if worktree else own, model, mode)
 
     def _tell(self, kind: AgentKind, trouble: str) -> None:
         """Tell the person which parts of a definition have no effect here; unknown tools are reported once."""
         if trouble:
-            self._runner.ctx.printed.add(Warned(trouble))
-        missing = unknown_tools(kind, self._setup.tools)
+            self._core.printed.add(Warned(trouble))
+        missing = unknown_tools(kind, self._setup.tools.offered)
         if missing and kind.name not in self._reported:
             self._reported.add(kind.name)
             notice = f"Agent {kind.name} goes without tools that do not exist here: {safe_line(', '.join(missing))}."
-            self._runner.ctx.printed.add(Noticed(notice))
+            self._core.printed.add(Noticed(notice))
 
     def _system(self, kind: AgentKind, tools: Sequence[Tool], model: ModelSpec, mode: Mode) -> tuple[str, ...]:
-        """The system prompt of a subagent: its definition's in place of the program's, with the lists that its tools need."""
+        """Return the system prompt of a subagent: its definition's in place of the program's, with the lists that its tools need."""
         setup = self._setup
-        whole = setup.system_of(kind.prompt, model, mode) if kind.prompt else setup.system(model, mode)
+        whole = setup.prompts.system_of(kind.prompt, model, mode) if kind.prompt else setup.prompts.system(model, mode)
         delegates = any(tool.traits.delegates for tool in tools)
-        return listing_only(whole, skills=any(tool.name == "skill" for tool in tools), agents=delegates)
+        listed = listing_only(whole, skills=any(tool.name == "skill" for tool in tools), agents=delegates)
+        return (*listed, prompt("subagent.md"))
 
     async def _work(self, child: Child, run: SubagentRun, interrupt: asyncio.Event) -> TurnEnded:
         ended = TurnEnded("failed")
         skills = () if run.former else run.kind.skills
         given = await child.extensions.with_skills(skills, Prompt(run.work.prompt, typed=False))
-        async for event in child.turn(given, interrupt):
-            run.report(event)
-            if isinstance(event, TurnEnded):
-                ended = event
+        async with closing(child.turn(given, interrupt)) as events:
+            async for event in events:
+                run.report(event)
+                if isinstance(event, TurnEnded):
+                    ended = event
         return ended
 
     def _approve(self, kind: str, description: str, approve: Approve) -> Approve:
@@ -247,30 +267,35 @@ class Subagents:
         async def asked(request: ApprovalRequest) -> ApprovalResponse | None:
             why = f"{who} asks ({description}). {request.why}".rstrip()
             async with self._asking:  # one question at a time
-                return await approve(replace(request, why=why))
+                answer = await approve(replace(request, why=why))
+            if request.edits and answer is not None and answer.choice == "session":
+                self._core.approval.allow_edits()
+            return answer
 
         return asked
 
     def _run_limits(self) -> RunLimits:
-        conversation = self._parent()
-        usage, cost = conversation.spent()
+        spending = self._core.spending
+        usage, cost = spending.spent()
         others = [run.spent for run in self._working()]
         usage = sum((other for other, _ in others), usage)
-        return conversation.run_limits.rest(conversation.steps, usage, cost + sum(cost or 0.0 for _, cost in others))
+        return spending.limits.rest(spending.steps, usage, cost + sum(cost or 0.0 for _, cost in others))
 
     def _besides(self, own: Journal) -> tuple[Spent, Spent]:
         """Spending of session and task, without the subagent with this journal."""
-        session, task = self._parent().totals_spent()
-        if self._setup.above is not None:
-            session, task = (each.plus(more) for each, more in zip((session, task), self._setup.above(), strict=True))
+        session, task = self._core.spending.totals()
+        if self._setup.parent.above is not None:
+            session, task = (
+                each.plus(more) for each, more in zip((session, task), self._setup.parent.above(), strict=True)
+            )
         for run in self._working():
             if run.journal is not own:
                 session, task = (each.add(*run.spent) for each in (session, task))
         return session, task
 
     def _working(self) -> Sequence[SubagentRun]:
-        """The subagents whose results do not stand in the session yet, and with them what they spent."""
-        waiting = {call.call_id for call in self._parent().journal.history.open_calls}
+        """Return the subagents whose results, and so their spending, are not in the session yet."""
+        waiting = {call.call_id for call in self._core.journal.history.open_calls}
         self._sent = {
             call_id: run
             for call_id, run in self._sent.items()
@@ -280,7 +305,7 @@ class Subagents:
 
 
 def _reported(journal: Journal, newest_first: bool = False) -> Iterator[tuple[str, str]]:
-    """The ids and kinds of the subagents that the results of a session report."""
+    """Yield the ids and kinds of the subagents that the results of a session report."""
     for record in journal.records_of("tool_result", newest_first):
         body = record.body
         if isinstance(body, ToolResult) and body.metadata.get("session"):

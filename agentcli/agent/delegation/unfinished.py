@@ -1,4 +1,4 @@
-"""Subagents that were at work when the program ended: found on resume, so that the model can have them go on."""
+"""Subagents that were at work when the program ended: found on resume, so that the model can continue them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Unfinished:
 
 
 def unfinished(journal: Journal, delegating: Collection[str], children: Children) -> Sequence[Unfinished]:
-    """The subagents that a session, as it was opened, has not heard of again. `delegating` are the tools that send them."""
+    """Return the subagents whose results a session lacks as it is opened. `delegating` are the tools that send them."""
     calls = _unreported(journal.history, delegating)
     if not calls:
         return ()
-    # What was sent and reported before is not read: that may be the whole of a long session.
+    # Earlier results are not read: that may be the whole of a long session.
     since = 0 if any(call.input.get("resume") for _, call in calls) else min(seq for seq, _ in calls)
     newest_first = journal.records_of("tool_result", newest_first=True)
     bodies = [record.body for record in takewhile(lambda record: record.seq > since, newest_first)]
@@ -48,13 +48,13 @@ def unfinished(journal: Journal, delegating: Collection[str], children: Children
 
 
 def reminder(found: Sequence[Unfinished]) -> str:
-    """The reminder of them for the model; empty where there are none."""
+    """Return the reminder of the unfinished subagents for the model; empty if there are none."""
     lines = [f'- task(resume="{one.id}"): {one.description} (agent {one.kind or "general"})' for one in found]
     return "\n".join([_BEGINNING, *lines]) if lines else ""
 
 
 def interruption_notices(found: Sequence[Unfinished]) -> Sequence[str]:
-    """The notice of them for the person."""
+    """Return the notice of the unfinished subagents for the person."""
     names = ", ".join(safe_line(one.description or one.id) for one in found)
     count = "A subagent was" if len(found) == 1 else f"{len(found)} subagents were"
     return (
@@ -65,7 +65,7 @@ def interruption_notices(found: Sequence[Unfinished]) -> Sequence[str]:
 
 
 def _unreported(history: History, delegating: Collection[str]) -> Sequence[tuple[int, ToolCall]]:
-    """The calls in force whose subagent may have been at work, answered as interrupted by a crash or as a job; each with the number of its record."""
+    """Return the calls in force whose subagent may have been at work, answered as interrupted by a crash or as a job; each with the number of its record."""
     calls: dict[str, tuple[int, ToolCall]] = {}
     for entry in history.entries:
         match entry.body:

@@ -12,17 +12,20 @@ from agentcli.agent.setup import WHERE, Sandboxes, SessionSetup
 from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Mode
-from agentcli.core.tool import ToolOutput
+from agentcli.core.tool import CommandSandbox, ToolOutput
 from agentcli.integrations.worktrees import NoWorktree, Worktree
+from agentcli.permissions.denied.files import Hidden
+from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules, literal
+from agentcli.tools.registry import TRAITS
 
 _FOLDER = "Folder: "
 
 
 def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
-    """The setup of a subagent with the worktree as its only folder.
+    """Return the setup of a subagent with the worktree as its only folder.
 
-    The sandbox of commands is made for the parent's folders, so commands that it would hold are asked about here.
+    The sandbox of commands is made for the parent's folders, so commands that it would confine need approval here.
     """
     workspace = replace(
         setup.workspace,
@@ -39,44 +42,66 @@ def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
             f"\nFolder: {worktree.cwd}\nIt is a git worktree of its own, made from HEAD",
         )
         return tuple(
-            block.replace(former, own, 1) if block.startswith(WHERE) else block for block in setup.system(model, mode)
+            block.replace(former, own, 1) if block.startswith(WHERE) else block
+            for block in setup.prompts.system(model, mode)
         )
+
+    def hiding_only(mode: Mode, hidden: Hidden) -> Sandboxes:
+        outside = setup.permissions.sandboxes(mode, hidden).decided.outside
+        return Sandboxes(CommandSandbox(outside, outside=outside))
 
     return replace(
         setup,
         workspace=workspace,
-        rules=setup.rules + _restrictions(setup.rules, setup.workspace.home, worktree),
-        system=system,
-        sandboxes=lambda _: Sandboxes(),
-        checkpointer=None,
-        editor=None,
-        sandbox="",
+        permissions=replace(
+            setup.permissions,
+            rules=setup.permissions.rules + _restrictions(setup.permissions.rules, setup.workspace, worktree),
+            sandboxes=hiding_only,
+            sandbox="",
+        ),
+        prompts=replace(setup.prompts, system=system),
+        parent=replace(setup.parent, checkpointer=None),
+        person=replace(setup.person, editor=None),
     )
 
 
-def _restrictions(rules: Rules, home: Path, worktree: Worktree) -> Rules:
-    """The rules that deny or ask about absolute paths of the repository, for the same paths of the worktree."""
+def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree) -> Rules:
+    """Return the rules that deny or ask about paths of the repository, for the same paths of the worktree, and the other way round.
+
+    A rule relative to the workspace's top applies to the worktree unchanged, and here also to the folders of the parent.
+    """
     there, here = f"{literal(str(worktree.root))}/", f"{literal(str(worktree.folder))}/"
 
     def moved(rule: Rule) -> Iterator[Rule]:
-        path = f"{home}{rule.pattern[1:]}" if rule.pattern.startswith("~/") else rule.pattern
+        if not _names_a_path(rule):
+            return
+        path = f"{workspace.home}{rule.pattern[1:]}" if rule.pattern.startswith("~/") else rule.pattern
         if path.startswith(there):
             yield replace(rule, pattern=here + path.removeprefix(there))
+        elif not path.startswith("/"):
+            below = path.removeprefix("./") if "/" in path.rstrip("/") else f"**/{path}"
+            yield from (replace(rule, pattern=f"{literal(str(top))}/{below}") for top in workspace.resolved_roots)
 
     return Rules(
         ask=tuple(chain.from_iterable(map(moved, rules.ask))), deny=tuple(chain.from_iterable(map(moved, rules.deny)))
     )
 
 
+def _names_a_path(rule: Rule) -> bool:
+    """Return True for a rule about the files of a tool; the patterns of other rules are commands and addresses."""
+    traits = TRAITS.get(rule.tool)
+    return bool(rule.pattern) and traits is not None and (traits.reads_files or traits.edits_files or traits.searches)
+
+
 def folder_of(journal: Journal) -> Path | None:
-    """The folder that a session began to work in, as its system prompt names it."""
+    """Return the folder that a session began to work in, as its system prompt names it."""
     block = next((block for block in journal.history.system if block.startswith(WHERE)), "")
     line = next((line for line in block.splitlines() if line.startswith(_FOLDER)), "")
     return Path(line.removeprefix(_FOLDER)) if line else None
 
 
 async def with_worktree(result: ToolOutput, worktree: Worktree, id: str) -> ToolOutput:
-    """The report with the place of what was changed; a worktree without changes is removed."""
+    """Add the place of the changes to the report; remove a worktree without changes."""
     try:
         kept = await asyncio.to_thread(worktree.finish, f"agentcli/{id}")
     except NoWorktree as why:

@@ -7,7 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.agent.tool_runner import ToolRunner
+from agentcli.agent.calls.stages import CallStages
+from agentcli.agent.core import SessionCore
 from agentcli.context.inject import wrap
 from agentcli.core.errors import InputError
 from agentcli.core.event import ToolProgress
@@ -28,14 +29,14 @@ _NAME_CHARACTERS = 4_000
 
 
 class Filler:
-    """Fills the parts of one template. `what` names it in messages: `Command /x`; `attended` says whether somebody can be asked."""
+    """Fills the parts of one template. `what` names it in messages: `Command /x`."""
 
-    def __init__(self, what: str, runner: ToolRunner, attended: bool, call_id: str) -> None:
-        self._what, self._runner, self._attended, self._call_id = what, runner, attended, call_id
+    def __init__(self, what: str, core: SessionCore, stages: CallStages, call_id: str) -> None:
+        self._what, self._core, self._stages, self._call_id = what, core, stages, call_id
         self._commands = 0
 
     async def fill(self, parts: Sequence[TemplatePart], given: Arguments, ending: str) -> tuple[Part, ...]:
-        """The parts of a message: the text, with what commands and files gave in their places, and attached files before it.
+        """Return the parts of a message: the text, filled with the output of commands and files, and attached files before it.
 
         `ending` is added to a template that takes no arguments. Raises InputError for a command that may not run, or fails.
         """
@@ -63,24 +64,24 @@ class Filler:
         return (*attached, *_joined(done))
 
     async def _output(self, command: str, may_fail: bool) -> str:
-        """The output of a command that a file wants to run; of one that fails only if it may."""
+        """Return the output of a command that a file wants to run; of a failed command only if it may fail."""
         self._commands += 1
         if self._commands > SHELLS:
             raise InputError(f"{self._what} has more than {SHELLS} commands in it. Take some out.")
-        tool = self._runner.tools.get("bash")
-        if tool is None:
+        if not self._stages.has("bash"):
             raise InputError(f"{self._what} wants to run `{command}`, but there is no bash here.")
         call = ToolCall(
             f"{self._call_id}-{self._commands}", "bash", {"command": command, "timeout": SHELL_SECONDS * 1000}
         )
-        permit = await self._runner.permit(call, tool)
-        if permit.refused:
-            if not self._attended:
+        permitted = await self._stages.permitted(call)
+        if permitted.why_refused:
+            if not self._core.setup.person.attended:
                 advice = f"allow it with --allow 'bash({exact(command)})'"
-                why = permit.event.why if permit.event else permit.refused.rstrip(".")
+                why = permitted.event.why if permitted.event else permitted.why_refused.rstrip(".")
                 raise InputError(f"{self._what} wants to run {command}; {advice}. {why}.")
-            raise InputError(f"{self._what} was not run, since it wants to run {command}: {permit.refused}")
-        result = await self._runner.run(tool, permit.call.call_id, permit.call.input)
+            raise InputError(f"{self._what} was not run, since it wants to run {command}: {permitted.why_refused}")
+        result = (await self._stages.run_unrecorded(permitted)).output
+        assert result is not None
         self._drop_progress(call.call_id)
         failed = may_fail and result.status == "error" and result.metadata.get("exit_code")
         if (result.status != "success" and not failed) or result.metadata.get("job"):
@@ -89,27 +90,26 @@ class Filler:
 
     def _drop_progress(self, call_id: str) -> None:
         """Take the progress of a command that is no call of a reply out of what running tools print."""
-        printed = self._runner.printed
+        printed = self._core.printed
         for event in printed.take():
             if not (isinstance(event, ToolProgress) and event.call_id == call_id):
                 printed.add(event)
 
     async def _file(self, name: str) -> File | None:
-        """The file of that name; None where there is none, or it may not be read: then the name is but a word."""
-        tool = self._runner.tools.get("read")
-        if tool is None or not name or len(name) > _NAME_CHARACTERS:
+        """Return the file of that name; None if there is none, or it may not be read: then the name is just a word."""
+        if not self._stages.has("read") or not name or len(name) > _NAME_CHARACTERS:
             return None
-        path = self._runner.ctx.cwd / os.path.expanduser(name)
+        path = self._core.ctx.cwd / os.path.expanduser(name)
         try:
             if not path.is_file():
                 return None
         except (OSError, ValueError):
             return None
         call = ToolCall(f"{self._call_id}-file", "read", {"file_path": str(path)})
-        permit = await self._runner.permit(call, tool)
-        if permit.refused or permit.path is None:
+        permitted = await self._stages.permitted(call)
+        if permitted.why_refused or permitted.path is None:
             return None
-        return await asyncio.to_thread(_read, permit.path)
+        return await asyncio.to_thread(_read, permitted.path)
 
 
 def _read(path: Path) -> File | None:
@@ -122,7 +122,7 @@ def _read(path: Path) -> File | None:
 
 
 def _joined(parts: Sequence[Part]) -> list[Part]:
-    """The same with neighbouring texts of one kind as one."""
+    """Join neighbouring texts of one kind."""
     result: list[Part] = []
     for part in parts:
         last = result[-1] if result else None

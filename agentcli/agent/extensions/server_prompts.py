@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from agentcli.agent.ports import Prompt
@@ -19,7 +19,7 @@ MENTION = re.compile(r"""(?:^|(?<=[\s("']))@([A-Za-z0-9_-]{1,40}):([^\s"')]+)"""
 
 
 def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
-    """The prompt of a server that a line names, as `/server:prompt` or `/mcp__server__prompt`; None where it names none."""
+    """Return the server prompt that a line names, as `/server:prompt` or `/mcp__server__prompt`; None if it names none."""
     if servers is None or not text.startswith("/"):
         return None
     name = text[1:].split(None, 1)[0] if text[1:].split() else ""
@@ -27,7 +27,7 @@ def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
 
 
 async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt, keep: KeepFile) -> Prompt:
-    """The prompt with the texts that the server makes of it. Raises InputError where an argument is missing, or the server fails."""
+    """Return the prompt with the texts that the server makes of it. Raises InputError if an argument is missing, or the server fails."""
     line = prompt.text
     try:
         contents = await servers.prompt(found.server, found.name, _arguments(found, line))
@@ -45,8 +45,13 @@ async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt, kee
     return replace(prompt, parts=(*before, *marked))
 
 
-async def with_resources(servers: Servers | None, prompt: Prompt, keep: KeepFile) -> Prompt:
-    """The prompt, preceded by every resource that it mentions as `@server:uri`. Raises InputError for one that cannot be read."""
+async def with_resources(
+    servers: Servers | None, prompt: Prompt, keep: KeepFile, check: Callable[[str], None] = lambda _: None
+) -> Prompt:
+    """Return the prompt, preceded by every resource that it mentions as `@server:uri`.
+
+    Raises InputError for a resource that cannot be read, and what `check` raises for an address.
+    """
     if servers is None or ":" not in prompt.text:
         return prompt
     names = {state.name for state in servers.states()}
@@ -54,6 +59,7 @@ async def with_resources(servers: Servers | None, prompt: Prompt, keep: KeepFile
     for server, uri in dict.fromkeys((match[1], match[2].rstrip(".,;!?")) for match in MENTION.finditer(prompt.text)):
         if server not in names:
             continue
+        check(uri)
         try:
             answer = await servers.read(server, uri)
         except ToolError as error:
@@ -63,7 +69,7 @@ async def with_resources(servers: Servers | None, prompt: Prompt, keep: KeepFile
 
 
 def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
-    """The arguments by their position; the last one takes all that is left."""
+    """Assign the arguments by position; the last one takes all the remaining words."""
     try:
         words = shlex.split(line.partition(" ")[2])
     except ValueError as error:
@@ -80,7 +86,7 @@ def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
 
 
 def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) -> Part:
-    """A piece of a server's answer as a part of a prompt; data that no model takes is kept as a file that the text names."""
+    """Turn a piece of a server's answer into a part of a prompt; data that no model takes is kept as a file that the text names."""
     if (image := image_of(content)) is not None:
         return image
     if content.kind == "text":

@@ -1,4 +1,4 @@
-"""The tools of servers in one session: which of them stand up front, what the model is told of them, and which one a call means."""
+"""The tools of servers in one session: the ones listed up front, the reminders about them, and the one that a call means."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agentcli.agent.core import SessionCore
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator
+from agentcli.core.event import Event, Warned
 from agentcli.core.history import History
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ToolSchema
@@ -41,10 +43,8 @@ _TROUBLE = ("failed", "needs login")
 class ServerTools:
     """The tools of servers that one session may call. `traits` grows by those of each tool that is `found`."""
 
-    def __init__(
-        self, servers: Servers | None, traits: Mapping[str, Traits], estimator: Callable[[], Estimator]
-    ) -> None:
-        self.traits: dict[str, Traits] = dict(traits)
+    def __init__(self, servers: Servers | None, traits: dict[str, Traits], estimator: Callable[[], Estimator]) -> None:
+        self.traits = traits
         self.found: dict[str, Tool] = {}
         self._servers = servers
         self._estimator = estimator
@@ -58,13 +58,13 @@ class ServerTools:
         return [tool.name for tool in self._servers.tools()] if self._servers is not None else []
 
     async def find(self, name: str) -> Tool | str:
-        """The tool of that name, waited for while its server is being connected; or the reason why there is none."""
+        """Return the tool of that name, waiting while its server connects; or the reason why there is none."""
         if self._servers is None:
             if name == SEARCH:
                 return _NOT_CONFIGURED.format(name)
             return not_connected(server_of(name), "it is not configured here")
         if self._known(name) is None:
-            await self._servers.settle(SEARCH_SECONDS, name)
+            await self._servers.settle(SEARCH_SECONDS, name, again=True)
         known = self._known(name)
         if known is None:
             return self._servers.obstacle(name)
@@ -73,14 +73,14 @@ class ServerTools:
         return tool
 
     async def no_server_tool(self, given: Mapping[str, Any]) -> str:
-        """The answer to a call of the gate that is none of a tool of a server, with the tools that there are."""
+        """Answer a call of the gate that names no tool of a server, with the tools that there are."""
         if self._servers is None:
             return _NOT_CONFIGURED.format(CALL)
-        await self._servers.settle(SEARCH_SECONDS)
+        await self._servers.settle(SEARCH_SECONDS, again=True)
         return no_server_tool(given, self._servers.tools())
 
     def upfront(self, tokens: int) -> Sequence[ToolSchema]:
-        """The tools that stand after the built-in ones: of the servers that fit whole into so many tokens, smallest first."""
+        """Return the tools that follow the built-in ones: of the servers that fit whole into `tokens`, smallest first."""
         if self._servers is None:
             return ()
         counter = TokenCounter(self._estimator())
@@ -92,9 +92,9 @@ class ServerTools:
         return sorted(chosen, key=lambda tool: tool.name)
 
     def loading(self, output: ToolOutput, history: History) -> ToolOutput:
-        """The output of a search with the definitions of the tools that it found, for a model that loads them itself.
+        """Return the output of a search with the definitions of the tools that it found, for a model that loads them itself.
 
-        Left as it is where a definition is none that a provider takes, or is another one than the model has loaded already: that would
+        Unchanged if no provider takes a definition, or if it differs from the one that the model has loaded already: that would
         change what was sent.
         """
         upfront = {tool["name"] for tool in history.tools}
@@ -113,7 +113,7 @@ class ServerTools:
         return replace(output, metadata={**output.metadata, LOADED: [definition.raw for definition in fresh]})
 
     def catalogue(self, tokens: int) -> str:
-        """The reminder that lists servers and tools; empty where there are none."""
+        """Return the reminder that lists servers and tools; empty if there are none."""
         states = self._servers.states() if self._servers is not None else ()
         if self._servers is None or not states:
             return ""
@@ -127,20 +127,25 @@ class ServerTools:
         short = "\n".join([head, *(_entry(state, tools, names=False) for state in states)])
         return short[: tokens * _CHARACTERS_A_TOKEN]
 
+    def catalogue_for(self, core: SessionCore) -> str:
+        """Return the reminder that lists servers and tools, in the room that settings and window leave it."""
+        tokens = core.setup.settings.mcp.catalogue_tokens
+        return self.catalogue(min(tokens, int(core.model.window * CATALOGUE_SHARE)))
+
     def changes(self) -> Sequence[str]:
-        """Changes among the servers since the last call, and since the catalogue."""
+        """Return the changes among the servers since the last call, and since the catalogue."""
         if self._servers is None:
             return ()
         lines = self._servers.changes()
         fresh, self._changes_told = lines[self._changes_told :], len(lines)
         return fresh
 
-    def warnings(self) -> Iterator[str]:
-        """A line for the person about each server that does not work, once."""
+    def warnings(self) -> Iterator[Event]:
+        """Yield a line for the person about each server that does not work, once."""
         for state in self._servers.states() if self._servers is not None else ():
             if state.status in _TROUBLE and state.name not in self._warned:
                 self._warned.add(state.name)
-                yield state.sentence
+                yield Warned(state.sentence)
 
     def _known(self, name: str) -> ServerTool | None:
         tools = self._servers.tools() if self._servers is not None else ()
@@ -149,7 +154,7 @@ class ServerTools:
     def _sized(self, counter: TokenCounter) -> Iterator[tuple[bool, int, Sequence[ToolSchema]]]:
         """For each connected server: whether it may wait, the tokens of its tools, and these."""
         assert self._servers is not None
-        tools = self._servers.tools()
+        tools = [tool for tool in self._servers.tools() if not tool.aside]
         for state in self._servers.states():
             own = [tool for tool in tools if tool.server == state.name and state.status == "connected"]
             schemas = [found for tool in own if (found := _schema(tool)) is not None]
@@ -167,7 +172,7 @@ def _schema(tool: ServerTool) -> ToolSchema | None:
 
 
 def _entry(state: ServerState, tools: Sequence[ServerTool], *, names: bool) -> str:
-    own = [tool.name for tool in tools if tool.server == state.name]
+    own = [tool.name for tool in tools if tool.server == state.name and not tool.aside]
     said = " ".join(state.instructions.split())[:INSTRUCTIONS] if names else ""
     lines = [f"- {state.name} ({state})"]
     lines += [f"  says of itself: {said}"] if said else []

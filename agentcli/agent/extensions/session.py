@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.agent.conversation import Conversation
+from agentcli.agent.calls.stages import CallStages
+from agentcli.agent.core import SessionCore
+from agentcli.agent.extensions.catalogue import Catalogue
 from agentcli.agent.extensions.fill import Filler
 from agentcli.agent.extensions.server_prompts import prompt_of, with_prompt, with_resources
 from agentcli.agent.ports import ApprovalRequest, Prompt, TurnGrants
-from agentcli.agent.setup import SessionSetup
-from agentcli.agent.tool_runner import ToolRunner
+from agentcli.agent.unreadable import require_readable_uri
 from agentcli.context.compaction.carryover import skill_body
 from agentcli.context.inject import wrap
 from agentcli.core.aliases import own_rule
@@ -20,10 +21,10 @@ from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall, reminder
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
-from agentcli.core.tool import UNKNOWN, Delegation, Spawn, ToolOutput
+from agentcli.core.tool import Delegation, Spawn, ToolOutput
 from agentcli.integrations.extensions import commands, skills
 from agentcli.integrations.extensions.commands import Template
-from agentcli.integrations.extensions.discover import Extensions, changes_since, with_nested
+from agentcli.integrations.extensions.discover import Extensions
 from agentcli.integrations.extensions.lookup import named
 from agentcli.integrations.extensions.skills import Skill
 from agentcli.integrations.extensions.template import arguments
@@ -37,65 +38,37 @@ BODY_CHARACTERS = 200_000
 class SessionExtensions:
     """The extensions of one session. `spawn` runs a subagent."""
 
-    def __init__(
-        self, setup: SessionSetup, runner: ToolRunner, conversation: Callable[[], Conversation], spawn: Spawn
-    ) -> None:
-        self._setup, self._runner, self._conversation, self._spawn = setup, runner, conversation, spawn
+    def __init__(self, core: SessionCore, catalogue: Catalogue, stages: CallStages, spawn: Spawn) -> None:
+        self._core, self._setup, self._catalogue, self._stages, self._spawn = core, core.setup, catalogue, stages, spawn
         self._asking = asyncio.Lock()
         self._approved: set[tuple[str, ...]] = set()
         self._uses = 0
-        self._found: Extensions | None = None
-        self._nested = len(runner.nested_skills.folders)
 
     @property
     def found(self) -> Extensions:
         """The extensions found by the last search."""
-        if self._found is None:
-            self._found = self._search()
-        return self._found
-
-    async def refresh(self) -> str:
-        """Look again; a reminder of the skills and agents that came and went since the session began, empty where none did."""
-        self._found = await asyncio.to_thread(self._search)
-        return self._changes(self._found)
-
-    def touched(self) -> Sequence[str]:
-        """The same reminder where calls have touched a folder that has skills of its own; nothing where they have not."""
-        known, self._nested = self._nested, len(self._runner.nested_skills.folders)
-        if self._nested == known:
-            return ()
-        before = self.found.skills
-        self._found = found = self._search()
-        return [*filter(None, [self._changes(found)])] if found.skills.keys() != before.keys() else ()
-
-    def _search(self) -> Extensions:
-        runner = self._runner
-        return with_nested(self._setup.extensions(), runner.nested_skills.folders, runner.ctx.cwd)
-
-    def _changes(self, found: Extensions) -> str:
-        builder, setup = self._conversation().builder, self._setup
-        delegates = any(setup.traits.get(tool.name, UNKNOWN).delegates for tool in builder.tools)
-        agents = found.agents if setup.agent.subagents and delegates else {}
-        loads = setup.depth == 0 or any(tool.name == "skill" for tool in builder.tools)
-        return changes_since(builder.system, found.skills if loads else {}, agents)
+        return self._catalogue.found
 
     def entry(self, name: str) -> Skill | Template | None:
-        """The skill or command that the person means by `/name`."""
+        """Return the skill or command that the person means by `/name`."""
         found = named(self.found, name)
         return None if isinstance(found, Skill) and not found.for_person else found
 
     def is_entry(self, text: str) -> bool:
-        """True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
+        """Return True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
         known = text.startswith("/") and self.entry(name_and_argument(text)[0]) is not None
         return known or prompt_of(self._setup.servers, text) is not None
 
     async def expanded(self, prompt: Prompt) -> Prompt:
-        """The prompt with the text of the command, or the body of the skill, that it names; any other as it is.
+        """Return the prompt with the text of the command, or the body of the skill, that it names; any other unchanged.
 
-        Raises InputError where that cannot be read, or wants to run what may not run.
+        Raises InputError if the text cannot be read, or wants to run a command that may not run.
         """
-        keep = self._runner.ctx.keep_output
-        prompt = await with_resources(self._setup.servers, prompt, keep)
+        keep = self._core.ctx.keep_output
+        rules = self._core.approval.rules
+        prompt = await with_resources(
+            self._setup.servers, prompt, keep, lambda uri: require_readable_uri(uri, rules, self._setup)
+        )
         if prompt.text.startswith("@"):
             return self._for_agent(prompt)
         if not prompt.text.startswith("/"):
@@ -115,7 +88,7 @@ class SessionExtensions:
         return await self._with_command(entry, prompt, before, rest, call_id)
 
     async def open_skill(self, call_id: str, name: str, given: str) -> ToolOutput:
-        """The body of a skill that the model asks for. Raises ToolError for one that it cannot have."""
+        """Return the body of a skill that the model asks for. Raises ToolError for a skill that it cannot have."""
         known = {skill.name: skill for skill in self.found.skills.values() if skill.for_model}
         skill = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
         if skill is None:
@@ -125,13 +98,13 @@ class SessionExtensions:
             text = await self._body(skill, given, call_id)
         if skill.forks:
             return await self._spawn(call_id, Delegation(f"skill {skill.name}", text, skill.agent))
-        if any(skill_body(block) == text for block in self._conversation().builder.window().view.blocks):
+        if any(skill_body(block) == text for block in self._core.builder.window().view.blocks):
             return ToolOutput(f"The skill {skill.name} is loaded already: it stands above, unchanged.")
-        await self._grant(skill, call_id)
+        self._core.approval.turn_rules += _rules(await self._granted(skill, call_id))
         return ToolOutput(text, metadata={"skill": skill.name})
 
     async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
-        """The prompt with the bodies of these skills before it; a name that no skill has is passed over."""
+        """Return the prompt with the bodies of these skills before it; skip unknown names."""
         known = [self.found.skills[name] for name in names if name in self.found.skills]
         if not known:
             return prompt
@@ -139,32 +112,37 @@ class SessionExtensions:
         return replace(prompt, parts=(*bodies, *(prompt.parts or (Text(prompt.text),))))
 
     def grant(self, grants: TurnGrants) -> None:
-        """Have these rules hold until the turn ends; those of the turn before are gone."""
-        self._runner.approval.turn_rules = _rules(grants)
+        """Apply these rules until the turn ends, in place of the former turn's."""
+        self._core.approval.turn_rules = _rules(grants)
 
-    async def _grant(self, skill: Skill, call_id: str) -> None:
-        """Have a skill's rules hold for the turn; those of a project's skill that allow something only if the person agrees."""
-        grants = TurnGrants(_own(skill.allowed), _own(skill.denied))
-        key = (skill.name, str(skill.file), *grants.allow)
-        if grants.allow and skill.from_project and key not in self._approved:
-            asked = ApprovalRequest(
-                ToolCall(call_id, "skill", {"name": skill.name}),
-                f"Skill {skill.name}",
-                "This skill of the project wants these calls to run without asking until the turn ends.",
-                "\n".join(grants.allow),
-            )
-            async with self._asking:
-                answer = await self._setup.approve(asked)
-            if answer is None or answer.choice == "no":
-                grants = replace(grants, allow=())
-            else:
-                self._approved.add(key)
-        self._runner.approval.turn_rules += _rules(grants)
+    async def _granted(self, entry: Skill | Template, call_id: str) -> TurnGrants:
+        """Return what a skill or a command changes for the turn; calls that one of the project allows only if the person agrees.
+
+        An agreement counts for the session, and for these rules of this file alone.
+        """
+        denied = entry.denied if isinstance(entry, Skill) else ()
+        grants = TurnGrants(_own(entry.allowed), _own(denied), entry.model, entry.effort)
+        key = (entry.name, str(entry.file), *grants.allow)
+        if not grants.allow or entry.place.scope != "project" or key in self._approved:
+            return grants
+        kind, title = ("skill", f"Skill {entry.name}") if isinstance(entry, Skill) else ("command", f"/{entry.name}")
+        asked = ApprovalRequest(
+            ToolCall(call_id, kind, {"name": entry.name}),
+            title,
+            f"This {kind} of the project wants these calls to run without asking until the turn ends.",
+            "\n".join(grants.allow),
+        )
+        async with self._asking:
+            answer = await self._setup.person.approve(asked)
+        if answer is None or answer.choice == "no":
+            return replace(grants, allow=())
+        self._approved.add(key)
+        return grants
 
     async def _with_skill(
         self, skill: Skill, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
     ) -> Prompt:
-        grants = TurnGrants(_own(skill.allowed), _own(skill.denied), skill.model, skill.effort)
+        grants = await self._granted(skill, call_id)
         if skill.forks:
             given = f" and arguments={rest!r}" if rest else ""
             order = f"The user asks for the skill {skill.name}, which runs in a subagent. Call skill with name={skill.name!r}{given}, then tell what came of it."
@@ -175,14 +153,14 @@ class SessionExtensions:
     async def _with_command(
         self, command: Template, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
     ) -> Prompt:
-        grants = TurnGrants(_own(command.allowed), (), command.model, command.effort)
+        grants = await self._granted(command, call_id)
         self.grant(grants)
         try:
             parts = await asyncio.to_thread(commands.body_of, command)
         except Unusable as why:
             raise InputError(f"The command /{command.name} cannot be used: {why} ({command.file}).") from why
         ending = commands.ending(command, rest)
-        filler = Filler(f"Command /{command.name}", self._runner, self._setup.attended, call_id)
+        filler = Filler(f"Command /{command.name}", self._core, self._stages, call_id)
         filled = await filler.fill(parts, arguments(rest, self._variables(command.file.parent, command)), ending)
         if not any(isinstance(part, Text) and part.text.strip() for part in filled):
             raise InputError(f"The command /{command.name} is empty ({command.file}).")
@@ -197,7 +175,7 @@ class SessionExtensions:
         return replace(prompt, parts=(*before, *marked), grants=grants)
 
     def _for_agent(self, prompt: Prompt) -> Prompt:
-        """The prompt, with the order to give it to the agent that it begins with."""
+        """Return the prompt with the order to give it to the agent that it begins with."""
         word, _, rest = prompt.text[1:].partition(" ")
         name = word.removeprefix("agent-")
         if name not in self.found.agents or not rest.strip():
@@ -207,13 +185,13 @@ class SessionExtensions:
         return replace(prompt, parts=(*before, reminder(order), Text(prompt.text)))
 
     async def _body(self, skill: Skill, given: str, call_id: str) -> str:
-        """The body of a skill in its tags, with its folder and the names of its files."""
+        """Return the body of a skill in its tags, with its folder and the names of its files."""
         try:
             parts = await asyncio.to_thread(skills.body_of, skill)
             listed = await asyncio.to_thread(skills.files_of, skill)
         except Unusable as why:
             raise InputError(f"The skill {skill.name} cannot be used: {why}.") from why
-        filler = Filler(f"Skill {skill.name}", self._runner, self._setup.attended, call_id)
+        filler = Filler(f"Skill {skill.name}", self._core, self._stages, call_id)
         ending = f"\n\nARGUMENTS: {given.strip()}" if given.strip() else ""
         filled = await filler.fill(parts, arguments(given, self._variables(skill.folder, skill)), ending)
         body = "".join(part.text for part in filled if isinstance(part, Text))[:BODY_CHARACTERS]
@@ -222,7 +200,7 @@ class SessionExtensions:
 
     def _variables(self, folder: Path, entry: Skill | Template) -> dict[str, str]:
         root = str(entry.place.folder.parent)
-        session = self._conversation().journal.id
+        session = self._core.journal.id
         return {
             "CLAUDE_SKILL_DIR": str(folder),
             "CLAUDE_PLUGIN_ROOT": root,
@@ -230,17 +208,17 @@ class SessionExtensions:
             "extensionPath": root,
             "CLAUDE_SESSION_ID": session,
             "AGENTCLI_SESSION_ID": session,
-            "CLAUDE_PROJECT_DIR": str(self._runner.ctx.cwd),
+            "CLAUDE_PROJECT_DIR": str(self._core.ctx.cwd),
         }
 
 
 def _own(rules: Sequence[str]) -> tuple[str, ...]:
-    """Rules of a file in our words, those left out that are about no tool of ours."""
+    """Return the rules of a file in our words, without the rules that are about no tool of ours."""
     return tuple(filter(None, map(own_rule, rules)))
 
 
 def _rules(grants: TurnGrants) -> Rules:
-    """The rules of a turn; one that is none is left out."""
+    """Return the rules of a turn; leave out invalid ones."""
     result = Rules()
     for text in grants.allow:
         result += _rule(text, allow=True)

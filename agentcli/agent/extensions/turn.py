@@ -17,7 +17,7 @@ _CLAUDE = ("opus", "sonnet", "haiku")
 
 
 def keeps_model(wanted: str, spec: ModelSpec) -> bool:
-    """True if a file that wants this model is content with the one in use."""
+    """Return True if a file that wants this model accepts the one in use."""
     return wanted in _SAME or (wanted in _CLAUDE and spec.kind != "anthropic")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fulfils(condition: str, call: ToolCall, root: Path, traits: Mapping[str, Traits], workspace: Workspace) -> bool:
-    """True if the call matches the rule of an `if`, or hides whether it does. Paths in it count from `root`."""
+    """Return True if the call matches the rule of an `if`, or hides whether it does. Paths in it count from `root`."""
     from agentcli.permissions.decide import facts_of
     from agentcli.permissions.rules import Rules
 
@@ -31,9 +31,9 @@ def fulfils(condition: str, call: ToolCall, root: Path, traits: Mapping[str, Tra
 
 @lru_cache(maxsize=256)
 def _rule(condition: str, root: str) -> Rule | None:
-    """The rule with our name of its tool; None for one that makes no sense.
+    """Parse a condition as a rule with our name of its tool; return None if it makes no sense.
 
-    The pattern of a path is that of `.gitignore` with `/` for the project's folder and `//` for the root of the disk.
+    The pattern of a path is written as in `.gitignore`, with `/` for the project's folder and `//` for the root of the disk.
     """
     from agentcli.permissions.rules import literal, parse_rule
 

@@ -22,7 +22,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 
 
 def configured(settings: HookSettings) -> tuple[Hook, ...]:
-    """The hooks that configuration names. Raises ConfigError for one that makes no sense."""
+    """Return the hooks that the configuration names. Raises ConfigError for one that makes no sense."""
     first = (Hook(PRE_COMPRESS, settings.pre_compress, timeout=settings.timeout),) if settings.pre_compress else ()
     return (*first, *(_hook(entry, settings.timeout) for entry in settings.commands))
 

@@ -30,7 +30,7 @@ class EnvironmentFile:
     path: Path
 
     async def variables(self, cwd: Path, env: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
-        """The variables that the lines set or change in `env`, the environment of commands, and the reason why some may be missing."""
+        """Return the variables that the lines set or change in `env`, the environment of commands, and the reason why some may be missing."""
         try:
             if not self.path.stat().st_size:
                 return {}, ""
@@ -54,7 +54,7 @@ class EnvironmentFile:
 
 @contextmanager
 def environment_file() -> Iterator[EnvironmentFile]:
-    """An empty file for hooks; it is gone afterwards."""
+    """Yield an empty file for hooks; remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix="agentcli-hooks-", ignore_cleanup_errors=True) as folder:
         path = Path(folder, "environment.sh")
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

@@ -33,7 +33,7 @@ def foreign_call(call: ToolCall, dialect: Dialect, cwd: Path) -> tuple[str, dict
 
 
 def own_input(call: ToolCall, given: Mapping[str, Any], dialect: Dialect) -> Mapping[str, Any]:
-    """The input of our call for one that a hook gave in the words of another program."""
+    """Translate the input that a hook gave in the words of another program into the input of our call."""
     parameters = _renaming(call.name, dialect)[1]
     own = {parameters.get(key, key): value for key, value in given.items()}
     return {**own, "agent": AGENTS.get(own["agent"], own["agent"])} if isinstance(own.get("agent"), str) else own
@@ -50,12 +50,12 @@ def names_of(call: ToolCall) -> tuple[str, ...]:
 
 
 def foreign_agent(kind: str) -> str:
-    """The name that Claude Code has for a kind of subagents."""
+    """Return the name that Claude Code has for a kind of subagents."""
     return next((foreign for foreign, own in AGENTS.items() if own == kind), kind)
 
 
 def foreign_rule(rule: str) -> dict[str, str]:
-    """A permission rule as Claude Code writes it in suggestions: the tool's name apart from its content."""
+    """Return a permission rule as Claude Code writes it in suggestions: the tool's name apart from its content."""
     name, _, content = rule.partition("(")
     named = {"toolName": _FIRST.get(name) or _renaming(name, "claude")[0]}
     return {**named, "ruleContent": content.removesuffix(")")} if content else named

@@ -11,12 +11,21 @@ from agentcli.core.record import Mode
 
 
 def hooks_of(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], str]) -> NoHooks:
-    """The hooks of configuration and files, around a session with this journal. Without any, nothing is imported for them."""
-    if not (setup.hooks.pre_compress or setup.hooks.commands or setup.file_hooks):
+    """Return the hooks of configuration and files, around a session with this journal. Without any, nothing is imported for them."""
+    if not (setup.settings.hooks.pre_compress or setup.settings.hooks.commands or setup.file_hooks):
         return NoHooks()
     from agentcli.agent.hooks.configured import configured
     from agentcli.agent.hooks.session_hooks import HookPlace, SessionHooks
 
     workspace = setup.workspace
-    place = HookPlace(journal, workspace.cwd, mode, model, setup.traits, workspace, setup.agent.effort, setup.subagent)
-    return SessionHooks((*configured(setup.hooks), *setup.file_hooks), place)
+    place = HookPlace(
+        journal,
+        workspace.cwd,
+        mode,
+        model,
+        setup.tools.traits,
+        workspace,
+        setup.settings.agent.effort,
+        setup.parent.identity,
+    )
+    return SessionHooks((*configured(setup.settings.hooks), *setup.file_hooks), place)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcli.agent.hooks.outcome import Answer, Outcome
+from agentcli.agent.hooks.outcome import Outcome
 from agentcli.context.inject import wrap
-from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolResult
 from agentcli.core.record import Mode
 
@@ -15,33 +14,16 @@ if TYPE_CHECKING:
     from agentcli.permissions.decide import Decision
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """The answer of hooks about a call, and the names of those who gave it or changed the call."""
-
-    answer: Answer = ""
-    reason: str = ""
-    by: str = ""
-    changed_by: str = ""
-
-
-NO_OPINION = Opinion()
-
-
-def opinion_of(outcome: Outcome) -> Opinion:
-    """The opinion that an outcome states."""
-    return Opinion(outcome.verdict.answer, outcome.verdict.reason, outcome.names, outcome.changed_by)
-
-
-def swayed(decision: Decision, opinion: Opinion, mode: Mode) -> Decision:
-    """The decision with an opinion counted in."""
-    why = opinion.reason or f"the hook {opinion.by} {_VERBS[opinion.answer]}"
-    rule = f"hook:{opinion.by}"
-    match opinion.answer:
+def swayed(decision: Decision, outcome: Outcome, mode: Mode) -> Decision:
+    """Return the decision with the answer of hooks about the call counted in."""
+    answer, by = outcome.verdict.answer, outcome.names
+    why = outcome.verdict.reason or f"the hook {by} {_VERBS[answer]}"
+    rule = f"hook:{by}"
+    match answer:
         case "deny":
-            return replace(decision, decision="deny", rule=rule, why=f"A hook ({opinion.by}) blocked this call: {why}")
+            return replace(decision, decision="deny", rule=rule, why=f"A hook ({by}) blocked this call: {why}")
         case "ask" if decision.decision == "allow":
-            return replace(decision, decision="ask", rule=rule, why=why, unsaved=f"the hook {opinion.by} still asks")
+            return replace(decision, decision="ask", rule=rule, why=why, unsaved=f"the hook {by} still asks")
         case "allow" if may_allow(decision, mode):
             return replace(decision, decision="allow", rule=rule, why=why)
         case _:
@@ -49,12 +31,12 @@ def swayed(decision: Decision, opinion: Opinion, mode: Mode) -> Decision:
 
 
 def may_allow(decision: Decision, mode: Mode) -> bool:
-    """True if a hook may answer in place of the person: no rule, no protected path and no plan mode stands behind the question."""
+    """Return True if a hook may answer in place of the person: no rule, protected path or plan mode causes the question."""
     return decision.decision == "ask" and decision.rule.startswith("mode ") and mode != "plan"
 
 
 def with_hook_output(result: ToolResult, outcome: Outcome) -> ToolResult:
-    """The result as the model sees it: replaced where a hook says so, what hooks add at its end. The original stays in the metadata."""
+    """Return the result as the model sees it: replaced if a hook says so, with the hooks' additions at its end. The original stays in the metadata."""
     verdict = outcome.verdict
     added = "\n\n".join(filter(None, [verdict.reason if verdict.blocks else "", verdict.context]))
     output = _replaced(verdict.output)

@@ -23,7 +23,7 @@ Source = Literal["startup", "resume", "clear", "compact", "fork"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The meaning of one hook's end, or of several together. Texts are empty where nothing was said."""
+    """The meaning of one hook's end, or of several together. Texts are empty if no hook gave one."""
 
     answer: Answer = ""
     """`deny` blocks what the event announces; `allow` and `ask` are about a tool's call."""
@@ -51,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One hook that ran: its verdict, and its failure as a warning for the person, empty where it did not fail."""
+    """One hook that ran: its verdict, and its failure as a warning for the person, empty if it did not fail."""
 
     hook: Hook
     verdict: Verdict
@@ -95,7 +95,7 @@ class NoHooks:
     """Variables that hooks have set for the commands of the session (CLAUDE_ENV_FILE)."""
 
     def has(self, *names: str) -> bool:
-        """True if a hook is defined for any of these events."""
+        """Return True if a hook is defined for any of these events."""
         return False
 
     @property
@@ -104,7 +104,7 @@ class NoHooks:
         return False
 
     def identity(self, kind: str, child: Journal) -> Subagent | None:
-        """The identity of a subagent of this session; None where no hook would learn it."""
+        """Return the identity of a subagent of this session; None if no hook would learn it."""
         return None
 
     async def session_start(self, source: Source, interrupt: asyncio.Event) -> Outcome:
@@ -135,7 +135,7 @@ class NoHooks:
         return NOTHING
 
     async def stop(self, text: str, again: bool, jobs: Sequence[str], interrupt: asyncio.Event) -> Outcome:
-        """Stop, or SubagentStop for a subagent: a block has the turn go on with the reason."""
+        """Stop, or SubagentStop for a subagent: a block continues the turn with the reason."""
         return NOTHING
 
     async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
@@ -143,7 +143,7 @@ class NoHooks:
         return NOTHING
 
     async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
-        """PreCompact: a block calls the compaction off where nothing forces it."""
+        """PreCompact: a block cancels the compaction if nothing forces it."""
         return NOTHING
 
     async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:

@@ -42,7 +42,7 @@ class Circumstances:
     subagent: Subagent | None = None
 
     def common(self, event: str) -> dict[str, Any]:
-        """The fields of every event."""
+        """Return the fields of every event."""
         of = self.subagent
         own = {
             "session_id": of.session if of and of.session else self.session,
@@ -64,13 +64,13 @@ class Circumstances:
 
 
 def event(facts: Circumstances, name: str, subject: str = "", /, **fields: Any) -> HookEvent:
-    """An event that is about no tool; one about a subagent matches both names of its kind."""
+    """Make an event that is about no tool; one about a subagent matches both names of its kind."""
     also = (foreign_agent(subject),) if facts.subagent is not None else ()
     return HookEvent(name, subject, {**facts.common(name), **fields}, also)
 
 
 def tool_event(facts: Circumstances, name: str, call: ToolCall, /, **fields: Any) -> HookEvent:
-    """An event about a call of a tool."""
+    """Make an event about a call of a tool."""
     common = {**facts.common(name), **facts.thinking}
     common["agentcli"] = {**common["agentcli"], "tool": call.name}
     tool, given = foreign_call(call, "claude", facts.cwd)
@@ -81,7 +81,7 @@ def tool_event(facts: Circumstances, name: str, call: ToolCall, /, **fields: Any
 
 
 def as_dialect(found: HookEvent, call: ToolCall | None, dialect: Dialect, cwd: Path) -> Mapping[str, Any]:
-    """The payload of an event in the names of another program."""
+    """Return the payload of an event in the names of another program."""
     if dialect == "claude":
         return found.payload
     payload = {**found.payload, "hook_event_name": GEMINI_EVENTS.get(found.name, found.name)}
@@ -91,7 +91,7 @@ def as_dialect(found: HookEvent, call: ToolCall | None, dialect: Dialect, cwd: P
 
 
 def suggestions(session: str, always: str) -> list[dict[str, Any]]:
-    """The rules that a person is offered to save, for the session and for good, as hooks know them."""
+    """Return the rules that a person is offered to save, for the session and permanently, in the form that hooks know."""
     offered = {"session": session, "localSettings": always}
     return [
         {"type": "addRules", "rules": [foreign_rule(rule)], "behavior": "allow", "destination": destination}
@@ -101,14 +101,14 @@ def suggestions(session: str, always: str) -> list[dict[str, Any]]:
 
 
 def error_text(result: ToolResult) -> str:
-    """The error of a call that failed, as hooks know it."""
+    """Return the error of a call that failed, in the form that hooks know."""
     if not (code := result.metadata.get("exit_code")):
         return result.output
     return f"Exit code {code}\n{result.output.removesuffix(f'[exit code {code}]').rstrip()}"
 
 
 def tool_response(call: ToolCall, result: ToolResult) -> Any:
-    """The result of a call as hooks know it: objects for reading, editing and commands, else the text."""
+    """Return the result of a call in the form that hooks know: objects for reading, editing and commands, else the text."""
     path = str(result.metadata.get("path") or call.input.get("file_path") or "")
     match like_tool(call.name):
         case "read":
@@ -132,7 +132,7 @@ def tool_response(call: ToolCall, result: ToolResult) -> Any:
 
 
 def _report(call: ToolCall, result: ToolResult) -> dict[str, Any]:
-    """The report of a subagent."""
+    """Return the report of a subagent."""
     usage, about = spent(result)[1], result.metadata
     return {
         "status": "completed" if result.status == "success" else "failed",
@@ -147,7 +147,7 @@ def _report(call: ToolCall, result: ToolResult) -> dict[str, Any]:
 
 
 def _page(path: str, result: ToolResult) -> dict[str, Any]:
-    """The lines that were read, without the numbers that the model sees."""
+    """Return the lines that were read, without the numbers that the model sees."""
     match result.metadata.get("lines"):
         case [int(first), int(last)]:
             try:
@@ -171,7 +171,7 @@ def _changes(result: ToolResult) -> dict[str, Any]:
 
 
 def _hunks(diff: str) -> list[dict[str, Any]]:
-    """The hunks of a unified diff."""
+    """Return the hunks of a unified diff."""
     found: list[dict[str, Any]] = []
     for line in diff.splitlines():
         if head := _HUNK.match(line):

@@ -1,14 +1,15 @@
-"""Runs hooks: all that match an event at once, each equal command once; whatever they do, the session goes on."""
+"""Runs hooks: all that match an event at once, each equal command once; whatever they do, the session continues."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableSet, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
+from weakref import WeakSet
 
 from agentcli.agent.hooks.configured import PRE_COMPRESS
 from agentcli.agent.hooks.outcome import Ran, Verdict
@@ -16,6 +17,8 @@ from agentcli.agent.hooks.verdict import is_asynchronous, verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
+from agentcli.core.tasks import start_task, watch_task
+from agentcli.core.text.secrets import holds_secret
 from agentcli.integrations.hookfiles import Hook
 from agentcli.tools.lib.process import Command, Ended, run_until
 
@@ -49,7 +52,7 @@ class HookEvent:
 def before_compression(
     trigger: Literal["manual", "auto"], session: str, transcript: Path | None, **more: Any
 ) -> HookEvent:
-    """The event of a compaction that is about to begin, as hooks of `PreCompress` get it: time to save a copy."""
+    """Make the event of a compaction that is about to begin, for hooks of `PreCompress`: time to save a copy."""
     payload = {
         "hook": PRE_COMPRESS,
         "trigger": trigger,
@@ -80,11 +83,11 @@ class Hooks:
     """Variables of every hook, besides those of `base`."""
     base: Mapping[str, str] = field(default_factory=lambda: os.environ)
     """The environment of the session."""
-    background: set[asyncio.Task[Ended]] = field(default_factory=set)
+    background: MutableSet[asyncio.Task[Ended]] = field(default_factory=WeakSet)
     """Hooks that run in the background."""
 
     def matching(self, event: HookEvent) -> Sequence[Hook]:
-        """The hooks that run at this event, each equal command once, in the order in which they are defined."""
+        """Return the hooks that run at this event, each equal command once, in the order in which they are defined."""
         found = [hook for hook in self.hooks if hook.matches(event.name, event.subjects) and self.accepts(hook, event)]
         return [*{(hook.command, hook.args): hook for hook in reversed(found)}.values()][::-1]
 
@@ -93,18 +96,32 @@ class Hooks:
         interrupt = interrupt or asyncio.Event()
         return await asyncio.gather(*(self._run(hook, event, interrupt) for hook in self.matching(event)))
 
+    def _seen_by(self, hook: Hook) -> Mapping[str, str]:
+        """Return the variables of the session's environment that a hook sees. A project's hook sees no secrets, like a command, except those that it lists."""
+        if not hook.project:
+            return self.base
+        return {
+            name: value for name, value in self.base.items() if name in hook.secrets or not holds_secret(name, value)
+        }
+
     async def _run(self, hook: Hook, event: HookEvent, interrupt: asyncio.Event) -> Ran:
         output, errors = Beginning(self.output), Beginning(self.output)
         argv = ["/bin/sh", "-c", hook.command] if hook.args is None else [hook.command, *hook.args]
         root = str(hook.folder or self.env.get("CLAUDE_PROJECT_DIR") or self.cwd or Path.cwd())
-        env = {**self.base, **self.env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}
+        env = {
+            **self._seen_by(hook),
+            **self.env,
+            "CLAUDE_PROJECT_DIR": root,
+            "AGENTCLI_PROJECT_DIR": root,
+            **dict(hook.env),
+        }
         if hook.args is not None:
             argv = [_expanded(word, env) for word in argv]
         try:
             payload = json.dumps(self.input(hook, event))
             command = Command(argv, self.cwd or Path.cwd(), env, payload, errors=errors)
             ended = await self._ended(hook, command, output, interrupt)
-        except (OSError, AgentError, ValueError) as error:
+        except (OSError, AgentError, ValueError, RuntimeError) as error:  # no more threads, JSON nested too deep
             return self._failure(hook, event, f"could not be started: {error}")
         if ended is None:
             return Ran(hook, Verdict())
@@ -123,17 +140,16 @@ class Hooks:
         return self._failure(hook, event, why, ended.seconds)
 
     async def _ended(self, hook: Hook, command: Command, output: Beginning, interrupt: asyncio.Event) -> Ended | None:
-        """The end of a hook's command; None for one that runs in the background."""
-        running = asyncio.create_task(run_until(interrupt, command, output, hook.timeout))
+        """Wait for the end of a hook's command; return None for one that runs in the background."""
+        running = start_task(run_until(interrupt, command, output, hook.timeout))
         if hook.background:
             output.asynchronous.set()
-        asynchronous = asyncio.create_task(output.asynchronous.wait())
+        asynchronous = start_task(output.asynchronous.wait())
         try:
             await asyncio.wait({running, asynchronous}, return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 return running.result()
-            self.background.add(running)
-            running.add_done_callback(self.background.discard)
+            self.background.add(watch_task(running))
             return None
         except asyncio.CancelledError:
             running.cancel()
@@ -143,7 +159,7 @@ class Hooks:
             asynchronous.cancel()
 
     def _failure(self, hook: Hook, event: HookEvent, why: str, seconds: float = 0.0) -> Ran:
-        """A hook that said nothing: a strict one blocks, any other is reported."""
+        """Return the run of a hook that gave no answer: a strict hook blocks, any other is reported."""
         if hook.strict and event.name != PRE_COMPRESS:
             reason = f"the hook {hook.name} {why}, and it is strict"
             return Ran(hook, Verdict(answer="deny", reason=reason, failed=why), seconds=seconds)
@@ -158,7 +174,7 @@ class Hooks:
 
 
 class Beginning:
-    """The first bytes that come; the rest is read and thrown away, so that the writer is not held up."""
+    """The first bytes that come; the rest is read and thrown away, so that the writer does not block."""
 
     def __init__(self, most: int) -> None:
         self.enough = 0
@@ -180,7 +196,7 @@ class Beginning:
 
 
 def _expanded(word: str, env: Mapping[str, str]) -> str:
-    """An argument with the folders that are named in it put in: no shell does it."""
+    """Replace the names of folders in an argument by their paths: no shell does it."""
     for name in _FOLDERS:
         word = word.replace(f"${{{name}}}", env.get(name, "")).replace(f"${name}", env.get(name, ""))
     return word

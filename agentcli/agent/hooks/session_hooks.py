@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from agentcli.agent.hooks.conditions import fulfils
 from agentcli.agent.hooks.configured import PRE_COMPRESS
@@ -32,6 +33,7 @@ from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Mode
+from agentcli.core.tasks import run_beside
 from agentcli.core.tool import Traits
 from agentcli.integrations.hookfiles import TIMEOUTS, Hook
 from agentcli.integrations.instructions import folders
@@ -70,7 +72,7 @@ class SessionHooks(NoHooks):
         self._place = place
         self._events = {"PreCompact" if hook.event == PRE_COMPRESS else hook.event for hook in hooks}
         self._transcript = Transcript(place.journal, place.cwd)
-        self._background: set[asyncio.Task[Any]] = set()
+        self._background: WeakSet[asyncio.Task[Any]] = WeakSet()
         self._calls: dict[str, ToolCall] = {}
         self.variables = place.subagent.variables if place.subagent is not None else {}
 
@@ -167,9 +169,7 @@ class SessionHooks(NoHooks):
         if not self.has("Notification"):
             return
         about = {"message": message, "title": "agentcli", "notification_type": kind}
-        task = asyncio.ensure_future(self._fire("Notification", kind, asyncio.Event(), **about))
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        self._background.add(run_beside(self._fire("Notification", kind, asyncio.Event(), **about)))
 
     async def test(self, name: str, subject: str, call: ToolCall | None, fields: Mapping[str, Any]) -> Sequence[Ran]:
         """Run the hooks of an event for a look at their verdicts."""
@@ -238,7 +238,7 @@ class SessionHooks(NoHooks):
         )
 
     def _outcome(self, name: str, ran: Sequence[Ran], call: ToolCall | None = None) -> Outcome:
-        """The combined verdict of all hooks of an event; texts are cut to what a model may be shown."""
+        """Combine the verdicts of all hooks of an event; cut texts to the length that a model may be shown."""
         verdict = combined([each.verdict for each in ran])
         events: list[Event] = [Warned(each.warning) for each in ran if each.warning]
         shown = [each for each in ran if each.verdict.message and not _is_shown_anyway(name, each.verdict)]
@@ -264,7 +264,7 @@ class SessionHooks(NoHooks):
 
 
 def _bounded(ran: Ran, call: ToolCall | None) -> Ran:
-    """The run with our names in its input, and within the limits of a project: it may forbid and ask, never allow."""
+    """Translate the run's input to our names, and keep a project's hook within its limits: it may forbid and ask, never allow."""
     verdict = ran.verdict
     if ran.hook.project and verdict.answer == "allow":
         verdict = replace(verdict, answer="", reason="")
@@ -274,12 +274,12 @@ def _bounded(ran: Ran, call: ToolCall | None) -> Ran:
 
 
 def _is_shown_anyway(name: str, verdict: Verdict) -> bool:
-    """True if the person sees the message as the reason of a denial."""
+    """Return True if the person sees the message as the reason of a denial."""
     return name in ("PreToolUse", "PermissionRequest") and verdict.blocks and verdict.message == verdict.reason
 
 
 def _error_kind(error: AgentError) -> str:
-    """The kind of an error in the words of Claude Code."""
+    """Return the kind of an error in the words of Claude Code."""
     known = {"auth": "authentication_failed", "billing": "billing_error", "rate_limit": "rate_limit"}
     known |= {"overloaded": "server_error", "server": "server_error", "bad_request": "invalid_request"}
     return known.get(str(getattr(error, "cause", "")), "unknown")

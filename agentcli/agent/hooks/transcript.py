@@ -32,7 +32,7 @@ class Transcript:
         self._written = 0
 
     def update(self) -> str:
-        """Write the messages that are not in it yet; its path, or the empty text where it cannot be written.
+        """Write the messages that are not in it yet; return its path, or the empty text if it cannot be written.
 
         Before the first record of a session there is no folder for it: the path is the one that it will have.
         """
@@ -51,7 +51,7 @@ class Transcript:
         return str(self._path or "")
 
     def close(self) -> None:
-        """Remove it where the session is not stored."""
+        """Remove it if the session is not stored."""
         if self._temporary and self._path is not None:
             with suppress(OSError):
                 self._path.unlink()
@@ -70,7 +70,7 @@ class Transcript:
 
 
 def transcript_lines(record: Record, session: str, cwd: Path) -> Iterator[Mapping[str, Any]]:
-    """The lines of one record; one that is no message has none."""
+    """Yield the lines of one record; none for a record that is no message."""
     head = {"sessionId": session, "cwd": str(cwd), "timestamp": record.time, "uuid": f"{session}-{record.seq}"}
     match record.body:
         case Message(role, parts):
@@ -91,7 +91,7 @@ def transcript_lines(record: Record, session: str, cwd: Path) -> Iterator[Mappin
 def _block(part: Part, cwd: Path) -> Iterator[Mapping[str, Any]]:
     match part:
         case Text(synthetic=True, source="" | "reminder"):
-            return  # a reminder of ours is nobody's words
+            return  # a reminder of ours was written by neither the user nor the model
         case Text(text):
             yield {"type": "text", "text": text}
         case Thinking(text):

@@ -6,25 +6,27 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Source, Verdict
+from agentcli.agent.core import SessionCore
+from agentcli.agent.hooks.outcome import NOTHING, Outcome, Source, Verdict
 from agentcli.agent.ports import Prompt
 from agentcli.agent.streams import until_interrupted
-from agentcli.agent.tool_runner import ToolRunner
 from agentcli.core.errors import AgentError, HookBlocked
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text
+from agentcli.core.tasks import start_task, watch_task
 
 STOPS = 3
 """Times in a row that a hook may have a turn go on."""
 
 
 class TurnHooks:
-    """Fires the events of turns. `add` gets what hooks have for the model, to go with the next prompt."""
+    """Fires the events of turns. `pending` gets what hooks have for the model, to go with the next prompt."""
 
-    def __init__(self, journal: Journal, runner: ToolRunner, add: Callable[[Part], None]) -> None:
-        self._journal, self._runner, self._add = journal, runner, add
-        self.source: Source = "resume" if journal.history.turn else "startup"
+    def __init__(self, core: SessionCore, pending: list[Part], source: Source | None = None) -> None:
+        journal = core.journal
+        self._journal, self._core, self._pending, self._hooks = journal, core, pending, core.hooks
+        self.source: Source = source or ("resume" if journal.history.turn else "startup")
         self._opening: asyncio.Task[Outcome] | None = None
         self._close_opening = asyncio.Event()
         self._opened: list[Outcome] = []
@@ -34,19 +36,15 @@ class TurnHooks:
         self._text = ""
         self._compaction = _newest_compaction(journal)
 
-    @property
-    def _hooks(self) -> NoHooks:
-        return self._runner.hooks
-
     def open(self, show: Callable[[Sequence[Event]], None]) -> None:
         """Run the hooks of a session's beginning now, before there is a prompt; `show` gets what they say. The first prompt waits for them."""
         if self._opening is None and self._hooks.has("SessionStart"):
 
-            def ended(task: asyncio.Task[Outcome]) -> None:
-                if not task.cancelled() and task.exception() is None and (events := self._unshown([task.result()])):
+            def ended(outcome: Outcome) -> None:
+                if events := self._unshown([outcome]):
                     show(events)
 
-            self._start().add_done_callback(ended)
+            watch_task(self._start(), ended=ended)
 
     def go_on_from(self, former: TurnHooks) -> None:
         """Take over the beginning of the same session, as it was open before."""
@@ -54,17 +52,17 @@ class TurnHooks:
         self._opened, self._reported = former._opened, former._reported
 
     async def close(self) -> None:
-        """End the hooks of the beginning where they still run."""
+        """End the hooks of the beginning if they still run."""
         if self._opening is not None and not self._opening.done():
             self._close_opening.set()
             await asyncio.wait({self._opening})
 
     def begin(self) -> None:
-        """A turn begins: stops are counted anew."""
+        """Begin a turn, with no stops counted."""
         self._stops, self._text = 0, ""
 
     async def admit(self, text: str, interrupt: asyncio.Event) -> Sequence[Event]:
-        """Run the hooks of a prompt, with the first one those of the session. The last event is a TurnEnded where it is blocked."""
+        """Run the hooks of a prompt, with the first one those of the session. The last event is a TurnEnded if it is blocked."""
         beginning = await self._begun(interrupt)
         asked = await self._hooks.prompt(text, interrupt)
         outcomes = [*beginning, asked]
@@ -84,7 +82,7 @@ class TurnHooks:
             self._opened.append(outcome)
             return outcome
 
-        self._opening = asyncio.ensure_future(start())
+        self._opening = start_task(start())
         return self._opening
 
     async def _begun(self, interrupt: asyncio.Event) -> Sequence[Outcome]:
@@ -100,7 +98,7 @@ class TurnHooks:
         return taken
 
     def _unshown(self, outcomes: Sequence[Outcome]) -> Sequence[Event]:
-        """The events of a beginning, once."""
+        """Return the events of a beginning, once."""
         shown, self._reported = self._reported, True
         return [] if shown else [event for outcome in outcomes for event in outcome.events]
 
@@ -120,12 +118,12 @@ class TurnHooks:
 
     def _add_context(self, outcome: Outcome) -> None:
         if outcome.verdict.context:
-            self._add(_context(outcome.verdict.context))
+            self._pending.append(_context(outcome.verdict.context))
 
     async def stop(self, text: str, interrupt: asyncio.Event) -> Outcome:
-        """Run the hooks of the end of a turn. A block, or text for the model, has it go on, up to three times in a row."""
+        """Run the hooks of the end of a turn. A block, or text for the model, continues it, up to three times in a row."""
         self._text = text
-        jobs = [job.command for job in self._runner.jobs.running()]
+        jobs = [job.command for job in self._core.jobs.running()]
         held = await self._hooks.stop(text, self._stops > 0, jobs, interrupt)
         if held.verdict.context:
             said = "\n\n".join(filter(None, (held.verdict.reason if held.verdict.blocks else "", held.verdict.context)))
@@ -156,7 +154,7 @@ class TurnHooks:
         if not found.verdict.context:
             return found.events
         turn = self._journal.history.turn
-        return (*found.events, self._runner.record(Message("user", (_context(found.verdict.context),), turn)))
+        return (*found.events, self._core.record(Message("user", (_context(found.verdict.context),), turn)))
 
 
 def _context(text: str) -> Text:

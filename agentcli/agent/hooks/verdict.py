@@ -24,7 +24,7 @@ _STRENGTH: Sequence[Answer] = ("deny", "ask", "allow", "")
 
 
 def verdict(event: str, exit_code: int | None, stdout: str, stderr: str) -> Verdict:
-    """The verdict of a hook that ended with this exit code (None: unknown). Exit code 2 blocks, whatever else was printed."""
+    """Return the verdict of a hook that ended with this exit code (None: unknown). Exit code 2 blocks, whatever else was printed."""
     text = _answering(stdout.strip())
     trouble = ""
     found = Verdict()
@@ -64,7 +64,7 @@ def combined(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _read(event: str, text: str) -> Verdict:
-    """The verdict that a JSON object on stdout states. Raises ValueError for one that is not as it must be."""
+    """Read the verdict from a JSON object on stdout. Raises ValueError for an invalid object."""
     raw = json.loads(text, parse_constant=_no_constant)
     if not isinstance(raw, dict):
         raise ValueError("no object")
@@ -97,7 +97,7 @@ def _read(event: str, text: str) -> Verdict:
 
 
 def _field(raw: Mapping[str, Any], name: str, kind: type) -> Any:
-    """A field of this type; the empty text, or None, where it is missing or null. Raises ValueError for another type."""
+    """Return a field of this type; the empty text, or None, if it is missing or null. Raises ValueError for another type."""
     value = raw.get(name)
     if value is None:
         return "" if kind is str else None
@@ -128,7 +128,7 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 def is_asynchronous(stdout: str) -> bool:
-    """True if the first line says that nobody shall wait for the hook: `{"async": true}`."""
+    """Return True if the first line says not to wait for the hook: `{"async": true}`."""
     first = stdout.lstrip().partition("\n")[0]
     if not (first.startswith("{") and '"async"' in first):
         return False
@@ -139,13 +139,13 @@ def is_asynchronous(stdout: str) -> bool:
 
 
 def _answering(text: str) -> str:
-    """The text that states the answer: after `{"async": true}`, the first line that looks like an object."""
+    """Return the text that states the answer: after `{"async": true}`, the first line that looks like an object."""
     if not is_asynchronous(text):
         return text
     return next((line.strip() for line in text.split("\n")[1:] if line.lstrip().startswith("{")), "")
 
 
 def _error_line(text: str) -> str:
-    """The first line that is not empty; of a traceback, which ends with the error, the last."""
+    """Return the first line that is not empty, or the last line of a traceback, which ends with the error."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
     return (lines[-1] if lines[0].startswith("Traceback (") else lines[0])[:200]

@@ -24,9 +24,9 @@ SMALL_WINDOW = (
 
 @contextmanager
 def prepared(options: Options, *, alone: bool) -> Iterator[Options]:
-    """The options of the demo, in a temporary copy of its project that is removed at the end.
+    """Yield the options of the demo in a temporary copy of its project, which is removed at the end.
 
-    `alone`: nobody is there; it plays to its end by itself, and edits need no approval.
+    `alone`: no person is there; the demo plays to its end by itself, and edits need no approval.
     """
     folder = _throw_away()
     try:

@@ -79,7 +79,7 @@ REFUSED = (
 
 
 def model(spec: ModelSpec) -> Model:
-    """The demo's model: plays its script for its own task and says that it is one to everything else."""
+    """Return the demo's model: it plays its script for its own task and says that it is a script to everything else."""
     left = list(REPLIES)
 
     def reply(request: Request) -> Reply:
@@ -93,13 +93,13 @@ def model(spec: ModelSpec) -> Model:
 
 
 def _refused(request: Request) -> bool:
-    """True if the newest result is one of a call that the person refused."""
+    """Return whether the newest result belongs to a call that the person refused."""
     results = [part for message in request.messages for part in message.parts if isinstance(part, ToolResult)]
     return bool(results) and results[-1].status == "denied"
 
 
 def _last_prompt(request: Request) -> str:
-    """The last prompt of the user, or its copy in a summary."""
+    """Return the user's last prompt, or its copy in a summary."""
     for turn in reversed(request.messages):
         texts = [part.text for part in turn.parts if isinstance(part, Text)] if turn.role == "user" else []
         prompts = [text for text in texts if not text.startswith("<system-reminder>")]

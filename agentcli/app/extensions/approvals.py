@@ -30,11 +30,11 @@ class Approvals:
         self._root, self._file, self._everything = str(repository(folder)), file, everything
 
     def allows(self, definition: Definition) -> bool:
-        """True if it may be started. If the file cannot be read, or others may write it, nothing may."""
+        """Return whether a definition may be started. If the file cannot be read, or others may write it, nothing may."""
         return self._everything or self._answer(definition) is True
 
     def undecided(self, definitions: Iterable[Definition]) -> list[Definition]:
-        """Those that nobody has answered about yet."""
+        """Definitions that wait for an answer."""
         return [one for one in definitions if not self._everything and self._answer(one) is None]
 
     def refused(self, definitions: Iterable[Definition]) -> list[Definition]:
@@ -46,7 +46,7 @@ class Approvals:
         now = datetime.now(UTC).isoformat(timespec="seconds")
 
         def changed(_: str) -> str:
-            # Read anew, with all that must hold of a file that decides what runs.
+            # Read again, with the checks for a file that decides what runs.
             known = {root: {**given} for root, given in _read(self._file).items()}
             here = known.setdefault(self._root, {})
             for one, approved in answers:
@@ -65,7 +65,7 @@ class Approvals:
 
 
 def not_started(refused: Sequence[Definition]) -> str:
-    """The warning of a run that nobody can be asked in; empty where everything was approved."""
+    """Return the warning of a run in which no person can approve; empty if nothing was refused."""
     if not refused:
         return ""
     names = "; ".join(map(str, refused))

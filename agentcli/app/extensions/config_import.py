@@ -13,7 +13,7 @@ from agentcli.app.extensions.hooks import USER_FILE
 from agentcli.config.edit import add_to_list, set_key
 from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import AgentError, ConfigError
+from agentcli.core.errors import AgentError, ConfigError, CredentialsError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, mask
 from agentcli.integrations import foreign
@@ -29,7 +29,7 @@ SERVERS_FILE = "mcp.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that was found, and what becomes of it: `new` is written, `same` stands there, of a `clash` what stands there or came first stays."""
+    """One thing that was found, and what becomes of it: `new` is written, `same` exists already, and in a `clash` the existing or first one stays."""
 
     item: Item
     status: Literal["new", "same", "clash"]
@@ -58,7 +58,7 @@ class ImportPlan:
 
 
 def import_plan(program: Program, names: Sequence[str]) -> ImportPlan:
-    """The plan of an import from these programs. Raises ConfigError for a file of ours that cannot be read."""
+    """Plan an import from these programs. Raises ConfigError if a file of agentcli cannot be read."""
     home = Path(program.given_env.get("HOME") or Path.home())
     present = _Present(program.dirs.config)
     steps: list[Step] = []
@@ -105,7 +105,7 @@ class _Present:
         self._files: dict[str, str] = {}
 
     def take(self, item: Item) -> Literal["new", "same", "clash"]:
-        """The status of an item, which counts as present from then on."""
+        """Return the status of an item and count it as present from then on."""
         match item.to:
             case "mcp.json":
                 return _put(self._servers, item.key, item.value)
@@ -138,7 +138,7 @@ def _put(known: dict[str, Any], key: str, value: Any) -> Literal["new", "same", 
 
 
 def _objection(program: Program, item: Item) -> str:
-    """The reason why an item cannot be taken over; empty where it can."""
+    """Return why an item cannot be imported; empty if it can."""
     from agentcli.tools.registry import TRAITS
 
     try:
@@ -146,6 +146,9 @@ def _objection(program: Program, item: Item) -> str:
             in_own_names(Rules(deny=(parse_rule(item.value),)), TRAITS)
         if item.to == "config.toml" and item.key == "model":
             obstacle = program.models.obstacle(item.value)
+            # A key may follow. If another model has one, that model stays the default.
+            if isinstance(obstacle, CredentialsError) and not program.models.default:
+                return ""
             return str(obstacle).splitlines()[0] if obstacle is not None else ""
     except AgentError as error:
         return str(error).splitlines()[0]
@@ -209,7 +212,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def lines(plan: ImportPlan) -> Iterator[str]:
-    """The plan for people."""
+    """Yield the lines that describe the plan to people."""
     for title, status in (
         ("To write:", "new"),
         ("Already there:", "same"),

@@ -31,7 +31,7 @@ def server_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
 
 
 def _obstacle(program: Program, server: ServerDefinition) -> str:
-    """The reason why a server cannot be started; empty where none is known."""
+    """Return why a server cannot be started; empty if no reason is known."""
     if server.disabled:
         return "disabled"
     if not program.servers.may_start(server):

@@ -45,7 +45,7 @@ class _Subagents:
         self._store, self._project = program.store, project
 
     def state(self, tree: Path, remove: str) -> tuple[bool, str]:
-        """True if all is well with a worktree that is on no branch, and the next step for it."""
+        """Return whether all is well with a worktree that is on no branch, and the next step for it."""
         place = display_path(tree)
         child = next((info for folder, info in self._folders if folder.is_relative_to(tree)), None)
         if child is None:
@@ -72,7 +72,7 @@ class _Subagents:
         return found
 
     def _parent(self, child: SessionInfo) -> str:
-        """The id of the session that a person led, above however many subagents."""
+        """Return the id of the session that a person led, above any number of subagents."""
         above = child.parent
         while above is not None and (info := self._infos.get(above.session)) and info.parent is not None:
             if info.parent.kind != "subagent":
@@ -82,7 +82,7 @@ class _Subagents:
 
 
 def _branch(tree: Path) -> str:
-    """The branch that a worktree is on; empty where it is on none."""
+    """Return the branch of a worktree; empty if it is on none."""
     try:
         return run_git(tree, "symbolic-ref", "-q", "--short", "HEAD").out.strip()
     except GitError:

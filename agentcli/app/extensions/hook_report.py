@@ -37,7 +37,7 @@ def listed(program: Program) -> tuple[list[Listed], Sequence[str]]:
 
 
 def lines(program: Program, session: AgentSession) -> list[str]:
-    """The hooks of a session for people, with the last result of each."""
+    """Describe the hooks of a session to people, with the last result of each."""
     hooks, notes = listed(program)
     shown = [_line(one, session.hooks.last.get(one.hook)) for one in hooks]
     if any(one.state != "active" for one in hooks):
@@ -46,7 +46,7 @@ def lines(program: Program, session: AgentSession) -> list[str]:
 
 
 def result(ran: Ran) -> str:
-    """The result of a hook in a few words."""
+    """Describe the result of a hook in a few words."""
     verdict = ran.verdict
     if verdict.failed:
         return verdict.failed
@@ -67,7 +67,7 @@ def rows(program: Program) -> Iterator[tuple[str, bool, str]]:
 
 
 def _missing(hook: Hook, program: Program) -> str:
-    """The program or the script, named by its whole path, that a hook would start and that is not there; empty where all seems well."""
+    """Return the program or script that a hook would start and that does not exist, named by its whole path; empty if none is missing."""
     root = str(hook.folder or next(iter(folders(program.cwd))))
     known = {**program.given_env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}
     first, *others = [_filled(word, known) for word in hook.words] or [""]
@@ -81,7 +81,7 @@ def _missing(hook: Hook, program: Program) -> str:
 
 
 def _filled(word: str, known: Mapping[str, str]) -> str:
-    """A word of a command line with the variables in it, as far as they are known."""
+    """Expand the known variables in a word of a command line."""
     return re.sub(r"\$\{?(\w+)\}?", lambda found: known.get(found[1], found[0]), word)
 
 

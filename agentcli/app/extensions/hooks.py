@@ -34,12 +34,12 @@ class LoadedHooks:
 
 
 def user_hooks(project: ProjectContext) -> LoadedHooks:
-    """The user's own hooks."""
+    """Return the user's own hooks."""
     return _read(project.dirs.config / USER_FILE, USER_FILE)
 
 
 def project_hooks(project: ProjectContext) -> LoadedHooks:
-    """The hooks that the files of a trusted project define, approved or not; none where the folder is not trusted."""
+    """Return the hooks that a trusted project's files define, approved or not; none if the folder is not trusted."""
     if not project.trusted:
         return LoadedHooks()
     found = project_files(project.cwd, PROJECT_FILES)
@@ -49,13 +49,13 @@ def project_hooks(project: ProjectContext) -> LoadedHooks:
 
 
 def _read(path: Path, source: str, folder: Path | None = None) -> LoadedHooks:
-    """The hooks of a file; of a project with its `folder`. Without a file nothing is imported."""
+    """Read the hooks of a file; `folder` is given for a project's file. If the file does not exist, nothing is imported."""
     return _parsed(path, source, folder, version(path)) if os.path.lexists(path) else LoadedHooks()
 
 
 @lru_cache(maxsize=64)
 def _parsed(path: Path, source: str, folder: Path | None, _: tuple[int, ...]) -> LoadedHooks:
-    """The hooks of one version of a file."""
+    """Parse the hooks of one version of a file."""
     from agentcli.integrations.hookfiles import read_hooks
 
     found = read_hooks(path, source, project=folder is not None, folder=folder)
@@ -63,12 +63,12 @@ def _parsed(path: Path, source: str, folder: Path | None, _: tuple[int, ...]) ->
 
 
 def definitions(project: ProjectContext) -> Sequence[Definition]:
-    """The definitions of the project's hooks, which a person has to approve."""
+    """Return the definitions of the project's hooks, which a person has to approve."""
     return [hook.definition for hook in project_hooks(project).hooks]
 
 
 def loaded(project: ProjectContext) -> LoadedHooks:
-    """The hooks in force, in their order, with the notes about what was left out."""
+    """Return the hooks in force, in their order, with notes about the hooks that were left out."""
     own, theirs = user_hooks(project), project_hooks(project)
     approved = tuple(hook for hook in theirs.hooks if project.approvals.allows(hook.definition))
     bundled = [plugin.hooks for plugin in project.plugins[0]]
@@ -77,7 +77,7 @@ def loaded(project: ProjectContext) -> LoadedHooks:
 
 
 def label(path: Path, cwd: Path) -> str:
-    """The path below the folder that its settings belong to: `.claude/settings.json`, with the folder where it is another."""
+    """Return the path relative to the folder that its settings apply to, such as `.claude/settings.json`; another folder than `cwd` is named first."""
     folder = path.parent.parent
     inner = str(path.relative_to(folder))
     return inner if folder == cwd else f"{folder.name}/{inner}"

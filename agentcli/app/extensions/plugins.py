@@ -17,7 +17,7 @@ from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.hardened import hardened
 from agentcli.core.programs import find_program
 from agentcli.core.sanitise import safe_line
-from agentcli.integrations.extensions.plugins import DATA, Plugin, digest, read_plugin
+from agentcli.integrations.extensions.plugins import DATA, Plugin, digest, read_plugin, remove_caches
 from agentcli.integrations.regular_file import Unusable
 from agentcli.paths import AppDirs
 from agentcli.sessions.storage.locked_file import update
@@ -47,13 +47,15 @@ class Plugins:
 
     def __init__(self, dirs: AppDirs) -> None:
         self._root, self._file = dirs.data / "plugins", dirs.state / FILE
+        self._looked_at: dict[Path, str] = {}
+        """The hashes of candidates as they were before anything of them was shown."""
 
     def installed(self) -> list[Installed]:
-        """All that were added, by name. Raises ConfigError where the list cannot be read."""
+        """All that were added, by name. Raises ConfigError if the list cannot be read."""
         return [self._installed(name, entry) for name, entry in sorted(self._entries().items())]
 
     def in_force(self) -> tuple[list[Plugin], list[str]]:
-        """The plugins that are enabled and unchanged, and notes about those that are not usable."""
+        """Return the plugins that are enabled and unchanged, and notes about the enabled ones that are not usable."""
         try:
             every = self.installed()
         except ConfigError as error:
@@ -63,38 +65,64 @@ class Plugins:
 
     @contextmanager
     def candidate(self, source: str) -> Iterator[Plugin]:
-        """The plugin in a folder, or at a git address (`URL@REF`), to look at. Raises InputError for one that cannot be used."""
+        """Yield the plugin in a folder, or at a git address (`URL@REF`), to look at. Raises InputError if it cannot be used."""
         with tempfile.TemporaryDirectory(prefix="agentcli-") as place:
             folder = _cloned(source, Path(place)) if source.startswith(_SCHEMES) else Path(source).expanduser()
             if not folder.is_dir():
                 raise InputError(f"{source} is neither a folder nor a git address (https://…, ssh://…, git@…).")
+            folder = folder.resolve()
             try:
-                yield read_plugin(folder.resolve())
+                read_plugin(folder)
             except Unusable as why:
                 raise InputError(f"{why}.") from why
+            try:
+                self._looked_at[folder] = digest(folder)
+                plugin = read_plugin(folder)
+            except Unusable as why:
+                raise InputError(f"Plugin {safe_line(folder.name)} cannot be added: {why}.") from why
+            yield plugin
 
     def add(self, plugin: Plugin, source: str, link: bool) -> None:
         """Install a plugin that was looked at, in place of a former one of its name. Raises InputError, and StoreError."""
+        found = self._looked_at.get(plugin.folder, "")
         try:
-            found = digest(plugin.folder)
+            if link:
+                remove_caches(plugin.folder)
+                self._check(plugin, plugin.folder, found)
+            else:
+                self._copy(plugin, found)
         except Unusable as why:
             raise InputError(f"Plugin {plugin.name} cannot be added: {why}.") from why
-        if not link:
-            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            aside = Path(tempfile.mkdtemp(prefix=".new-", dir=self._root))
+        given = source if source.startswith(_SCHEMES) else str(plugin.folder)
+        entry = {"source": given, "digest": found, "enabled": True, "link": link}
+        if plugin.from_marketplace:
+            entry["manifest"] = dict(plugin.manifest)  # its copy is in no marketplace
+        self._edit(lambda entries: entries | {plugin.name: entry})
+
+    def _copy(self, plugin: Plugin, found: str) -> None:
+        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        aside = Path(tempfile.mkdtemp(prefix=".new-", dir=self._root))
+        try:
             ignored = shutil.ignore_patterns(".git", "__pycache__", DATA)
-            shutil.copytree(plugin.folder, aside / plugin.name, symlinks=True, ignore=ignored)
+            copy = aside / plugin.name
+            shutil.copytree(plugin.folder, copy, symlinks=True, ignore=ignored)
+            self._check(plugin, copy, found)
             present, former = self._root / plugin.name, aside / ".former"
             if present.exists():
                 os.replace(present, former)
             if (former / DATA).is_dir():  # what its hooks and servers have kept outlasts an update
-                os.replace(former / DATA, aside / plugin.name / DATA)
-            (aside / plugin.name / DATA).mkdir(exist_ok=True, mode=0o700)
-            os.replace(aside / plugin.name, present)
+                os.replace(former / DATA, copy / DATA)
+            (copy / DATA).mkdir(exist_ok=True, mode=0o700)
+            os.replace(copy, present)
+        finally:
             shutil.rmtree(aside, ignore_errors=True)
-        given = source if source.startswith(_SCHEMES) else str(plugin.folder)
-        entry = {"source": given, "digest": found, "enabled": True, "link": link}
-        self._edit(lambda entries: entries | {plugin.name: entry})
+
+    def _check(self, plugin: Plugin, folder: Path, found: str) -> None:
+        """Raise InputError for files that are not those that the person was shown."""
+        if digest(folder) != found:
+            raise InputError(
+                f"The files of {plugin.name} have changed since they were listed. Add it again to look at them."
+            )
 
     def remove(self, name: str) -> None:
         """Forget a plugin and delete its copy. Raises InputError for one that is not there."""
@@ -117,7 +145,8 @@ class Plugins:
         folder = Path(str(entry.get("source"))) if link else self._root / name
         plugin, trouble = None, ""
         try:
-            plugin = read_plugin(folder)
+            remove_caches(folder)
+            plugin = read_plugin(folder, entry.get("manifest"))
             if digest(folder) != entry.get("digest"):
                 plugin, trouble = None, "its files have changed since it was added; add it again to look at them"
         except (Unusable, OSError) as why:
@@ -136,7 +165,7 @@ class Plugins:
 
     def _edit(self, change: Callable[[_Entries], _Entries]) -> None:
         def changed(_: str) -> str:
-            # Read anew, with all that must hold of a file that decides what runs.
+            # Read again, with the checks for a file that decides what runs.
             return json.dumps({"schema": 1, "plugins": change(self._entries())}, indent=1) + "\n"
 
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -144,7 +173,7 @@ class Plugins:
 
 
 def _cloned(source: str, place: Path) -> Path:
-    """A clone of a git repository, of its newest state or of `@REF`. No hook, submodule or helper of it is run."""
+    """Clone a git repository, at its newest state or at `@REF`, without running its hooks, submodules or credential programs."""
     address, at, ref = source.rpartition("@")
     if not at or "/" in ref or ":" in ref or "/" not in address:
         address, ref = source, ""
@@ -158,7 +187,13 @@ def _cloned(source: str, place: Path) -> Path:
     environment = {**hardened(os.environ, [place]), "GIT_TERMINAL_PROMPT": "0"}
     try:
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=_CLONE_SECONDS, stdin=subprocess.DEVNULL
+            command,
+            cwd=place,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_CLONE_SECONDS,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InputError(f"{address} could not be cloned: {error}") from error

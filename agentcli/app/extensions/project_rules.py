@@ -24,7 +24,7 @@ _READERS: Mapping[str, str] = {
 
 
 def project_rules(project: ProjectContext, known: Collection[str]) -> tuple[Rules, list[str]]:
-    """The rules about these tools, and a line for each thing in the files that has no effect; nothing where the folder is not trusted."""
+    """Return the rules about these tools, and a line for each entry of the files that has no effect; nothing if the folder is not trusted."""
     paths = project_files(project.cwd, [*_READERS]).paths if project.trusted else ()
     rules, unused = Rules(), []
     for path in paths:

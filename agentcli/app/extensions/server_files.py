@@ -42,7 +42,7 @@ class ServerFile:
 
 
 def server_file(project: ProjectContext, scope: FileScope) -> ServerFile:
-    """The file that holds the servers of a scope. Raises InputError for a link that leads out of the repository."""
+    """Return the file with the servers of a scope. Raises InputError for a link that leads out of the repository."""
     own = project.dirs.config / USER_FILE
     lock = own.with_name(f".{USER_FILE}.lock")
     if scope == "user":
@@ -54,7 +54,7 @@ def server_file(project: ProjectContext, scope: FileScope) -> ServerFile:
 
 
 def add_server(file: ServerFile, name: str, given: Mapping[str, Any]) -> tuple[bool, list[str]]:
-    """Write a server's definition. Returns whether it replaced one, and what is odd about it. Raises InputError for one that makes no sense."""
+    """Write a server's definition. Returns whether it replaced one, and warnings about it. Raises InputError for an invalid one."""
     found = definition(name, dict(given), file.path.name)
     if not found.servers:
         raise InputError(" ".join(found.problems))
@@ -70,7 +70,7 @@ def add_server(file: ServerFile, name: str, given: Mapping[str, Any]) -> tuple[b
 
 
 def remove_server(file: ServerFile, name: str) -> bool:
-    """Remove a server's definition. False where there is none."""
+    """Remove a server's definition. False if there is none."""
     path = file.path
     if not path.is_file() or name not in _whole(path.read_text(encoding="utf-8"), path).get("mcpServers", {}):
         return False

@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agentcli.app.keys import KeyStore
 from agentcli.core.errors import InputError
+from agentcli.core.tasks import start_task
 from agentcli.integrations.browser import open_page
 from agentcli.integrations.mcp.config import ServerDefinition
+from agentcli.integrations.mcp.login_keys import former_key, vault_key
 from agentcli.integrations.mcp.variables import MissingVariable, expanded
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
 
 FILE = "mcp-tokens.json"
-"""The file in the state folder that holds logins where there is no keyring."""
+"""The file in the state folder that stores logins if there is no keyring."""
 LOGIN_SECONDS = 300.0
 """Seconds that the person has for a login."""
 _DONE = b"<!doctype html><title>agentcli</title><p>You are logged in. You may close this page."
@@ -29,25 +31,30 @@ class LoginStore:
     """The stored login of one server."""
 
     def __init__(self, project: ProjectContext, server: ServerDefinition) -> None:
-        from agentcli.integrations.mcp.tokens import vault_key
-
         self._store = KeyStore(project.dirs.state, FILE)
-        self._name = vault_key(server)
+        self._name, self._former = vault_key(server), former_key(server)
 
     def read(self) -> str:
-        """The login as JSON; empty where there is none."""
+        """Return the login as JSON; empty if there is none."""
         return self._store.key(self._name)
 
     def write(self, text: str) -> None:
-        """Store a login in place of the former one; an empty text removes it."""
+        """Store a login in place of the former one; an empty text removes it. One that was stored for the whole host goes with it."""
         if text:
             self._store.set(self._name, text)
-        elif self._name in self._store.places():
-            self._store.remove(self._name)
+        for name in (self._former, *([] if text else [self._name])):
+            if name in self._store.places():
+                self._store.remove(name)
+
+    @property
+    def is_for_the_host(self) -> bool:
+        """True if there is a login only as former versions stored it, for the whole host: it is given to no server any more."""
+        stored = self._store.places()
+        return self._former in stored and self._name not in stored
 
 
 def authentication(project: ProjectContext, server: ServerDefinition) -> Any:
-    """The authentication of requests to a server that the user has logged in to; None for any other."""
+    """Return the authentication of requests to a server that the user has logged in to; None for any other server."""
     if server.kind == "stdio" or not (project.dirs.state / FILE).exists():
         return None
     try:
@@ -62,10 +69,23 @@ def authentication(project: ProjectContext, server: ServerDefinition) -> Any:
     return provider(server, vault)
 
 
+def to_renew(project: ProjectContext, servers: Iterable[ServerDefinition]) -> Iterator[str]:
+    """Yield a line about each server whose login a former version stored for its whole host."""
+    if not (project.dirs.state / FILE).exists():
+        return
+    for server in servers:
+        with contextlib.suppress(MissingVariable):
+            if server.kind != "stdio" and LoginStore(project, expanded(server, project.env)).is_for_the_host:
+                yield (
+                    f"The login of server {server.name} was stored for every address of its host, and is not used any more: logins now hold for"
+                    f" one address each. Run `agentcli mcp login {server.name}`, or `logout` to forget it."
+                )
+
+
 def log_out(project: ProjectContext, server: ServerDefinition) -> bool:
-    """Forget the login of a server. False where there is none. Raises InputError where a variable of its definition is not set."""
+    """Forget the login of a server. False if there is none. Raises InputError if a variable of its definition is not set."""
     vault = LoginStore(project, _expanded(server, project.env))
-    had = bool(vault.read())
+    had = bool(vault.read()) or vault.is_for_the_host
     vault.write("")
     return had
 
@@ -76,7 +96,7 @@ async def log_in(
     say: Callable[[str], None],
     pasted: Callable[[], Awaitable[str | None]] | None = None,
 ) -> bool:
-    """Log in to a server in the browser; false where it asks for no login. Raises InputError where that fails.
+    """Log in to a server in the browser; false if it asks for no login. Raises InputError if that fails.
 
     `pasted` waits for the address that the browser was led to, since over ssh the browser is on another machine; None gives the login up.
     """
@@ -108,8 +128,8 @@ async def log_in(
 
 
 async def _answered(arrived: asyncio.Future[str], pasted: Callable[[], Awaitable[str | None]] | None) -> str:
-    """The address that the login led to, caught or pasted."""
-    typing = asyncio.ensure_future(pasted()) if pasted is not None else None
+    """Return the address that the login led to, caught or pasted. Raises InputError if the login was given up or took too long."""
+    typing = start_task(pasted()) if pasted is not None else None
     waited: set[asyncio.Future[Any]] = {arrived, typing} if typing is not None else {arrived}
     try:
         await asyncio.wait(waited, timeout=LOGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -135,7 +155,7 @@ def _expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinit
 
 
 def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
-    """A handler of connections that catches the address to which the login leads."""
+    """Return a handler of connections that catches the address to which the login leads."""
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):

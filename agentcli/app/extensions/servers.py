@@ -6,10 +6,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentcli.app.extensions.server_login import authentication
+from agentcli.app.extensions.server_login import authentication, to_renew
 from agentcli.app.trust import not_read
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.programs import search_path
@@ -19,6 +20,8 @@ from agentcli.core.tool import Choice, Question
 from agentcli.integrations.definition import Definition
 from agentcli.integrations.mcp.config import Definitions, ServerDefinition, definition
 from agentcli.integrations.mcp.files import given_definitions, project_definitions, user_definitions
+from agentcli.integrations.mcp.names import server_prefix
+from agentcli.permissions.started import Started
 
 if TYPE_CHECKING:
     from agentcli.agent.ports import AskUser
@@ -29,7 +32,7 @@ LOGS = "logs"
 """The folder in the state folder that servers' stderr goes to."""
 
 HEADER = 20
-"""Characters of a field's title that stand before a question at most."""
+"""Most characters of a field's title before a question."""
 
 
 class RunServers:
@@ -48,7 +51,7 @@ class RunServers:
         self._connected: McpServers | None = None
 
     def add(self, servers: Mapping[str, Mapping[str, Any]], source: str) -> None:
-        """Servers by name, as they stand under `mcpServers`, that an editor or another caller brings: they need no approval."""
+        """Servers by name, in the form of `mcpServers`, that an editor or another caller brings: they need no approval."""
         for name, given in servers.items():
             self._added += definition(name, given, source, "editor")
 
@@ -58,11 +61,20 @@ class RunServers:
             servers.start()
 
     def may_start(self, server: ServerDefinition) -> bool:
-        """True if a server may be started: a project's needs approval."""
+        """Return whether a server may be started: a project's server needs approval."""
         return server.scope != "project" or self._project.approvals.allows(approvable(server))
 
+    def started(self) -> Sequence[Started]:
+        """Return the command lines of the servers that may be started, as their files write them."""
+        folder = self._project.cwd
+        return [
+            Started(f"the server {one.name}", [one.command, *one.args], folder / one.cwd)
+            for one in self._sorted()[0]
+            if one.kind == "stdio"
+        ]
+
     def to_log_in(self, name: str) -> ServerDefinition:
-        """The server that a person wants to log in to. Raises InputError for one that takes no login, or may not be asked."""
+        """Return the server that a person wants to log in to. Raises InputError if it takes no login or is not approved."""
         known = {server.name: server for server in self._sorted()[0]}
         server = known.get(name) or self.configured().servers.get(name)
         if server is None:
@@ -77,7 +89,7 @@ class RunServers:
         return server
 
     def connected(self, only: str = "") -> McpServers | None:
-        """The servers that may be started, as things stand now, or one of them; None where none is configured. Starts nothing."""
+        """Return the servers that may be started now, or only the one named; None if none is configured. Starts nothing."""
         allowed, waiting = self._sorted()
         if only:
             allowed, waiting = [server for server in allowed if server.name == only], []
@@ -104,8 +116,14 @@ class RunServers:
 
     @property
     def problems(self) -> Sequence[str]:
-        """Problems of the files that define servers."""
-        return self.configured().problems
+        """Problems of the files that define servers, and logins that must be renewed."""
+        found = self.configured()
+        shadows = (
+            f"Server {server.name} of {server.source} takes the place of your own: its calls are asked about, whatever your config and former answers allow."
+            for server in self._sorted()[0]
+            if server.shadows
+        )
+        return (*found.problems, *shadows, *to_renew(self._project, found.servers.values()))
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -119,16 +137,21 @@ class RunServers:
             self._connected.close()
 
     def _sorted(self) -> tuple[Sequence[ServerDefinition], Sequence[ServerState]]:
-        """The servers that may be started, and the states of those that may not. One that may not stands in no other's way."""
+        """Return the servers that may be started, and the states of the others. A server that may not start blocks no other of its name."""
         own = self._bundled() + user_definitions(self._project.dirs.config)
         project = project_definitions(self._project.cwd) if self._project.trusted else Definitions()
-        approved = {name: server for name, server in project.servers.items() if self.may_start(server)}
+        names = {server_prefix(name) for name in own.servers}
+        approved = {
+            name: replace(server, shadows=server_prefix(name) in names)
+            for name, server in project.servers.items()
+            if self.may_start(server)
+        }
         allowed = {**own.servers, **approved, **self._given().servers}
         waiting = [self._waiting(server) for name, server in project.servers.items() if name not in allowed]
         return [*allowed.values()], waiting
 
     def _waiting(self, server: ServerDefinition) -> ServerState:
-        """The state of a server of the project that may not be started."""
+        """Return the state of a server of the project that may not be started."""
         if server.disabled:
             return ServerState(server.name, "disabled", f"{server.source} disables it", origin=server.source)
         undecided = self._project.approvals.undecided([approvable(server)])
@@ -137,14 +160,14 @@ class RunServers:
         return ServerState(server.name, "not approved", why, origin=server.source)
 
     def _bundled(self) -> Definitions:
-        """The servers of plugins, which the user approved with them."""
+        """Return the servers of plugins, which the user approved together with the plugins."""
         found = Definitions()
         for plugin in self._project.plugins[0]:
             found += plugin.servers
         return found
 
     def _given(self) -> Definitions:
-        """The servers of the command line, and before these the ones that an editor or another caller brings."""
+        """Return the servers of the command line, then the servers that an editor or another caller adds."""
         found = Definitions()
         for text in self._project.options.mcp_config:
             given = given_definitions(text, self._project.cwd)
@@ -157,6 +180,8 @@ class RunServers:
         """Put a server's form to the person; None without an answer that it needs. A URL is opened only after a yes."""
         if asked.url:
             return await self._open(asked) if asked.url.startswith(("http://", "https://")) else None
+        if len(asked.fields) > FORM and not await self._wants(asked):
+            return None
         questions = [_question(asked, field) for field in asked.fields] or [
             Question(f"{asked.server}: {asked.message}", choices=(Choice("Yes"), Choice("No")))
         ]
@@ -168,6 +193,15 @@ class RunServers:
             return None
         return {field.name: value for field, value in given if value is not None}
 
+    async def _wants(self, asked: Elicitation) -> bool:
+        """Ask whether the person is willing to fill in a long form, which is shown as a whole before its first question."""
+        names = ", ".join(
+            (field.title or field.name) + ("" if field.required else " (optional)") for field in asked.fields
+        )
+        text = f"{asked.server}: {asked.message} It asks for {len(asked.fields)} things: {names}."
+        answers = await self._ask([Question(text, choices=(Choice(FILL_IN), Choice("Decline")))])
+        return answers is not None and list(answers[:1]) == [FILL_IN]
+
     async def _open(self, asked: Elicitation) -> Mapping[str, Any] | None:
         from agentcli.integrations.browser import open_page
 
@@ -178,18 +212,23 @@ class RunServers:
         return {} if open_page(asked.url, self._project.env) else None
 
 
+FORM = 4
+"""Fields of a form that are asked for at once; a longer one is shown first, and can be declined as a whole."""
+FILL_IN = "Fill it in"
+
+
 def approvable(server: ServerDefinition) -> Definition:
-    """The server as something that a person approves."""
+    """Return the server as a definition that a person approves."""
     return Definition("server", server.name, server.source, server.starts, server.content)
 
 
 def project_servers(project: ProjectContext) -> Iterable[Definition]:
-    """The servers that the files of the project would start."""
+    """Return the servers that the files of the project would start."""
     return [approvable(server) for server in project_definitions(project.cwd).servers.values() if not server.disabled]
 
 
 def unread(project: ProjectContext) -> str:
-    """The warning about the hooks and servers of a folder that is not trusted; empty where it is, or has none."""
+    """Return the warning about the hooks and servers of an untrusted folder; empty if it is trusted or has none."""
     return "" if project.trusted else not_read(project.cwd, [server.name for server in project_servers(project)])
 
 
@@ -208,7 +247,7 @@ def _question(asked: Elicitation, field: ElicitedField) -> Question:
 
 
 def _names(field: ElicitedField) -> str:
-    """The default of a field as the person knows it."""
+    """Return the default of a field as the person knows it."""
     names = {value: name for name, value in field.choices.items()}
     given = field.default if isinstance(field.default, list) else [field.default]
     return ", ".join(
@@ -217,7 +256,7 @@ def _names(field: ElicitedField) -> str:
 
 
 def _value(field: ElicitedField, text: str) -> Any:
-    """The answer as the form wants it; None for an empty one that need not be given."""
+    """Convert the answer to the type of the field; an empty answer gives the field's default."""
     if not text.strip():
         return field.default
     try:

@@ -101,7 +101,7 @@ async def _ran(
     from agentcli.agent.hooks.configured import configured
     from agentcli.agent.hooks.session_hooks import HookPlace, SessionHooks
     from agentcli.app.extensions.hooks import loaded
-    from agentcli.sessions.memory import MemorySession
+    from agentcli.sessions.in_memory import MemorySession
     from agentcli.tools.registry import TRAITS
 
     place = HookPlace(

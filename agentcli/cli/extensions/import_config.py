@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from agentcli.app.options import Options
+from agentcli.cli.confirming import confirmed
 from agentcli.cli.output import say, say_json
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import did_you_mean, near_names
@@ -57,4 +58,4 @@ def import_config(
 def _agreed() -> bool:
     if not sys.stdin.isatty():
         raise UsageError("Nobody is there to agree: add --yes to write, or --dry-run to only see the plan.")
-    return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
+    return confirmed("Write this?")

@@ -214,7 +214,7 @@ def log_out_of(name: Name, cwd: InFolder = "") -> None:
 
 
 async def _pasted() -> str:
-    """The address that a person types on stdin."""
+    """Return the address that a person pastes on stdin."""
     import asyncio
 
     say("If the browser is on another machine, paste the address that it ends at here.")
@@ -234,7 +234,7 @@ async def _pasted() -> str:
 
 
 def _program(cwd: str, trust: bool) -> Program:
-    """The program in a folder; what is wrong with its servers' files, or not read, goes to stderr, what the SDK logs to our log."""
+    """Return the program in a folder; problems of its servers' files and unread files go to stderr, the SDK's messages to the log."""
     from agentcli.app.extensions.servers import unread
     from agentcli.app.program import Program
     from agentcli.logs import log_library_to

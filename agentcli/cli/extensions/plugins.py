@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.app.options import Options
+from agentcli.cli.confirming import confirmed
 from agentcli.cli.flags import Json
 from agentcli.cli.output import say_json
 from agentcli.cli.printing import Column, print_styled, print_table
@@ -40,7 +41,7 @@ def add(
         print_styled([(f"{plugin.name}{version}", "bold"), (f"  {plugin.description}", "")])
         for line in contents(plugin):
             print_styled([(f"  {safe_line(line)}", "")])
-        if not yes and not typer.confirm("Add it?", err=True):
+        if not yes and not confirmed("Add it?"):
             return 1
         plugins.add(plugin, source, link)
     print_styled([(f"Added {plugin.name}. New sessions have it.", "")])

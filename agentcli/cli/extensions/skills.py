@@ -57,7 +57,7 @@ def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) ->
 
 
 def _found(cwd: str, trust: bool) -> Extensions:
-    """The extensions of a folder; the notes about them go to stderr."""
+    """Return the extensions of a folder; print the notes about them on stderr."""
     from agentcli.app.project import ProjectContext
 
     project = ProjectContext(Options(cwd=cwd, trust=trust))
@@ -67,7 +67,7 @@ def _found(cwd: str, trust: bool) -> Extensions:
 
 
 def _not_read(project: ProjectContext) -> list[str]:
-    """A note of the project's files that are left out because its folder is not trusted, if there are any."""
+    """Return a note of the project's files that are left out because its folder is not trusted, if there are any."""
     if project.trusted:
         return []
     from agentcli.app.trust import repository, what_it_would_load

@@ -18,9 +18,9 @@ SKILL_TOKENS, SKILLS_TOKENS = 5_000, 25_000
 
 
 def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
-    """The user's prompts in the summarised part and before it, verbatim and oldest first.
+    """Return the user's prompts in the summarised part and before it, verbatim and oldest first.
 
-    The newest come first up to `keep_user_tokens`, counted as they are shown; the very first, and the newest of all, always.
+    The newest come first up to `keep_user_tokens`, counted as a view shows them; the very first and the newest prompt always stay.
     """
     view, counter, settings, usable = window.view, window.counter, window.settings, window.usable
     former = former_compaction(view)
@@ -43,15 +43,15 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
 
 
 def carried_tokens(pieces: Iterable[VerbatimText], counter: TokenCounter) -> int:
-    """Tokens of verbatim texts as a view shows them, each in its tags and a block of its own."""
+    """Return the tokens of verbatim texts as a view shows them, each in its tags and a block of its own."""
     shown = [wrap("user_message", piece.text, turn=piece.turn) for piece in pieces]
     return sum(map(counter.text, shown)) + round(len(shown) * counter.rule.per_block)
 
 
 def verbatim_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[VerbatimText, ...]:
-    """The pinned messages of the summarised part and of the parts before it, whole, oldest first; unpinned ones are dropped.
+    """Return the pinned messages of the summarised part and of the parts before it, whole, oldest first, without unpinned ones.
 
-    Of an output that was cleared or summarised before it was pinned this is the output itself.
+    For an output that was cleared or summarised before it was pinned, the text is the output itself.
     """
     former = former_compaction(view)
     pinned = {piece.seq: piece for piece in (former.pins if former else ()) if piece.seq in view.pins}
@@ -63,9 +63,9 @@ def verbatim_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[Verbat
 
 
 def verbatim_answer(summarised: Sequence[ViewMessage], window: Window) -> VerbatimText | None:
-    """The model's newest answer if it is summarised, or was before and nothing has been said since: its two ends if it is long.
+    """Return the model's newest answer if it is summarised now, or was before and no answer follows; only its two ends if it is long.
 
-    None where the answer stays in the view.
+    Return None if the answer stays in the view.
     """
     message = next((each for each in reversed(window.view.messages) if each.answer), None)
     if message is None:
@@ -78,7 +78,7 @@ def verbatim_answer(summarised: Sequence[ViewMessage], window: Window) -> Verbat
 
 
 def skills_in_use(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
-    """The newest body of each skill in the summarised part and before it, oldest first: the beginning of a long one."""
+    """Return the newest body of each skill in the summarised part and before it, oldest first; only the beginning of a long one."""
     former = former_compaction(window.view)
     bodies = {skill_name(piece.text): piece for piece in (former.skills if former else ())}
     for message in summarised:
@@ -98,7 +98,7 @@ def skills_in_use(summarised: Sequence[ViewMessage], window: Window) -> tuple[Ve
 
 
 def skill_body(block: Block) -> str:
-    """The body of a skill that a block holds, in its tags; empty for any other block."""
+    """Return the body of the skill in a block, in its tags, or an empty text for any other block."""
     match block.original or block.part:
         case ToolResult(status="success", output=output, metadata=metadata) if metadata.get("skill"):
             return output
@@ -111,18 +111,18 @@ def skill_body(block: Block) -> str:
 
 
 def skill_name(body: str) -> str:
-    """The name in the opening tag of a skill's body."""
+    """Return the name in the opening tag of a skill's body."""
     return body.partition('name="')[2].partition('"')[0]
 
 
 def former_compaction(view: View) -> Compaction | None:
-    """The compaction that a view begins with."""
+    """Return the compaction that a view begins with."""
     body = view.compaction.body if view.compaction else None
     return body if isinstance(body, Compaction) else None
 
 
 def pins_report(pins: Iterable[VerbatimText], counter: TokenCounter, most: int) -> str:
-    """A warning that names the largest pins where all together hold more than `most` tokens, else an empty text."""
+    """Return a warning that names the largest pins if all together have more than `most` tokens, else an empty text."""
     sizes = {piece: counter.text(piece.text) for piece in pins}
     total = sum(sizes.values())
     if total <= most:
@@ -133,7 +133,7 @@ def pins_report(pins: Iterable[VerbatimText], counter: TokenCounter, most: int) 
 
 
 def typed_texts(message: ViewMessage) -> Iterable[VerbatimText]:
-    """The user's own words in a message, one piece for each record."""
+    """Return the user's own words in a message, one piece for each record."""
     if message.role != "user":
         return ()
     own: dict[int, list[str]] = {}
@@ -160,7 +160,7 @@ def _text_of(block: Block) -> str:
 
 
 def _beginning(piece: VerbatimText, counter: TokenCounter, most: int) -> VerbatimText:
-    """The piece, or as much of its beginning as so many tokens hold."""
+    """Return the piece, cut to its first `most` tokens if it is longer."""
     tokens = counter.text(piece.text)
     if tokens <= most:
         return piece

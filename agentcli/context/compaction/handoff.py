@@ -18,33 +18,33 @@ from agentcli.core.history import History
 from agentcli.core.record import Carry, Compaction, Record, VerbatimText
 
 POLICY = "auto"
-"""The policy in whose form a handoff is written, whatever policy the session has."""
+"""The policy whose form a handoff has, whatever the policy of the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """The beginning of a new session: its first record, and the last record of the session before that it knows of."""
+    """Beginning of a new session: its first record, and the last record of the former session that it knows."""
 
     beginning: Compaction
     until: int
 
     @property
     def text(self) -> str:
-        """The snapshot, as it may be shown and edited."""
+        """Snapshot, for a person to read and edit."""
         return self.beginning.snapshot
 
     def edited(self, text: str) -> Handoff:
-        """The same with another snapshot; an empty text changes nothing."""
+        """Return this handoff with another snapshot; an empty text changes nothing."""
         return replace(self, beginning=replace(self.beginning, snapshot=text)) if text.strip() else self
 
 
 def handoff_window(window: Window) -> Window:
-    """The same window with the limits of a handoff."""
+    """Return the window with the limits of a handoff."""
     return replace(window, settings=handoff_settings(window.settings, window.usable))
 
 
 def handoff_settings(settings: ContextSettings, usable: int) -> ContextSettings:
-    """The settings by which a handoff is written: that of a snapshot, in a smaller size."""
+    """Return the settings for a handoff: the settings of a snapshot with smaller sizes."""
     rules = settings.handoff
     form = replace(
         settings.snapshot,
@@ -57,7 +57,7 @@ def handoff_settings(settings: ContextSettings, usable: int) -> ContextSettings:
 
 
 def everything(history: History, window: Window, cwd: str, earlier: Sequence[Record] = ()) -> SummaryTask:
-    """The task to summarise all of a session."""
+    """Return the task to summarise all of a session."""
     gone = compactable(window.view)
     plan = Plan(POLICY, "manual", summarised=seqs(gone), tokens_before=window.tokens)
     task = prepare(plan, history, window, cwd, earlier)
@@ -66,8 +66,11 @@ def everything(history: History, window: Window, cwd: str, earlier: Sequence[Rec
 
 
 def first_record(task: SummaryTask, text: str, following: str, number: Callable[[int], int]) -> Compaction:
-    """The first record of the new session. `text` is the snapshot, `following` what the user says comes next; `number` gives
-    the numbers that the records of this session have there."""
+    """Return the first record of the new session.
+
+    `text` is the snapshot, `following` the user's words about the next task; `number` maps a record's number in this session
+    to its number in the new one.
+    """
     history, ledger = task.history, _renumbered_ledger(task.ledger, number)
     words = relevant_words(task.user_texts, following, task.window.counter, task.window.settings.handoff.words)
     asked = (VerbatimText(0, history.turn, following),) if following.strip() else ()
@@ -100,7 +103,7 @@ def first_record(task: SummaryTask, text: str, following: str, number: Callable[
 def relevant_words(
     texts: Sequence[VerbatimText], following: str, counter: TokenCounter, tokens: int
 ) -> tuple[VerbatimText, ...]:
-    """The user's prompts in so many tokens, oldest first: those that speak of what comes next, and the newest."""
+    """Return the user's prompts in at most `tokens` tokens, oldest first, preferring prompts about the next task and new ones."""
     wanted = _topics(following)
 
     def weight(place: int) -> tuple[int, int]:
@@ -132,7 +135,7 @@ def _renumbered(snapshot: Snapshot, number: Callable[[int], int]) -> Snapshot:
 
 
 def _renumbered_ledger(ledger: Ledger, number: Callable[[int], int]) -> Ledger:
-    """The ledger as the new session goes on with it: the records that it knows lie before that session's first."""
+    """Return the ledger for the new session: all its records come before the first record of that session."""
     return replace(
         ledger,
         files=tuple(replace(fact, last=number(fact.last)) for fact in ledger.files),

@@ -1,4 +1,4 @@
-"""From a plan and a summary to the compaction record. Pure, without I/O."""
+"""Compaction record from a plan and a summary. Pure, without I/O."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Trigger, VerbatimText
-from agentcli.core.text.late import late
 from agentcli.core.text.truncate import truncate_middle
 
 _CHARACTERS = 3
-"""Characters of an output for each token that is to be left of it."""
+"""Characters kept of a clipped output for each token it may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryTask:
-    """Input of a compaction: the plan, the part that goes, and all that is known of it without a model."""
+    """Input of a compaction: the plan, the part to summarise, and all facts about it that need no model."""
 
     plan: Plan
     policy: Policy
@@ -54,7 +53,7 @@ class SummaryTask:
 
     @property
     def view(self) -> View:
-        """The view before the compaction."""
+        """View before the compaction."""
         return self.window.view
 
     @property
@@ -64,24 +63,24 @@ class SummaryTask:
 
     @property
     def former(self) -> Compaction | None:
-        """The compaction before this one."""
+        """Compaction before this one."""
         return former_compaction(self.view)
 
     @property
     def former_snapshot(self) -> Snapshot | None:
-        """The snapshot of the former compaction; a summary in free form counts as knowledge."""
+        """Snapshot of the former compaction; a summary in free form counts as knowledge."""
         text = self.former.snapshot if self.former else ""
         if not text:
             return None
         return parse(text) if f"<{ROOT}" in text else Snapshot(knowledge=items(text))
 
     def priced(self, snapshot: Snapshot) -> Snapshot:
-        """The snapshot with what is worth its tokens, under a policy that prices it."""
+        """Return the snapshot with only the lines worth their tokens, if the policy prices them."""
         return worthwhile(snapshot, self.ledger, priced(self.window)) if self.policy.priced else snapshot
 
     @property
     def goal(self) -> str:
-        """The user's goal until a summary names one: the first prompt in words, else the very first."""
+        """User's goal until a summary names one: the first prompt in words, else the very first."""
         typed = [*(words.text for words in self.user_words), *_typed(self.gone)]
         goal = next(filter(_is_worded, typed), next(iter(typed), ""))
         line, longest = " ".join(goal.split()), self.form.goal_characters
@@ -89,21 +88,21 @@ class SummaryTask:
 
     @property
     def covers(self) -> tuple[int, int]:
-        """The first and last seq that the snapshot stands for, those of the snapshots before it included."""
+        """First and last seq that the snapshot covers, including the snapshots before it."""
         first, last = min(self.plan.summarised, default=0), max(self.plan.summarised, default=0)
         if self.former is None:
             return first, last
         return min(filter(None, (self.former.stands_for[0], self.former.covers[0], first)), default=0), last
 
     def evidence(self) -> Evidence:
-        """The evidence that the summary is verified against."""
+        """Return the evidence that the summary is verified against."""
         former = self.former.snapshot if self.former else ""
         known = (*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.user_words))
         return Evidence(known, self.form.sentence_characters, self.user_texts)
 
     @property
     def user_texts(self) -> tuple[VerbatimText, ...]:
-        """The user's own words, oldest first: those carried so far, and those of the part that goes."""
+        """User's own words, oldest first: the carried ones, then the ones in the part to summarise."""
         typed = {words.seq: words for message in self.gone for words in typed_texts(message)}
         carried = {words.seq: words for words in (*self.ledger.rules, *self.user_words)}
         merged = {**carried, **typed}
@@ -112,7 +111,7 @@ class SummaryTask:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Replacement of the part that goes: a text, or for each call the text in place of its output."""
+    """Replacement of the summarised part: a text, or for each call the text in place of its output."""
 
     text: str = ""
     replaced: Mapping[str, str] = field(default_factory=dict)
@@ -120,7 +119,7 @@ class Summary:
 
 
 def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier: Sequence[Record] = ()) -> SummaryTask:
-    """Everything about a plan that can be known without a model; `window` holds the view of this history.
+    """Collect everything about a plan that needs no model; `window` has the view of this history.
 
     `earlier` are records from before the view, for a session whose former compaction left no ledger.
     """
@@ -146,7 +145,7 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
 
 
 def clipped_outputs(prepare: SummaryTask) -> dict[str, str]:
-    """The outputs that a plan cuts to their two ends, by call id, with the way back to the whole."""
+    """Return the outputs that a plan cuts to their two ends, by call id, each with the call that shows all of it."""
     longest = prepare.window.settings.auto.clipped * _CHARACTERS
     going = set(prepare.plan.clipped)
     return {
@@ -157,7 +156,7 @@ def clipped_outputs(prepare: SummaryTask) -> dict[str, str]:
 
 
 def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compaction:
-    """The record of this compaction, without its figures."""
+    """Return the record of this compaction, without its figures."""
     plan, former, history = prepare.plan, prepare.former, prepare.history
     stays = not plan.summarised or prepare.policy.form == "regions"
     first = min((entry.seq for entry in history.entries), default=1)
@@ -173,7 +172,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
     return Compaction(
         trigger=trigger,
         status="compressed",
-        # The form in which a view shows a snapshot goes by the policy that made it.
+        # The policy that made a snapshot decides how a view shows it.
         policy=former.policy if stays and former and is_answer(former) else plan.policy,
         covers=covers,
         kept_from=kept_from,
@@ -198,13 +197,13 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
 
 
 def shrinkage(window: Window, later: int) -> float | None:
-    """The share of a prompt that is gone once it has `later` tokens, counted by the same rule; None where nothing can be counted."""
+    """Return the share of a prompt that is gone once it has `later` tokens by the same count; None if nothing can be counted."""
     old = window.estimate(window.view)
     return 1 - later / old if old > 0 and later >= 0 else None
 
 
 def _reduced(message: ViewMessage, going: set[int | str]) -> ViewMessage:
-    """The message with the blocks whose record goes, or that a region names."""
+    """Return the message with only the blocks whose record is summarised or that a region names."""
     blocks = tuple(block for block in message.blocks if block.seq in going or replaced_key(block) in going)
     return message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
 
@@ -217,23 +216,23 @@ def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:
 
 
 def _is_worded(text: str) -> bool:
-    """True if a prompt says something: no slash command, typed right or wrong, and no single word."""
+    """Return True if a prompt says something: neither a slash command, even a misspelt one, nor a word or two."""
     return not _COMMAND.match(text) and (len(text.split()) > _FEWEST_WORDS or bool(_UNSPACED.search(text)))
 
 
 _COMMAND = re.compile(r"\s*/[\w-]*(?:\s|$)")
-_UNSPACED = late(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{6}")
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{6}")
 _FEWEST_WORDS = 2
 
 
 def _thinking_gone(prepare: SummaryTask) -> int:
-    """Seq below which thinking is dropped: that of former edits, whose records no longer count once this one is in force."""
+    """Return the seq below which thinking is dropped by former edits, whose records no longer count after this one."""
     edits = [prepare.former, *(record.body for record in prepare.history.prunes)]
     return max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
 
 
 def _in_the_middle(seen: View) -> bool:
-    """True if the model was at work: it waits for results, or has just got some."""
+    """Return True if the model was at work: it waits for results or has just received some."""
     if not seen.messages:
         return False
     last = seen.messages[-1]
@@ -241,7 +240,7 @@ def _in_the_middle(seen: View) -> bool:
 
 
 def _with_ends(messages: Iterable[ViewMessage], history: History, longest: int) -> Iterator[ViewMessage]:
-    """The messages with `longest` characters of everything that was cleared in place of its marker."""
+    """Yield the messages with up to `longest` characters of each cleared part in place of its marker."""
     bodies = {entry.seq: entry.body for entry in history.entries}
     for message in messages:
         if not any(block.cleared for block in message.blocks):

@@ -1,4 +1,4 @@
-"""Sessions compared under several policies: cost, requests and retained facts of the same work."""
+"""Comparison of sessions under several policies: cost, requests and retained facts of the same work."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Report:
     played: Mapping[str, Mapping[str, Played]]
 
     def totals(self) -> dict[str, Played]:
-        """Each policy over all sessions; `sizes` one after the other."""
+        """Return each policy's result over all sessions, with `sizes` one after the other."""
         return {policy: reduce(_both, (each[policy] for each in self.played.values())) for policy in self.policies}
 
     def tables(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-        """A title and rows under `COLUMNS` for each session, and for all of them where there are several."""
+        """Yield a title and rows under `COLUMNS` for each session, and for all of them if there are several."""
         for name, played in self.played.items():
             yield name, [_cells(each) for each in played.values()]
         if len(self.played) > 1:
             yield f"all {len(self.played)} sessions", [_cells(each) for each in self.totals().values()]
 
     def to_json(self) -> dict[str, Any]:
-        """For scripts."""
+        """Return the results for scripts."""
         return {
             "sessions": {
                 name: {policy: played_json(each) for policy, each in played.items()}
@@ -51,10 +51,10 @@ class Report:
 def compare(
     sessions: Mapping[str, Sequence[Record]], policies: Sequence[str], setup: Setup | Mapping[str, Setup]
 ) -> Report:
-    """Replays every session under every policy; `setup` is one for all sessions, or that of each by its name.
+    """Replay every session under every policy; `setup` is one for all sessions, or one for each by its name.
 
-    A policy may be named with a horizon (`auto@40`), which stands in for `context.compact_horizon`.
-    Raises ConfigError for a policy that does not exist, or a horizon that is no number.
+    A policy may be named with a horizon (`auto@40`), which replaces `context.compact_horizon`.
+    Raise ConfigError for a policy that does not exist, or a horizon that is no number.
     """
     setups = dict.fromkeys(sessions, setup) if isinstance(setup, Setup) else setup
     played = {
@@ -76,7 +76,7 @@ def _replayed(records: Sequence[Record], named: str, setup: Setup) -> Played:
 
 
 def played_json(played: Played) -> dict[str, Any]:
-    """One run for scripts. Shares are 0 to 1, money is USD."""
+    """Return one run for scripts. Shares are 0 to 1, money is USD."""
     return {
         "requests": played.requests,
         "peak": played.peak,

@@ -17,14 +17,14 @@ Block = tuple[int, int]
 
 @dataclass(slots=True)
 class EmulatedCache:
-    """The cache of one model. `usage` asks it with one request after another, at times that do not run backwards."""
+    """The cache of one model. Pass requests to `usage` one after another, at times that never decrease."""
 
     model: ModelSpec
     counter: TokenCounter
     _prefixes: PrefixCache = field(default_factory=PrefixCache)
 
     def usage(self, request: Request, now: float, output: int) -> Usage:
-        """The emulated usage of this request at `now` (seconds), with a reply of `output` tokens."""
+        """Return the emulated usage of this request at `now` (seconds), with a reply of `output` tokens."""
         blocks = blocks_of(request, self.counter)
         read, written = self._prefixes.use(blocks, _marks(request), rules_of(self.model), now)
         whole = sum(tokens for _, tokens in blocks)
@@ -32,7 +32,7 @@ class EmulatedCache:
 
 
 def blocks_of(request: Request, counter: TokenCounter) -> list[Block]:
-    """The blocks that a cache compares: system and tools as the first, then each part of each message."""
+    """Return the blocks that a cache compares: system and tools as the first, then each part of each message."""
     head = hash((request.model.name, request.system, tuple(tool.name for tool in request.tools)))
     blocks = [(head, counter.head or counter.overhead(request.system, request.tools))]
     blocks += [
@@ -44,7 +44,7 @@ def blocks_of(request: Request, counter: TokenCounter) -> list[Block]:
 
 
 def key_of(part: Part | ToolResult) -> tuple[str, ...]:
-    """Key by which two parts are equal on the wire."""
+    """Return the key by which two parts are equal on the wire."""
     match part:
         case ToolResult(call_id, _, _, output):
             return ("result", call_id, output)
@@ -61,6 +61,6 @@ def key_of(part: Part | ToolResult) -> tuple[str, ...]:
 
 
 def _marks(request: Request) -> list[int]:
-    """The breakpoints as numbers of blocks."""
+    """Return the breakpoints as numbers of blocks."""
     starts = list(accumulate((len(message.parts) for message in request.messages), initial=1))
     return sorted(0 if place.message < 0 else starts[place.message] + place.part for place in request.breakpoints)

@@ -1,4 +1,4 @@
-"""Facts that a session must not lose, taken from it by rule; and the number of those still in a view or recallable."""
+"""Facts that a session must not lose, found in it by rule; and the number still in a view or recallable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentcli.core.tool import UNKNOWN, Traits
 
 Kind = Literal["path", "identifier", "error", "number", "constraint"]
 ERRORS_EACH = 3
-"""Error lines that are taken from one output."""
+"""Most error lines from one output."""
 NUMBERS_EACH = 3
 IDENTIFIERS_EACH = 10
 PATHS_EACH = 5
@@ -42,12 +42,12 @@ class Retention:
 
     @property
     def retention(self) -> float:
-        """The share that stands in the view; 1 where there was nothing to keep."""
+        """Share of the facts in the view; 1 if there was nothing to keep."""
         return self.retained / self.facts if self.facts else 1.0
 
     @property
     def recoverability(self) -> float:
-        """The share that stands in the view or can be recalled."""
+        """Share of the facts that are in the view or can be recalled."""
         return self.recoverable / self.facts if self.facts else 1.0
 
     def __add__(self, other: Retention) -> Retention:
@@ -55,10 +55,10 @@ class Retention:
 
 
 def facts(records: Iterable[Record], tools: Mapping[str, Traits]) -> tuple[Fact, ...]:
-    """The facts in messages and results, each once, in the order in which they came up.
+    """Return the facts in messages and results, each once, in the order of their first mention.
 
-    Paths that calls were given or outputs list, identifiers that were defined in what was read or put into backticks,
-    error lines of what failed, numbers of test runs, and what the user demanded or forbade.
+    These are paths in calls or listed in outputs, identifiers defined in outputs or put into backticks, error lines of failures,
+    numbers of test runs, and the user's demands and prohibitions.
     """
     return tuple(dict.fromkeys(fact for record in records for fact in _facts(record.body, tools)))
 
@@ -75,7 +75,7 @@ def count_retained(wanted: Iterable[Fact], view: View, records: Iterable[Record]
 
 
 def gone_from(view: View, records: Iterable[Record]) -> list[Record]:
-    """The messages and results that the view no longer holds unchanged."""
+    """Return the messages and results that the view no longer has unchanged."""
     whole = {block.seq for block in view.blocks if block.source != "compactor" and not block.cleared}
     return [record for record in records if isinstance(record.body, Message | ToolResult) and record.seq not in whole]
 
@@ -144,7 +144,7 @@ def _text(part: Part | ToolResult) -> str:
 
 
 def _squeezed(text: str) -> str:
-    """The text without spacing and JSON escapes, which a snapshot may change."""
+    """Return the text without spacing and JSON escapes, which a snapshot may change."""
     return " ".join(text.replace('\\"', '"').split())
 
 

@@ -16,7 +16,7 @@ LONGEST = 60_000
 
 
 def summary_of(task: SummaryTask) -> Summary:
-    """The summary of the part that goes, repeatable and free of charge."""
+    """Write the summary of a task; it is repeatable and free of charge."""
     clipped = clipped_outputs(task)
     if task.policy.form == "regions":
         return Summary(replaced=clipped | _regions(task))
@@ -27,7 +27,7 @@ def summary_of(task: SummaryTask) -> Summary:
 
 
 def _regions(task: SummaryTask) -> dict[str, str]:
-    """For each region its heading and the outcomes of its calls; results after the first only refer to it."""
+    """Return for each region its heading and the outcomes of its calls; results after the first only refer to it."""
     texts, turns = _texts(task), _turns(task)
     summary: dict[str, str] = {}
     for region in task.plan.regions:

@@ -1,4 +1,4 @@
-"""Tokens over requests, a line for each policy: as characters, as SVG, as an HTML page that needs nothing else."""
+"""Tokens over requests, a line for each policy: as characters, as SVG, and as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Series = Mapping[str, Sequence[int]]
 
 
 def text_plot(series: Series, width: int = 76, height: int = 14) -> list[str]:
-    """A plot of plain characters: each policy by its letter, where lines meet the later policy hides the earlier."""
+    """Return a plot of plain characters: each policy by its letter; if lines meet, the later policy hides the earlier."""
     most = max((max(values, default=0) for values in series.values()), default=0)
     longest = max(map(len, series.values()), default=0)
     if not most:
@@ -45,7 +45,7 @@ def text_plot(series: Series, width: int = 76, height: int = 14) -> list[str]:
 
 
 def svg(series: Series, title: str = "", marks: Mapping[str, int] = MappingProxyType({})) -> str:
-    """The same as an image, in light or dark as the reader's system has it.
+    """Return the plot as an SVG image, light or dark like the reader's system.
 
     `marks`: thresholds in tokens by name, drawn as dashed lines; above `window` is a band that no request may reach.
     """
@@ -53,7 +53,7 @@ def svg(series: Series, title: str = "", marks: Mapping[str, int] = MappingProxy
     levels = {name: at for name, at in marks.items() if at and name != "window"}
     most = max((max(values, default=0) for values in series.values()), default=0)
     most = max(most, *levels.values(), 1) if levels else max(most, 1)
-    # The whole window is shown only where the lines come near it.
+    # The whole window is shown only if the lines come near it.
     most = round(window * 1.04) if window and most > window / 2 else round(most * 1.04)
     longest = max(map(len, series.values()), default=1)
     curves = [_curve(values, n, longest, most) for n, values in enumerate(series.values())]
@@ -77,7 +77,7 @@ def svg(series: Series, title: str = "", marks: Mapping[str, int] = MappingProxy
 
 
 def html(report: Report, marks: Mapping[str, int] = MappingProxyType({})) -> str:
-    """Tables and plots of a whole comparison on one page, light or dark as the reader's system has it."""
+    """Return tables and plots of a whole comparison on one page, light or dark like the reader's system."""
     parts = []
     for title, rows in report.tables():
         parts.append(f"<h2>{escape(title)}</h2>\n{_table(rows)}")
@@ -124,7 +124,7 @@ def _curve(values: Sequence[int], number: int, longest: int, most: int) -> str:
 
 
 def _names(series: Series, longest: int, most: int) -> list[str]:
-    """The name of each line at its end; those that would lie over one another are moved apart."""
+    """Return the name of each line at its end; names that would overlap are moved apart."""
     ends = [(_y(values[-1], most), n, name, len(values)) for n, (name, values) in enumerate(series.items()) if values]
     names, lowest = [], 0.0
     for at, n, name, count in sorted(ends):
@@ -135,7 +135,7 @@ def _names(series: Series, longest: int, most: int) -> list[str]:
 
 
 def _ticks(most: int) -> list[int]:
-    """Round numbers from 0 on, at most six."""
+    """Return round numbers from 0 on, at most six."""
     step = 10 ** max(0, len(str(most)) - 2)
     while most / step > _TICKS:
         step *= 5 if str(step)[0] == "2" and most / step > 2 * _TICKS else 2
@@ -163,7 +163,7 @@ def _y(value: int, most: int) -> float:
 
 
 def _marks(series: Series) -> dict[str, str]:
-    """A letter for each policy: its first one that is still free."""
+    """Return a letter for each policy: its first one that is still free."""
     taken: dict[str, str] = {}
     for name in series:
         free = (letter for letter in (*name, *MARKS) if letter not in taken.values())

@@ -16,7 +16,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The price of a policy in USD, with the shares of facts that stood in view at the end, and that stood there or could be recalled."""
+    """The price of a policy in USD, and the shares of facts in view at the end, and in view or recallable."""
 
     name: str
     cost: float
@@ -25,12 +25,12 @@ class Point:
 
 
 def points(played: Mapping[str, Played]) -> list[Point]:
-    """The point of each policy, in their order."""
+    """Return the point of each policy, in their order."""
     return [Point(name, each.cost, each.kept.retention, each.kept.recoverability) for name, each in played.items()]
 
 
 def text_points(drawn: Sequence[Point], width: int = 76, height: int = 12) -> list[str]:
-    """The points as letters, cheap on the left and much in view at the top; then each letter with its figures."""
+    """Draw the points as letters, cheap on the left and much in view at the top; then each letter with its figures."""
     most = max((point.cost for point in drawn), default=0.0)
     if not most:
         return ["Nothing to draw."]
@@ -50,7 +50,7 @@ def text_points(drawn: Sequence[Point], width: int = 76, height: int = 12) -> li
 
 
 def svg_points(drawn: Sequence[Point], title: str = "") -> str:
-    """The same as an image; the points of one policy under several horizons are joined."""
+    """Return the points as an SVG image; the points of one policy under several horizons are joined."""
     most, low = max((point.cost for point in drawn), default=0.0) or 1.0, _lowest(drawn)
     policies = list(dict.fromkeys(_policy(point) for point in drawn))
     numbers = {policy: n % len(COLOURS) for n, policy in enumerate(policies)}
@@ -81,7 +81,7 @@ def svg_points(drawn: Sequence[Point], title: str = "") -> str:
 
 
 def _labels(places: Mapping[str, tuple[float, float]]) -> dict[str, str]:
-    """By the first name at each place, all names there; places closer than a point is wide are the same."""
+    """Return all names at each place by the first one; places closer than the width of a point count as one."""
     names: dict[tuple[int, int], list[str]] = {}
     for name, (x, y) in places.items():
         names.setdefault((round(x / 10), round(y / 10)), []).append(name)
@@ -93,7 +93,7 @@ def _policy(point: Point) -> str:
 
 
 def _lowest(drawn: Sequence[Point]) -> float:
-    """The share at the foot of the drawing: a tenth below the lowest point."""
+    """Return the share at the foot of the drawing: a tenth below the lowest point."""
     return max(0.0, int(min((point.retention for point in drawn), default=0.0) * 10) / 10 - 0.1)
 
 

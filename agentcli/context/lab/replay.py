@@ -15,7 +15,9 @@ from agentcli.context.invariants import check
 from agentcli.context.lab.emulate import EmulatedCache
 from agentcli.context.lab.facts import Fact, Retention, count_retained, facts, gone_from
 from agentcli.context.lab.ledgered import summary_of
-from agentcli.context.policies import plan, policy_named
+from agentcli.context.policies import policy_named
+from agentcli.context.policies.plans import Plan
+from agentcli.context.room import compactions
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated
@@ -25,26 +27,26 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History, evolve, in_force
 from agentcli.core.message import File, Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
-from agentcli.core.record import Body, Compaction, Prune, Record, Settings, Todo, Trigger
+from agentcli.core.record import Body, Compaction, Prune, Record, Settings, Todo
 from agentcli.core.tool import Traits
 
 Summarise = Callable[[SummaryTask], Summary]
-
-
-"""Writes the summary of a compaction; by default from the ledger, without a model."""
+"""Function that writes the summary of a compaction; by default from the ledger, without a model."""
+Watch = Callable[[Request, Message], object]
+"""Function that receives each request, and the recorded reply to it with the usage and the cost of this request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
     """Conditions of a replay.
 
-    `head` are the tokens of system and tools where the session has none, `scratchpad` those of reasoning that
-    a summary is taken to cost, `recall_call` those of a call of `recall`, and `recalled` the most that it brings back.
+    `head` are the tokens of system and tools if the session records none, `scratchpad` the assumed tokens of reasoning for
+    a summary, `recall_call` the tokens of a call of `recall`, and `recalled` the most that it returns.
     """
 
     model: ModelSpec
     traits: Mapping[str, Traits]
-    """What the tools are that the sessions called, by name."""
+    """Traits of the tools that the sessions called, by name."""
     settings: ContextSettings = field(default_factory=ContextSettings)
     head: int = 4_500
     rate: float = 0.34
@@ -58,10 +60,10 @@ class Setup:
 class Played:
     """Result of a session under a policy. `sizes` are the tokens of each prompt; `cost` in USD, summaries included.
 
-    `overflows` counts prompts that the policy let grow beyond what is usable, each answered by a forced compaction and
-    a second try; `refused` those that did not fit even then; `again` how often a reply quoted what its policy had taken
-    away, and so had to be charged for a recall. `kept` is the fate of the facts in what is no longer in view, `planted`
-    of those that the caller asked after. `broken` names violated invariants.
+    `overflows` counts prompts that grew beyond the usable size, each answered by forced compactions; `refused` the prompts that
+    did not fit even then; `again` how often a reply quoted an output that its policy had removed, which is charged as a recall.
+    `kept` is the fate of the facts in messages no longer in view, `planted` the fate of the caller's facts. `broken` names
+    violated invariants.
     """
 
     policy: str
@@ -89,29 +91,35 @@ class Played:
         return max(self.sizes, default=0)
 
 
-def replay(records: Sequence[Record], policy: str, setup: Setup, planted: Iterable[Fact] = ()) -> Played:
-    """The session under this policy, with the fate of `planted` facts at its end.
+def replay(
+    records: Sequence[Record],
+    policy: str,
+    setup: Setup,
+    planted: Iterable[Fact] = (),
+    watch: Watch | None = None,
+) -> Played:
+    """Replay the session under this policy, and report the fate of `planted` facts at its end. `watch` receives its requests.
 
-    Edits by its own policy are left out; everything else happens as recorded.
+    Edits by the session's own policy are left out; everything else happens as recorded.
     """
-    player = _Player(policy, setup)
+    player = _Player(policy, setup, watch)
     for record in _events(records):
         player.add(record)
     return player.result(planted)
 
 
 def _events(records: Iterable[Record]) -> list[Record]:
-    """The events: messages, results and todo lists, without those undone by the user."""
+    """Return the events: messages, results and todo lists, without the ones undone by the user."""
     bodies = (Message, ToolResult, Todo, Settings)
     return [record for record in in_force(list(records)) if isinstance(record.body, bodies)]
 
 
 class _Player:
-    def __init__(self, policy: str, setup: Setup) -> None:
-        self.rules, self.setup, self.model = policy_named(policy), setup, setup.model
+    def __init__(self, policy: str, setup: Setup, watch: Watch | None) -> None:
+        self.rules, self.setup, self.model, self.watch = policy_named(policy), setup, setup.model, watch
         self.settings = replace(setup.settings, policy=cast(PolicyName, policy))
         self.limits = limits_of(setup.model, self.settings)
-        # The emulated provider and the policies count by the same rule: what is compared is what they do, not how well they guess.
+        # The emulated provider and the policies count by the same rule, to compare the policies' actions and not their estimates.
         self.counter = TokenCounter(Calibrated(rate=setup.rate), model=setup.model.id)
         self.cache = EmulatedCache(setup.model, self.counter)
         self.history, self.records = History(), list[Record]()
@@ -127,7 +135,7 @@ class _Player:
 
     @property
     def window(self) -> Window:
-        """The window with the view of the current history, cached."""
+        """Window with the view of the current history, cached."""
         if self._seen is None or self._seen[0] is not self.history:
             self._seen = (
                 self.history,
@@ -137,7 +145,7 @@ class _Player:
 
     @property
     def prunes_each(self) -> Literal["", "prompt", "request"]:
-        """The kind of event before which the policy decides on a prune."""
+        """Kind of event before which the policy decides on a prune."""
         pruner = self.rules.prune
         return "" if pruner is None else "prompt" if pruner.once_a_prompt else "request"
 
@@ -164,11 +172,7 @@ class _Player:
         self.now = _seconds(self.records[-1].time if self.records else record.time)
         self.make_room()
         request, size = self.request()
-        if size > self.limits.usable:
-            self.played = replace(self.played, overflows=self.played.overflows + 1)
-            self.compact("overflow")
-            request, size = self.request()
-            self.played = replace(self.played, refused=self.played.refused + (size > self.limits.usable))
+        self.played = replace(self.played, refused=self.played.refused + (size > self.limits.usable))
         output = (message.usage.output if message.usage else 0) or sum(map(self.counter.part, message.parts))
         usage = self.cache.usage(request, self.now, output)
         cost = self.model.cost(usage) or 0.0
@@ -176,10 +180,12 @@ class _Player:
         self.sizes.append(usage.prompt)
         self.fetch_again(message, size)
         reported = replace(message, usage=usage, cost=cost, provider=self.model.provider, model=self.model.id)
+        if self.watch is not None:
+            self.watch(request, reported)
         self.keep(reported, record.time)
 
     def fetch_again(self, message: Message, size: int) -> None:
-        """A request more for each output that the reply needs and no longer sees, with as much of it as a recall would bring."""
+        """Charge one more request for each output that the reply needs and no longer sees, with as much of it as a recall would return."""
         for output in missed(message, self.window.view, self.records):
             if output.call_id in self.recalled:
                 continue
@@ -189,14 +195,15 @@ class _Player:
             self.played = replace(self.played, again=self.played.again + 1, cost=self.played.cost + cost)
 
     def make_room(self) -> None:
-        """As the agent does before each request: prune if that pays, compact at the policy's marks."""
+        """Make room as the agent does before each request: prune if that pays, compact at the policy's marks."""
         self.prune(self.window.view.foreseen)
         if self.prunes_each == "request":
             self.prune(self.due_prune())
-        due = plan(self.window)
+        over = self.window.tokens > self.limits.usable
+        self.played = replace(self.played, overflows=self.played.overflows + over)
         boundary = bool(self.records) and isinstance(self.records[-1].body, Message)
-        if due.is_due(boundary):
-            self.compact("auto")
+        for planned in compactions(lambda: self.window, boundary=boundary, futile=lambda: self.futile):
+            self.compact(planned)
 
     def due_prune(self) -> Prune | None:
         return due_prune(self.window, datetime.fromtimestamp(self.now, UTC))[0]
@@ -208,29 +215,26 @@ class _Player:
             self.recalled -= set(to_record.cleared)
             self.played = replace(self.played, prunes=self.played.prunes + 1)
 
-    def compact(self, trigger: Trigger) -> None:
+    def compact(self, planned: Plan) -> None:
+        """Carry a plan out, unless the result would not be small enough."""
         window = self.window
-        if window.tokens <= (1 + self.settings.retry_growth) * self.futile:
-            return
-        planned = plan(window, forced=trigger != "auto")
         if planned.trigger is None or not planned.does_something:
             return
         work = prepare(planned, self.history, window)
-        record = to_record(work, self.setup.summarise(work), trigger)
+        record = to_record(work, self.setup.summarise(work), "auto")
         self.pay_for(work, record)
         self.edited = True
         shrunk = shrinkage(window, window.estimate(after(self.history, record))) or 0.0
-        if shrunk < (self.settings.min_shrink if self.rules.stricter else 0.0):
-            self.futile = window.tokens
+        self.futile = 0 if shrunk >= self.settings.min_shrink else window.tokens
+        if shrunk < (self.settings.min_shrink if work.policy.stricter else 0.0):
             return
-        self.futile = 0
         self.recalled -= set(record.cleared)
         later = max(0, round(planned.tokens_before * (1 - shrunk)))
         self.keep(replace(record, tokens_before=planned.tokens_before, tokens_after=later), self.records[-1].time)
         self.played = replace(self.played, compactions=self.played.compactions + 1)
 
     def pay_for(self, work: SummaryTask, record: Compaction) -> None:
-        """Charge for the summary: a model reads the part that goes, and writes."""
+        """Charge for the summary: a model reads the summarised part, and writes."""
         if not work.plan.summarised:
             return
         read = sum(map(self.counter.message, work.gone))
@@ -240,7 +244,7 @@ class _Player:
         self.played = replace(self.played, cost=self.played.cost + cost, summary_cost=self.played.summary_cost + cost)
 
     def request(self) -> tuple[Request, int]:
-        # What the model is shown, and what is paid, is the prompt once the provider has cleared it.
+        # The model sees, and the user pays for, the prompt after the provider's own clearing.
         milestone, seen = self.settings.cache.milestone, as_shown(self.window.view)
         request = assemble(seen, self.system, self.tools, self.model, counter=self.counter, milestone=milestone)
         if self.edited:
@@ -274,11 +278,11 @@ def _seconds(time: str) -> float:
 LEAST = 12
 
 
-"""Characters of the longest line of an edit's old text from which it says anything about where it was read."""
+"""Fewest characters of an edit's longest old line for it to identify the output that it was read from."""
 
 
 def missed(message: Message, seen: View, records: Sequence[Record]) -> Iterator[ToolResult]:
-    """The former outputs that a reply's edits quote, and that the view no longer holds; each the newest that has the quotation.
+    """Yield the former outputs that a reply's edits quote and that the view no longer has; for each quotation the newest output.
 
     An edit names the text that it replaces, so the model must have seen it. A real model would have had to `recall` it first.
     """

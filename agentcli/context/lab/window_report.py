@@ -15,14 +15,14 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 
 KINDS = ("system", "tools", "snapshot", "user", "assistant", "tool results", "pinned", "free")
-"""What the window is divided into, in the order in which it is drawn."""
+"""Parts of the window, in the order of drawing."""
 TIERS = ("agentcli", "user", "assistant", "tool")
 """Origins of text, the most trusted first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One message of the view. `tier` is the least trusted of its blocks, `fate` the effect of a compaction on it now."""
+    """One message of the view. `tier` is the least trusted of its blocks, `fate` the effect of a compaction now."""
 
     seq: int
     role: str
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """The window, divided. `cached` are the tokens at its beginning that the provider has in its cache, as last reported.
+    """The window, divided. `cached` are the tokens at its beginning in the provider's cache, as last reported.
 
     `marks` are thresholds by name, in tokens; 0 for one that is never reached.
     """
@@ -53,7 +53,7 @@ class WindowReport:
         return sum(tokens for kind, tokens in self.shares.items() if kind != "free")
 
     def to_json(self) -> dict[str, Any]:
-        """For scripts."""
+        """Return the report for scripts."""
         rows = [
             {
                 "seq": row.seq,
@@ -79,9 +79,9 @@ def show(
     cached: int | None = None,
     marks: Mapping[str, int] = MappingProxyType({}),
 ) -> WindowReport:
-    """The window as the next request would fill it. `system` and `tools` are tokens; what else the head holds counts as system.
+    """Report the window as the next request would fill it. `system` and `tools` are tokens; everything else in the head counts as system.
 
-    The parts are estimates, in sum what the whole prompt is counted at: the number that every plan goes by.
+    The parts are estimates; their sum is the count of the whole prompt, the number that every plan uses.
     """
     view, limits, system = window.view, window.limits, max(system, window.counter.head - tools)
     shares = dict.fromkeys(KINDS, 0) | {"system": system, "tools": tools}
@@ -97,7 +97,7 @@ def show(
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
-    """A plan with the fields that scripts rely on, and no others."""
+    """Return a plan with only the fields that scripts rely on."""
     return {
         "policy": plan.policy,
         "trigger": plan.trigger,
@@ -113,7 +113,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 
 def _summing_to(total: int, shares: Mapping[str, int]) -> dict[str, int]:
-    """The shares in sum exactly so many: those of the messages in proportion, what rounding leaves with the largest.
+    """Scale the messages' shares so that all shares sum to `total`; the largest takes the rounding difference.
 
     If system and tools alone are estimated at more than that, all shares are scaled.
     """
@@ -163,13 +163,13 @@ class _Edits:
 
     @classmethod
     def of(cls, plan: Plan) -> _Edits:
-        """The edits of a plan, to be asked for each block of a long view."""
+        """Return the edits of a plan as sets, for look-ups for each block of a long view."""
         return cls(
             frozenset(plan.summarised), frozenset(plan.clipped), frozenset(plan.cleared), frozenset(plan.cleared_inputs)
         )
 
     def fate(self, message: ViewMessage) -> str:
-        """The most notable fate of its blocks: a message with cleared outputs is shown as such even if the rest is kept."""
+        """Return the most notable fate of the message's blocks: a message with cleared outputs counts as cleared even if the rest is kept."""
         fates = {self._fate(block) for block in message.blocks}
         if "pinned" not in fates and all(block.source == "compactor" for block in message.blocks):
             return "snapshot"
@@ -200,7 +200,7 @@ def _cached(view: View) -> int:
 
 
 def _summary(message: ViewMessage) -> str:
-    """A message summed up in a line: the person's words first, what was injected with them last."""
+    """Summarise a message in a line: the person's words first, injected texts last."""
     blocks: Sequence[Block] = message.blocks
     if len(blocks) > 1:
         blocks = sorted(blocks, key=lambda block: isinstance(block.part, Text) and block.part.synthetic)

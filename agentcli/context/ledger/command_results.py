@@ -1,16 +1,15 @@
-"""Outcomes of commands in a line or two; test runs among them are recognised."""
+"""Outcomes of commands in a line or two, with the results of test runs."""
 
 from __future__ import annotations
 
 import re
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.text.late import late
 
 _LINE = 200
 """Longest line kept of an output, in characters."""
 _HEAD = 1_000
-"""Characters at each end of a command in which a runner of tests is looked for."""
+"""Characters at each end of a command to search for a test runner."""
 _NAMES = 12
 """Most failing tests kept by name."""
 
@@ -24,22 +23,22 @@ class Tests:
 
 
 def is_test_run(command: str) -> bool:
-    """True if a command runs tests, by the names of the runners."""
+    """Return True if a command runs tests, by the names of the runners."""
     return bool(_RUNNER.search(command[:_HEAD]) or _RUNNER.search(command[_HEAD:][-_HEAD:]))
 
 
 def read_tests(output: str) -> Tests | None:
-    """The report of a test runner (pytest, unittest, jest, vitest, mocha, node, cargo, go, …), or None if there is none."""
+    """Return the report of a test runner (pytest, unittest, jest, vitest, mocha, node, cargo, go, …), or None if there is none."""
     lines = [_plain(line) for line in output.splitlines()]
     summary = [line.strip(" =-")[:_LINE] for line in lines if _SUMMARY.search(line)]
     failing = [_cut(found["name"]) for line in lines if (found := _FAILING.search(line))]
     if not summary and not any(_FAILING_TEST.search(line) for line in lines):
-        return None  # A linter marks what it finds with the same signs.
+        return None  # A linter marks its findings with the same signs.
     return Tests("; ".join(dict.fromkeys(summary[-6:])), tuple(dict.fromkeys(failing))[:_NAMES])
 
 
 def tries(command: str, test: str) -> bool:
-    """True if a run of tests includes a test, by the files and names that the command selects; without any it is all of them."""
+    """Return True if a run of tests includes a test, by the files and names in the command; without any, it includes all."""
     name = test.split(" - ")[0].strip()
     wanted = [word for words in _SELECTING.findall(command) for word in words if word]
     paths = [word for word in _TEST_PATH.findall(command) if not word.startswith("-")]
@@ -49,7 +48,7 @@ def tries(command: str, test: str) -> bool:
 
 
 def stops_early(command: str) -> bool:
-    """True if a run of tests ends at its first failure."""
+    """Return True if a run of tests ends at its first failure."""
     return bool(re.search(r"(?<!\S)(?:-x|--exitfirst|--maxfail\S*|--bail\S*|--fail-fast|-failfast)(?!\S)", command))
 
 
@@ -58,12 +57,12 @@ def _names(path: str, test: str) -> bool:
     return test.startswith(path) or file.startswith(path) or path.endswith(file) or path.split("::")[0].endswith(file)
 
 
-_SELECTING = late(r"(?:-k|-t|--grep|--testNamePattern|-run)[ =](?:'([^']*)'|\"([^\"]*)\"|(\S+))")
-_TEST_PATH = late(r"(?<![\w/.=-])[\w./-]+(?:\.\w+|/)(?:::[\w\[\]:.-]+)?(?![\w/])")
+_SELECTING = re.compile(r"(?:-k|-t|--grep|--testNamePattern|-run)[ =](?:'([^']*)'|\"([^\"]*)\"|(\S+))")
+_TEST_PATH = re.compile(r"(?<![\w/.=-])[\w./-]+(?:\.\w+|/)(?:::[\w\[\]:.-]+)?(?![\w/])")
 
 
 def outcome(output: str, failed: bool) -> str:
-    """The most informative line of an output: of a failure the error, otherwise the last line that holds words."""
+    """Return the most informative line of an output: the error of a failure, otherwise the last line with words."""
     lines = [line for line in (_plain(line).strip() for line in output.splitlines()) if re.search(r"\w", line)]
     lines = [line for line in lines if not _NOISE.search(line)]
     if failed:
@@ -74,7 +73,7 @@ def outcome(output: str, failed: bool) -> str:
 
 
 def summary_of(output: str, failed: bool) -> str:
-    """The outcome of a command with, of a run of tests, its figures: one line."""
+    """Return the outcome of a command in one line, with the figures if it is a run of tests."""
     tests = read_tests(output)
     pieces = dict.fromkeys(filter(None, (outcome(output, failed), tests.summary if tests else "")))
     return _cut("; ".join(pieces))
@@ -88,13 +87,13 @@ def _plain(line: str) -> str:
     return _COLOUR.sub("", line)
 
 
-_COLOUR = late(r"\x1b\[[0-9;?]*[A-Za-z]")
-_RUNNER = late(
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_RUNNER = re.compile(
     r"(?<![\w/.-])(?:\S*/)?(?:pytest|py\.test|unittest|nose2|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|"
     r"(?:npm|yarn|pnpm|bun|deno|cargo|go|dotnet|mvn|gradle|gradlew|make|mix|swift|zig build|node --)\s*(?:-\S+\s+)*(?:run\s+)?(?:test|check|nextest)(?:[:_-][\w-]+)*(?!\w))"
     r"(?![\w/.-]*\.(?:toml|ini|cfg|js|ts)\b)(?=$|[\s;&|:)'\"])"
 )
-_SUMMARY = late(
+_SUMMARY = re.compile(
     r"^=*\s*(?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+m?s"  # pytest
     r"|^=*\s*no tests ran in"
     r"|^Ran \d+ tests? in|^(?:OK|FAILED)(?: \(.*\))?$"  # unittest
@@ -108,19 +107,19 @@ _SUMMARY = late(
     r"|^(?:Passed!|Failed!)\s+-"  # dotnet
     r"|^\d+% tests passed"  # ctest
 )
-_FAILING = late(
+_FAILING = re.compile(
     r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|\s+(?:✕|✗|×)\s+|not ok \d+ - )(?P<name>\S.*?)\s*$"
 )
-_FAILING_TEST = late(r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|not ok \d+ - )")
-_ERROR = late(
+_FAILING_TEST = re.compile(r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|not ok \d+ - )")
+_ERROR = re.compile(
     r"\b(?:error|exception|fatal|failed|failure|panic|denied|not found|no such|cannot|undefined|invalid|refused)\b|\w(?:Error|Exception)\b",
     re.IGNORECASE,
 )
-_NOISE = late(
-    # What programs say of themselves, whatever came of their work.
+_NOISE = re.compile(
+    # Lines about the program itself, whatever the result of its work.
     r"^(?:waiting for the debugger|debugger (?:attached|listening)|for help,? see:|starting inspector|command exited with code|exit (?:code|status):?) ?"
     r"|^(?:npm|pnpm|yarn) (?:notice|warn|info)\b|^a complete log of this run|^hint:|^\(use \"git |^warning: (?:lf|crlf) will be"
     r"|^done(?: in [\d.]+ ?m?s)?[.!]?$|^✨|^\$ |^> |^\(no output\)$|^(?:real|user|sys)\s+\d+m|^\d+%\||^\[\d+/\d+\]$|^downloading\b|^[{}()\[\];,]+$",
     re.IGNORECASE,
 )
-_NAMED_ERROR = late(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")
+_NAMED_ERROR = re.compile(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")

@@ -1,4 +1,4 @@
-"""The ledger: facts about files, commands, plan and tests, folded from the records without any model."""
+"""Facts about files, commands, plan and tests, folded from the records without any model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FileState = Literal["READ", "MODIFIED", "CREATED", "DELETED"]
 
 @dataclass(frozen=True, slots=True)
 class FileFact:
-    """Operations on one file. `lines` is its length where known, else 0; `last` the seq of the newest operation."""
+    """Operations on one file. `lines` is its length, or 0 if unknown; `last` the seq of the newest operation."""
 
     path: str
     reads: int = 0
@@ -40,7 +40,7 @@ class FileFact:
 
     @property
     def state(self) -> FileState:
-        """The one word that a snapshot uses for it."""
+        """State of the file in one word, as in a snapshot."""
         if self.deleted:
             return "DELETED"
         if self.created:
@@ -50,7 +50,7 @@ class FileFact:
 
 @dataclass(frozen=True, slots=True)
 class CommandFact:
-    """A command with how its newest run ended; `outcome` is the most informative line of its output."""
+    """A command and the result of its newest run; `outcome` is the most informative line of its output."""
 
     command: str
     status: Status = "success"
@@ -61,7 +61,7 @@ class CommandFact:
 
     @property
     def failed(self) -> bool:
-        """True if the newest run did not succeed."""
+        """Whether the newest run failed."""
         return self.status != "success" or bool(self.exit_code)
 
 
@@ -69,7 +69,7 @@ class CommandFact:
 class TestFact:
     """The newest run of tests, in the words of the program that ran them.
 
-    `failing` are the tests that have failed and not passed since, those of earlier runs included.
+    `failing` are the tests that have failed and not passed since, in this and earlier runs.
     """
 
     __test__ = False
@@ -83,7 +83,7 @@ class TestFact:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Everything up to record `through`. Files and commands stand in the order of their newest use, oldest first.
+    """Everything up to record `through`. Files and commands are in the order of their newest use, oldest first.
 
     `reports` are the final texts of the model's newest turns, cut short.
     """
@@ -99,7 +99,7 @@ class Ledger:
     through: int = 0
 
     def file(self, path: str) -> FileFact | None:
-        """The fact about a file, named in full or by the end of its path where only one file ends so."""
+        """Return the fact about a file by its full path, or by the end of its path if only one file matches."""
         exact = posixpath.normpath(path)
         alike = [fact for fact in self.files if fact.path == exact or same_file(fact.path, exact)]
         whole = [fact for fact in alike if fact.path == exact]
@@ -113,10 +113,10 @@ def fold_ledger(
     todo: tuple[TodoItem, ...] | None = None,
     keep: LedgerSettings = _KEEP,
 ) -> Ledger:
-    """The ledger after more records; those that it knows already (seq up to `through`) change nothing.
+    """Return the ledger after more records; records that it knows already (seq up to `through`) change nothing.
 
-    The call that a result answers must be among the records, known or not; `tools` are the traits of all tools. Relative paths are taken from `start.cwd`.
-    `todo`, if given, is the list as it stands; otherwise `Todo` records decide.
+    The call of each result must be among the records, known or not; `tools` are the traits of all tools. Relative paths start at `start.cwd`.
+    `todo`, if given, is the current list; otherwise `Todo` records decide.
     """
     records = tuple(records)
     files = {fact.path: fact for fact in start.files}
@@ -153,7 +153,7 @@ def fold_ledger(
 
 
 def to_json(ledger: Ledger) -> dict[str, Any]:
-    """The ledger as a compaction record keeps it."""
+    """Return the ledger in the form of a compaction record."""
     plain = _plain(ledger)
     for name in ("files", "commands", "todo", "rules", "reports", "names"):
         plain[name] = [_plain(fact) for fact in plain[name]]
@@ -163,7 +163,7 @@ def to_json(ledger: Ledger) -> dict[str, Any]:
 
 
 def from_json(raw: Mapping[str, Any]) -> Ledger:
-    """The ledger of a compaction record; what is missing or unknown is left at its default."""
+    """Return the ledger of a compaction record; missing and unknown entries get their defaults."""
     tests = raw.get("tests")
     return Ledger(
         files=tuple(FileFact(**_known(FileFact, fact)) for fact in raw.get("files") or ()),
@@ -179,18 +179,18 @@ def from_json(raw: Mapping[str, Any]) -> Ledger:
 
 
 def newest(values: Sequence[Fact], count: int) -> tuple[Fact, ...]:
-    """The last so many of the values, in their order."""
+    """Return the last `count` of the values, in their order."""
     return tuple(values[max(0, len(values) - count) :])
 
 
 def same_file(path: str, other: str) -> bool:
-    """True if one path is the end of the other, component by component."""
+    """Return True if one path is the end of the other, component by component."""
     shorter, longer = sorted((path.removeprefix("./"), other.removeprefix("./")), key=len)
     return bool(shorter) and (longer == shorter or longer.endswith("/" + shorter.lstrip("/")))
 
 
 def _reports(records: Sequence[Record], keep: LedgerSettings) -> Sequence[VerbatimText]:
-    """The newest final texts of turns, oldest first: as many as are kept."""
+    """Return the newest final texts of turns, oldest first, at most `keep.reports`."""
     return tuple(islice(_newest_reports_first(records, keep.report_characters), keep.reports))[::-1]
 
 
@@ -238,12 +238,12 @@ def _at(cwd: str, path: str) -> str:
 
 def _touch(files: dict[str, FileFact], path: str, seq: int, change: Callable[[FileFact], FileFact]) -> None:
     path = posixpath.normpath(path)
-    # Taking it out first moves it to the end: the order is the order of use.
+    # Removing it first moves it to the end: the order is the order of use.
     files[path] = replace(change(files.pop(path) if path in files else FileFact(path)), last=seq)
 
 
 def _change(traits: Traits) -> Callable[[FileFact, ToolCall, ToolResult], FileFact] | None:
-    """Update of the fact about a file by a call of such a tool."""
+    """Return the function that updates the fact about a file after a call of a tool with these traits."""
     if traits.reads_files:
         return _was_read
     if traits.content:
@@ -256,7 +256,7 @@ def _was_read(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
 
 
 def _length(call: ToolCall, result: ToolResult) -> int:
-    """Lines of the file that was read, or 0 where only a part of it was."""
+    """Return the lines of the file that was read, or 0 if only a part of it was."""
     match result.metadata.get("lines"):
         case [1, int(last)] if not result.truncated:
             return last
@@ -339,7 +339,7 @@ def _note_command(
 
 
 def _passed(ledger: Ledger, command: str, seq: int) -> Ledger:
-    """The ledger after a run of tests that succeeded without a word about them: those that it tried fail no longer."""
+    """Return the ledger after a run of tests that succeeded without a report: the tests that it included fail no longer."""
     if ledger.tests is None or not ledger.tests.failed:
         return ledger
     failing = tuple(_still_failing(ledger.tests, command, failed=False))
@@ -347,7 +347,7 @@ def _passed(ledger: Ledger, command: str, seq: int) -> Ledger:
 
 
 def _still_failing(former: TestFact | None, command: str, failed: bool) -> Iterator[str]:
-    """The failing tests of earlier runs that a run did not try: it names others, or it ended at its first failure."""
+    """Yield the failing tests of earlier runs that this run did not include, or did not reach because it ended at a failure."""
     known = former.failing if former else ()
     return (test for test in known if (failed and stops_early(command)) or not tries(command, test))
 

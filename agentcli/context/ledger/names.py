@@ -1,4 +1,4 @@
-"""Names that came up in a session, by rule: symbols and paths, for an index of what a snapshot leaves out."""
+"""Names of symbols and paths in a session, found by rule, for an index of the parts that a snapshot leaves out."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from agentcli.core.record import Record
 
 @dataclass(frozen=True, slots=True)
 class NameFact:
-    """A name with the seq of the newest record that it came up in."""
+    """A name and the seq of the newest record that mentions it."""
 
     text: str
     last: int = 0
 
 
 def fold_names(start: Iterable[NameFact], records: Sequence[Record], keep: LedgerSettings) -> tuple[NameFact, ...]:
-    """The newest names after more records, in the order of their newest mention, oldest first."""
+    """Return the newest names after more records, in the order of their newest mention, oldest first."""
     newest: dict[str, NameFact] = {}
-    # From the newest record back, as far as names are kept: to look for names takes long.
+    # Start at the newest record and stop at the limit, because the search for names is slow.
     for fact in chain(_newest_first(records, keep), reversed(tuple(start))):
         if len(newest) >= keep.names:
             break

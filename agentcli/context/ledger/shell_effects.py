@@ -15,14 +15,14 @@ EffectKind = Literal["read", "created", "modified", "deleted"]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One thing that a command did to one file; the path is as written, behind any `cd` before it."""
+    """One effect of a command on one file; the path is as written, after any `cd` before it."""
 
     kind: EffectKind
     path: str
 
 
 def effects(command: str) -> tuple[Effect, ...]:
-    """Effects of `rm`, `mv`, `cp`, `touch`, `cat`, redirections and their like on files, in order.
+    """Return the effects of `rm`, `mv`, `cp`, `touch`, `cat`, redirections and the like on files, in order.
 
     Anything uncertain (globs, variables, substitutions, commands that cannot be parsed) is left out.
     """
@@ -107,7 +107,7 @@ def _effects(words: Sequence[str]) -> Iterator[tuple[EffectKind, str]]:
 
 
 def _edited_by_sed(words: Sequence[str]) -> Sequence[str]:
-    """The files of a `sed -i`: what is neither an option, nor the script, nor the suffix that macOS wants behind `-i`."""
+    """Return the files of a `sed -i`: the words that are neither options, nor the script, nor the suffix that macOS wants after `-i`."""
     files: list[str] = []
     scripted = False
     rest = iter(words)

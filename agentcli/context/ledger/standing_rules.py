@@ -9,7 +9,6 @@ from functools import cache
 from agentcli.context.settings import LedgerSettings
 from agentcli.core.message import Message
 from agentcli.core.record import Record, VerbatimText
-from agentcli.core.text.late import late
 
 _KEEP = LedgerSettings()
 
@@ -17,7 +16,7 @@ _KEEP = LedgerSettings()
 def standing_rules(
     records: Iterable[Record], known: Iterable[VerbatimText] = (), keep: LedgerSettings = _KEEP
 ) -> tuple[VerbatimText, ...]:
-    """The rules known so far, then each new sentence of the user that sets one, oldest first, without repetition.
+    """Return the rules known so far, then each new sentence of the user that sets one, oldest first, without repetition.
 
     Only prompts count: synthetic texts, tool outputs, files and summaries can never set a rule.
     """
@@ -32,10 +31,10 @@ def standing_rules(
 
 
 def rule_sentences(text: str, keep: LedgerSettings = _KEEP) -> tuple[str, ...]:
-    """The sentences of a text that state what always or never holds, verbatim.
+    """Return the sentences of a text that say what to do always or never, verbatim.
 
-    Quoted lines, code blocks and lines longer than a person would type are material, not orders; a text with more than
-    `keep.rules` is a document, of which the first so many count.
+    Quoted lines, code blocks and lines longer than a person would type are not orders; a text with more than `keep.rules`
+    such sentences is a document, and only the first `keep.rules` count.
     """
     found = []
     for line in _without_material(text):
@@ -44,7 +43,7 @@ def rule_sentences(text: str, keep: LedgerSettings = _KEEP) -> tuple[str, ...]:
 
 
 def sentences(line: str) -> tuple[str, ...]:
-    """A line cut at the ends of its sentences; a dot inside a file name, a number or an abbreviation ends nothing."""
+    """Split a line into sentences; a dot inside a file name, a number or an abbreviation does not end one."""
     return tuple(piece for piece in (piece.strip() for piece in _ENDS.split(line)) if piece)
 
 
@@ -54,9 +53,9 @@ def _sets_rule(sentence: str, longest: int) -> bool:
     return bool(_rule().search(sentence))
 
 
-_REQUEST = late(r"(?:please|can you|could you|would you|will you)\b", re.IGNORECASE)
+_REQUEST = re.compile(r"(?:please|can you|could you|would you|will you)\b", re.IGNORECASE)
 
-_ENDS = late(
+_ENDS = re.compile(
     r"(?<=[。！？])|(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bz\.B\.)(?=[\"')\]]?\s)|(?<=[.!?][\"')\]])(?=\s)"
 )
 
@@ -96,11 +95,11 @@ _OTHERS = (
 
 @cache
 def _rule() -> re.Pattern[str]:
-    """Compiled when first asked for: it takes longer than many a module's import."""
+    """Return the pattern of all rules, compiled on first use because that takes longer than the import of most modules."""
     return re.compile("|".join((*_ENGLISH, *_OTHERS)), re.IGNORECASE)
 
 
-_FENCE = late(r"^\s*(?:```|~~~)")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 
 def _without_material(text: str) -> Iterable[str]:
@@ -112,4 +111,4 @@ def _without_material(text: str) -> Iterable[str]:
             yield _BULLET.sub("", line)
 
 
-_BULLET = late(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")

@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping
 from agentcli.context.ledger.command_results import is_test_run
 from agentcli.context.view import View, ViewMessage
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.core.text.late import late
 from agentcli.core.tool import UNKNOWN, Traits
 
 Answered = tuple[ToolCall, ToolResult]
 
 
 def open_question(view: View) -> bool:
-    """True if the newest message is a prompt that replies to a question of the model."""
+    """Return True if the newest message is a prompt that replies to a question of the model."""
     messages = view.messages
     if not messages or not messages[-1].is_prompt or _changes_subject(messages[-1]):
         return False
@@ -24,7 +23,7 @@ def open_question(view: View) -> bool:
 
 
 def phase_end(view: View, tools: Mapping[str, Traits]) -> str:
-    """The sign that a phase of the work has just ended, or an empty text."""
+    """Return the sign that a phase of the work has just ended, or an empty text."""
     if not view.messages:
         return ""
     last = view.messages[-1]
@@ -44,7 +43,7 @@ def _changes_subject(prompt: ViewMessage) -> bool:
 
 
 def _newest_step(view: View) -> list[Answered]:
-    """The calls that the newest message answers, or that the newest message but a prompt answers; with their results."""
+    """Return the calls with results in the newest message, or in the one before a newest prompt."""
     replies = [n for n, message in enumerate(view.messages) if message.calls]
     if not replies:
         return []
@@ -87,7 +86,7 @@ def _completes(call: ToolCall, result: ToolResult) -> bool:
 
 
 def _turned_green(view: View, step: Iterable[Answered], tools: Mapping[str, Traits]) -> bool:
-    """True if the step ran tests that pass and the run of tests before it failed."""
+    """Return True if the step ran tests that pass and the run of tests before it failed."""
     tried = [(call.call_id, _succeeded(result)) for call, result in _tests(_answered(view.messages), tools)]
     new = {call.call_id for call, _ in _tests(step, tools)}
     return len(tried) > 1 and tried[-1][0] in new and tried[-1][1] and not tried[-2][1]
@@ -98,10 +97,10 @@ def _tests(answered: Iterable[Answered], tools: Mapping[str, Traits]) -> list[An
 
 
 _TAIL = 400
-"""Characters of the end of an answer in which a question is looked for."""
-_QUESTION = late(r"[?？؟][\s*_`\"'”’»)\]]*\Z")
-_COMMIT = late(r"\bgit(?: -C \S+)? commit\b")
-_NEW_SUBJECT = late(
+"""Characters at the end of an answer to search for a question."""
+_QUESTION = re.compile(r"[?？؟][\s*_`\"'”’»)\]]*\Z")
+_COMMIT = re.compile(r"\bgit(?: -C \S+)? commit\b")
+_NEW_SUBJECT = re.compile(
     r"\s*(?:/clear\b|new (?:task|topic|subject)\b|next (?:task|topic|thing)\b|something (?:else|different)\b|"
     r"(?:a |on a )different (?:task|topic|subject)\b|forget (?:all |about )?(?:that|this|it)\b|"
     r"(?:let'?s|now let'?s|we can) (?:move on|start over|start fresh)\b|moving on\b|start(?:ing)? (?:over|afresh|fresh)\b|"

@@ -1,4 +1,4 @@
-"""Price of a loss: the chance that something is wanted again, against the cost of carrying it."""
+"""Price of a loss: the chance that something is needed again, against the cost of carrying it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from agentcli.core.message import ToolResult
 
 
 def faded(chance: float, age: int, loss: LossSettings) -> float:
-    """A chance per request after `age` more records: it halves with each half-life."""
+    """Return a chance per request after `age` more records: it halves with each half-life."""
     return chance * math.pow(0.5, age / loss.half_life)
 
 
 def is_worth(characters: int, chance: float, loss: LossSettings) -> bool:
-    """True if carrying so many characters costs less than the recalls that it saves, both per request in fresh tokens."""
+    """Return True if carrying this number of characters costs less than the recalls that it saves, both per request in fresh tokens."""
     return characters * loss.token_rate * loss.carry_price <= chance * loss.recall_price
 
 
 def recall_cost(tokens: int, window: Window) -> float:
-    """Cost of one recall in fresh tokens, in a prompt of so many: one request more, and the text that it brings back."""
+    """Return the cost of one recall in fresh tokens, in a prompt of `tokens`: one more request, and the text that it returns."""
     (write, read), output = window.limits.price_ratios, output_ratio(window.limits.prices)
     loss = window.settings.loss
     return tokens * read + loss.call_tokens * output + loss.recalled_tokens * write
 
 
 def priced(window: Window) -> LossSettings:
-    """The settings with the two prices that the model's own give, where none is set: 4,150 and 0.1 for most of Claude's."""
+    """Fill in the two prices that are not set from the model's own prices: 4,150 and 0.1 for most Claude models."""
     loss = window.settings.loss
     return replace(
         loss,
@@ -40,7 +40,7 @@ def priced(window: Window) -> LossSettings:
 
 
 def expected_recalls(window: Window, gone: Iterable[int]) -> float:
-    """Expected recalls per request once these records are summarised. What is out of date is never wanted again."""
+    """Return the expected recalls per request once these records are summarised. Out-of-date outputs are never needed again."""
     loss, going = window.settings.loss, frozenset(gone)
     outdated = window.superseded.outputs
     newest = max((block.seq for block in window.view.blocks), default=0)

@@ -1,4 +1,4 @@
-"""The policies by name, each defined in one line by its differences."""
+"""Policies by name, each defined in one line by its differences."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.record import Compaction, Prune
 
 Form = Literal["snapshot", "prose", "regions"]
-"""What a summary looks like: a state snapshot, free text, or one text for each region of outputs."""
+"""The form of a summary: a state snapshot, free text, or one text for each region of outputs."""
 Threshold = Callable[[Window], int]
-"""A size of the prompt, in tokens, at which something begins by itself; 0 where it does not."""
+"""A size of the prompt in tokens from which something happens automatically; 0 if it never does."""
 
 
 class Planner(Protocol):
-    """Plan a compaction now, without carrying it out. `forced`: the user asks, or the window demands it."""
+    """Plan a compaction now, without carrying it out. `forced`: the user asks for it, or the window demands it."""
 
     def __call__(self, window: Window, *, forced: bool = False) -> Plan: ...
 
@@ -32,8 +32,8 @@ class Planner(Protocol):
 class Pruner:
     """The rule by which a policy clears old outputs.
 
-    `plan` gives the prune to make now, if any, and why now or why not. Below `threshold` nothing is cleared while the
-    cache is warm. It is asked before each request, or only once a prompt has been answered.
+    `plan` returns the prune to make now, if any, and the reason for or against it. Below `threshold` nothing is cleared while
+    the cache is warm. With `once_a_prompt` it is consulted only after a prompt has been answered, otherwise before each request.
     """
 
     plan: Callable[[Window, Pressure], tuple[Prune | None, str]]
@@ -53,10 +53,11 @@ def _hard_mark(window: Window) -> int:
 class Policy:
     """A way to compact: when and what (`plan`), the prompt of the summariser (`prompt`, a file of prompts/), and the form of the summary.
 
-    `threshold` is the size at which it compacts, `early` that from which it does so where it pays, `hard` that from which it
-    does so a second time in a turn. `prune` is its rule for old outputs, if it clears any. `keeps_prompts`: the user's prompts
-    are carried verbatim; `items`: the summariser writes what is new and takes out what is obsolete instead of the whole snapshot; `priced`: a snapshot lists what is worth its tokens; `stricter`:
-    a result must be smaller by `min_shrink` (else it must only not be larger).
+    `threshold` is the size from which it compacts, `early` the size from which it does so if that pays, `hard` the size from
+    which it compacts a second time in a turn. `prune` is its rule for old outputs, if it clears any. `keeps_prompts`: the user's
+    prompts are carried verbatim; `items`: the summariser writes only new items and removes obsolete ones instead of writing the
+    whole snapshot; `priced`: a snapshot lists only items worth their tokens; `stricter`: a result must be smaller by `min_shrink`
+    (otherwise it must only not be larger).
     """
 
     plan: Planner
@@ -107,28 +108,28 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
 
 
 def policy_named(name: str) -> Policy:
-    """The policy of that name. Raises ConfigError, which names those there are."""
+    """Return the policy of that name. Raise ConfigError, which lists the valid names, if there is none."""
     if name not in POLICIES:
         raise ConfigError(f"There is no context policy {name!r}. Choose one of {', '.join(POLICIES)}.")
     return POLICIES[name]
 
 
 def policy_of(window: Window) -> Policy:
-    """The policy in force. Raises ConfigError for one that does not exist."""
+    """Return the policy in force. Raise ConfigError if it does not exist."""
     return policy_named(window.settings.policy)
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """The plan of the policy in force, unless one was just carried out. Raises ConfigError for a policy that does not exist."""
+    """Return the plan of the policy in force, or one that keeps all if the last compaction was just now. Raise ConfigError if the policy does not exist."""
     proposed = policy_of(window).plan(window, forced=forced)
     too_soon = "" if forced or proposed.trigger is None else _too_soon(window, proposed)
     return keep_all(window.settings.policy, window, too_soon) if too_soon else proposed
 
 
 def _too_soon(window: Window, proposed: Plan) -> str:
-    """Reason why a compaction that nobody asked for would follow the last one too soon, or an empty text.
+    """Return the reason why an automatic compaction would follow the last one too soon, or an empty text.
 
-    A second one in a turn waits for the hard mark; one for its price alone waits, after one by hand, until there is something new.
+    A second one in a turn waits for the hard mark; after a compaction by hand, one for its price alone waits for new content.
     """
     last = window.view.compaction
     if last is None or not isinstance(last.body, Compaction):
@@ -144,9 +145,9 @@ def _too_soon(window: Window, proposed: Plan) -> str:
 
 
 def plan_prune(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:
-    """The prune that the policy in force would make now, if any, and why now or why not: a line for people.
+    """Return the prune that the policy in force would make now, if any, and the reason for or against it, a line for people.
 
-    To be asked only while no call is open. What the user asks for is cleared by price under a policy without a rule.
+    Call it only while no call is open. A prune that the user asks for goes by price under a policy without a rule.
     """
     pruner = policy_of(window).prune
     if not window.settings.prune.enabled and not pressure.forced:
@@ -157,23 +158,23 @@ def plan_prune(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None,
 
 
 def prunes_from(window: Window) -> int:
-    """The size of the prompt, in tokens, below which no output is cleared while the cache is warm; 0 where none ever is."""
+    """Return the size of the prompt, in tokens, below which no output is cleared while the cache is warm; 0 if none ever is."""
     pruner = policy_of(window).prune
     return pruner.threshold(window) if pruner and window.settings.prune.enabled else 0
 
 
 def compacts_from(window: Window) -> int:
-    """The size of the prompt, in tokens, at which the policy compacts by itself; 0 where it does not."""
+    """Return the size of the prompt, in tokens, at which the policy compacts automatically; 0 if it does not."""
     return policy_of(window).threshold(window) if window.settings.autocompact else 0
 
 
 def compacts_early_from(window: Window) -> int:
-    """The size, in tokens, from which it also compacts where that pays; 0 where nothing is compacted before its mark."""
+    """Return the size, in tokens, from which it also compacts if that pays; 0 if nothing is compacted before its mark."""
     return policy_of(window).early(window) if window.settings.autocompact else 0
 
 
 def worth_counting(window: Window) -> bool:
-    """True if an exact count is worth asking for: the estimate is close to a mark, or above what is usable but could be wrong."""
+    """Return True if an exact count is worth a request: the estimate is close to a mark, or above the usable size but maybe wrong."""
     if window.tokens > window.usable:
         return TokenCounter(Chars4()).view(window.view) <= TOO_MUCH * window.usable
     margin = window.settings.exact_count_margin * window.usable
@@ -182,7 +183,6 @@ def worth_counting(window: Window) -> bool:
 
 
 TOO_MUCH = 2
-"""A prompt needs no exact count if even at four characters a token it is more than this many times what is usable.
-
-The estimator in use cannot tell: for Cyrillic or Greek it can say four times too much.
+"""A prompt needs no exact count if even at four characters a token it is more than this many times the usable size.
+The estimator in use cannot tell: for Cyrillic or Greek its result can be four times too high.
 """

@@ -33,12 +33,12 @@ OPEN_QUESTION = "A question of the model is open: nothing is summarised below th
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """The part to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
+    """Choose the part to summarise now. Soft: at a turn boundary; hard: also between two tool steps; forced: whatever the size.
 
-    Below the soft mark a turn boundary, or the end of a phase of the work, is also used when that is cheaper than to go on as
-    it is, recalls of what is lost included, see `compact_horizon`. While a question of the model is open, only the hard mark counts.
-    Outputs queued for a prune in the part that stays are cleared along with it: the cache is written anew in any case. Where the
-    steps that must stay are too large themselves, `clipped` names outputs of theirs to be cut to their two ends.
+    Below the soft mark a turn boundary, or the end of a phase of the work, is also used if that is cheaper than to continue
+    without, including recalls of lost parts (see `compact_horizon`). While a question of the model is open, only the hard mark counts.
+    Outputs queued for a prune in the part that stays are cleared along with it, because the cache is rewritten anyway. If the
+    steps that must stay are too large themselves, `clipped` names outputs among them to cut to their two ends.
     """
     trigger = _due(window, forced)
     if trigger == "soft" and _waits_for_an_answer(window):
@@ -62,12 +62,12 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 
 
 def threshold(window: Window) -> int:
-    """The size in tokens from which it compacts at a turn boundary: the soft mark."""
+    """Return the size in tokens from which it compacts at a turn boundary: the soft mark."""
     return window.limits.soft
 
 
 def early(window: Window) -> int:
-    """The size in tokens from which it also compacts where that pays; 0 where nothing is compacted before the soft mark."""
+    """Return the size in tokens from which it also compacts if that pays; 0 if nothing is compacted before the soft mark."""
     size = _worth_a_price(window) if window.settings.compact_horizon > 0 else 0
     return size if size < threshold(window) else 0
 
@@ -77,7 +77,7 @@ def _worth_a_price(window: Window) -> int:
 
 
 def _due(window: Window, forced: bool) -> PlanTrigger | None:
-    """The mark that has been passed; none counts while auto-compaction is off."""
+    """Return the mark that has been passed; none counts while auto-compaction is off."""
     if forced:
         return "manual"
     if not window.settings.autocompact or window.tokens < threshold(window):
@@ -86,7 +86,7 @@ def _due(window: Window, forced: bool) -> PlanTrigger | None:
 
 
 def _worth_pricing(window: Window) -> bool:
-    """True if the price is worth computing: with enough in the window."""
+    """Return True if the price is worth computing: the window has enough in it."""
     settings = window.settings
     priced = settings.autocompact and settings.compact_horizon > 0
     return priced and bool(window.view.messages) and window.tokens >= _worth_a_price(window)
@@ -97,10 +97,10 @@ def _waits_for_an_answer(window: Window) -> bool:
 
 
 def _requests_to_pay(proposed: Plan, window: Window) -> float:
-    """Requests after which a compaction is cheaper than none, or infinity where it takes away too little.
+    """Return the requests after which a compaction is cheaper than none, or infinity if it removes too little.
 
-    The summary and the writing of the smaller prompt stand against what each request then reads less, but for the recalls it needs. On a cold cache the larger
-    prompt would have to be written anew as well, which is saved at once.
+    The cost is the summary and the writing of the smaller prompt; each later request saves the removed tokens, less its expected
+    recalls. On a cold cache the larger prompt would also have to be written again, which is saved at once.
     """
     view, limits, settings = window.view, window.limits, window.settings
     going, kept = set(proposed.summarised), set(proposed.kept)
@@ -123,14 +123,14 @@ def _requests_to_pay(proposed: Plan, window: Window) -> float:
 
 
 def _recalls(proposed: Plan, window: Window) -> float:
-    """Cost of the recalls that a request is expected to need because of what goes."""
+    """Return the cost of the recalls that a request is expected to need because of the removed part."""
     if not window.settings.loss.enabled:
         return 0.0
     return expected_recalls(window, proposed.summarised) * recall_cost(proposed.tokens_after_estimate, window)
 
 
 def _call(read: int, written: int, window: Window) -> float:
-    """Cost of a summary in fresh tokens of the session's own model."""
+    """Return the cost of a summary in fresh tokens of the session's own model."""
     if share := window.settings.compact_price:
         return (read + written * output_ratio(window.limits.prices)) * share
     fresh, output = window.limits.summary_ratios
@@ -138,25 +138,25 @@ def _call(read: int, written: int, window: Window) -> float:
 
 
 def _replies(view: View) -> int:
-    """Requests whose replies are still in view: the number that will follow is unknown, so no more are assumed."""
+    """Return the number of requests whose replies are still in view: no more are assumed to follow, since that number is unknown."""
     return sum(message.role == "assistant" for message in compactable(view))
 
 
 def _is_cold(window: Window) -> bool:
-    """True if the provider's cache had expired when the newest message came."""
+    """Return True if the provider's cache had expired when the newest message came."""
     now = moment(window.view.messages[-1].blocks[-1].created_at)
     return now is not None and bool(free_because(window, now))
 
 
 def _planned(trigger: PlanTrigger, window: Window) -> Plan:
-    """The plan with the split and its effect, or with the reason why none would help."""
+    """Return the plan with the split and its effect, or with the reason why none would help."""
     limits, settings, before, head = window.limits, window.settings, window.tokens, window.counter.head
     messages = compactable(window.view)
     sizes = window.counter.each(messages)
     aim = int(limits.soft * settings.auto.air)
     words = min(settings.keep_user_tokens, int(limits.usable * settings.keep_user_share))
     recent = settings.recent(limits.usable)
-    manual = trigger == "manual"  # of a short conversation something must go, since that is what was asked for
+    manual = trigger == "manual"  # even in a short conversation something must go, because the user asked for it
     if manual:
         recent = min(recent, int(sum(sizes) * settings.preserve / 2))
     latest = recent_from(messages, sizes, recent, at_most=manual)
@@ -190,10 +190,10 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
 
 
 def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float, latest: int) -> int:
-    """Number of messages to summarise so that at least `share` of the tokens lies before the split, but none from `latest` on.
+    """Return the number of messages to summarise so that at least `share` of the tokens is before the split, with no split after `latest`.
 
-    The first such place before a message of the user; in a turn too long to have one, the first between two steps; failing
-    that as much as comes before the last possible place. A prompt that waits for its answer does not count.
+    It is the first such place before a message of the user; in a turn too long to have one, the first between two steps;
+    otherwise the last possible place. A prompt that waits for its answer does not count.
     """
     before = list(accumulate(sizes, initial=0))
     waits = bool(messages) and opens_turn(messages[-1])
@@ -207,14 +207,14 @@ def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float, l
 
 
 def _places(messages: Sequence[ViewMessage], after: int = 0) -> Iterator[int]:
-    """The places behind one at which the messages may be split."""
+    """Yield the places after `after` at which the messages may be split."""
     return (n for n in range(after + 1, len(messages)) if opens_step(messages[n]) or opens_turn(messages[n]))
 
 
 def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room: int) -> int:
-    """A later split where the kept part would not fit into `room` tokens; the step in progress stays in any case.
+    """Return a later split if the kept part would not fit into `room` tokens; the step in progress always stays.
 
-    An answer that this takes in is carried beside the summary.
+    An answer that falls into the summarised part is carried beside the summary.
     """
     before = list(accumulate(sizes, initial=0))
     for place in chain((at,), _places(messages, at)):
@@ -225,19 +225,19 @@ def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room:
 
 
 def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
-    """Outputs that a prune would clear in the part that stays: the cache is rewritten anyway."""
+    """Return the prune of outputs in the part that stays: the cache is rewritten anyway."""
     nothing_queued = Prune((), 0, "")
     if not window.settings.prune.enabled:
         return nothing_queued
     seen = replace(window.view, messages=tuple(kept))
-    # Not a copy of the window: a copy would share what that remembers of the whole view, and replace it.
+    # Not a copy of the window: a copy would share the cached results for the whole view, and replace them.
     stays = Window(seen, window.limits, window.counter, window.settings, window.traits)
     prune, _ = by_price(stays, Pressure(free="a compaction writes the cache anew in any case"))
     return prune or nothing_queued
 
 
 def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared: Container[str]) -> dict[str, int]:
-    """The largest outputs, other than those `spared`, whose cutting frees `excess` tokens, each with the tokens it frees."""
+    """Return the largest outputs, except `spared` ones, to cut so that `excess` tokens are freed, each with the tokens it frees."""
     settings = window.settings
     outputs = [
         (window.size(block) - settings.auto.clipped, block.tool_use_id)
@@ -259,7 +259,7 @@ def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared:
 
 
 def _carried(window: Window, summarised: Sequence[ViewMessage]) -> int:
-    """Tokens of the user's verbatim prompts, of the pins, and of the model's newest answer if it is summarised."""
+    """Return the tokens of the user's verbatim prompts, of the pins, and of the model's newest answer if it is summarised."""
     answer = verbatim_answer(summarised, window)
     carried = (*verbatim_prompts(summarised, window), *verbatim_pins(summarised, window.view))
     return carried_tokens((*carried, *([answer] if answer else ())), window.counter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,13 +22,12 @@ from agentcli.context.tokens.estimators import utf16_length
 from agentcli.context.view import ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.text.late import late
 
 POLICY = "gemini"
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """Nothing below `threshold` of the model's limit, unless forced; otherwise the split by characters.
+    """Plan nothing below `threshold` of the model's limit, unless forced; otherwise split by characters.
 
     The message that waits for its answer is not counted: it is not part of the history yet.
     """
@@ -40,7 +40,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     if not forced and (not window.settings.autocompact or before < mark):
         return keep_all(POLICY, window, f"{before:,} tokens are below {mark:,}, the threshold of this policy.")
     at = split_point(history, 1 - rules.preserve)
-    # It is tried before every send, also between two steps.
+    # Gemini CLI tries it before every send, also between two steps.
     trigger: PlanTrigger = "manual" if forced else "hard"
     if at == 0:
         return keep_all(POLICY, window, "There is no message of the user to split before.", trigger=trigger)
@@ -56,7 +56,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 
 
 def threshold(window: Window) -> int:
-    """The size in tokens from which it compacts: a share of the model's limit as gemini has it."""
+    """Return the size in tokens from which it compacts: a share of the model's limit in gemini's table."""
     return math.ceil(window.settings.gemini.threshold * _limit(window))
 
 
@@ -72,15 +72,15 @@ def _pressed(new: int, last: int, limit: int, rules: GeminiSettings) -> str:
 
 
 def under_pressure(new: int, last: int, limit: int, rules: GeminiSettings) -> bool:
-    """True if a new message of so many tokens takes more than `pressure` of what the last prompt left."""
+    """Return True if a new message of `new` tokens takes more than `pressure` of the space that the last prompt left."""
     return new > rules.pressure * (limit - last)
 
 
 def split_point(messages: Sequence[ViewMessage], share: float) -> int:
-    """Number of messages to compress. A message of the user without results of calls is a place to split before;
-    the first one with at least `share` of the characters before it is taken.
+    """Return the number of messages to compress.
 
-    Where there is none: everything, if the model spoke last and asks for nothing; otherwise up to the last such place.
+    The split is before the first message of the user without results of calls that has at least `share` of the characters before it.
+    Without such a message: everything, if the model spoke last and calls no tool; otherwise up to the last possible split.
     """
     weights = [weight(message) for message in messages]
     target = sum(weights) * share
@@ -97,7 +97,7 @@ def split_point(messages: Sequence[ViewMessage], share: float) -> int:
 
 
 def weight(message: ViewMessage) -> int:
-    """The length of a message's compact JSON in UTF-16 units, which is what JavaScript calls the length of a string."""
+    """Return the length of a message's compact JSON in UTF-16 units, which is the length of a string in JavaScript."""
     role = "user" if message.role == "user" else "model"
     parts = [part for part in (_json(block.part) for block in message.blocks) if part]
     text = json.dumps({"role": role, "parts": parts}, ensure_ascii=False, separators=(",", ":"))
@@ -105,11 +105,11 @@ def weight(message: ViewMessage) -> int:
     return utf16_length(text) + (0 if text.isascii() else 5 * len(_HALF_PAIR.findall(text)))
 
 
-_HALF_PAIR = late("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
+_HALF_PAIR = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 
 
 def _as_numbers(value: Any) -> Any:
-    """The value with whole numbers in the form of JavaScript: 1.0 is 1."""
+    """Return the value with whole numbers in the form of JavaScript: 1.0 is 1."""
     match value:
         case float() if value.is_integer() and abs(value) < 1e21:
             return int(value)

@@ -1,4 +1,4 @@
-"""Clearing by the provider itself, for models that can; `auto`'s compaction at the marks where that is not enough."""
+"""Clearing by the provider, for models that support it; `auto`'s compaction at the marks if that is not enough."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ POLICY = NATIVE
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """The plan of `auto`, at its marks alone, for the window as the provider will show it; `cleared` names what it will clear.
+    """Return the plan of `auto`, at its marks alone, for the window as the provider will show it; `cleared` names the parts it will clear.
 
-    A compaction writes the cache anew in any case: what the provider has cleared of the part that stays is cleared for good.
+    A compaction rewrites the cache anyway: outputs in the kept part that the provider has cleared are then cleared for good.
     """
     settings = replace(window.settings, compact_horizon=0.0)
     planned = auto.plan(replace(window, settings=settings), forced=forced)
@@ -40,12 +40,12 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 
 
 def threshold(window: Window) -> int:
-    """The size in tokens from which it compacts at a turn boundary: the soft mark."""
+    """Return the size in tokens from which it compacts at a turn boundary: the soft mark."""
     return window.limits.soft
 
 
 def prune(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:
-    """No prune of agentcli's own, unless the user asks for one: the provider clears."""
+    """Make no prune of agentcli's own, because the provider clears, unless the user asks for one."""
     if pressure.forced:
         return by_price(window, pressure)
     why = " ".join(_reasons(window))
@@ -53,7 +53,7 @@ def prune(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]
 
 
 def clears_from(window: Window) -> int:
-    """The size in tokens beyond which the provider clears old outputs."""
+    """Return the size in tokens beyond which the provider clears old outputs."""
     return trigger(window.usable, window.settings)
 
 

@@ -1,4 +1,4 @@
-"""opencode's rules: its prune, and its compaction. When the last reply overflowed the window less the reserve, the whole conversation is summarised."""
+"""opencode's rules: its prune, and its compaction of the whole conversation once the last reply overflowed the window less the reserve."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLICY = "opencode"
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """Everything, once the last reply has filled the window; a prompt that waits for its answer stays."""
+    """Summarise everything once the last reply has filled the window; a prompt that waits for its answer stays."""
     settings, usable = window.settings, threshold(window)
     used = overflow_count(_last_usage(window.view))
     if not forced and (not settings.autocompact or not overflows(used, window.limits.window, usable)):
@@ -42,13 +42,13 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 
 
 def threshold(window: Window) -> int:
-    """The size in tokens beyond which it compacts: the window less the reserve for a reply."""
+    """Return the size in tokens beyond which it compacts: the window less the reserve for a reply."""
     limits, reserve = window.limits, window.settings.opencode.output_reserve
     return limits.window - min(limits.max_output or reserve, reserve)
 
 
 def prune(window: Window, _: Pressure = NONE) -> tuple[Prune | None, str]:
-    """opencode's own rule, whatever the cache holds. It is asked once a prompt has been answered: one that waits is not passed yet."""
+    """Apply opencode's own rule, whatever the state of the cache. It runs after a prompt was answered, so a waiting prompt does not count."""
     layout, rules = TokenLayout(replace(window, view=_answered(window.view))), window.settings.prune
     chosen = set(prunable(layout.window))
     beyond = f"beyond the newest {rules.protect:,} tokens of outputs"
@@ -64,17 +64,17 @@ def prune(window: Window, _: Pressure = NONE) -> tuple[Prune | None, str]:
 
 
 def prunes_from(window: Window) -> int:
-    """The size in tokens below which it clears nothing: the protected tokens, and the least that is worth a prune."""
+    """Return the size in tokens below which it clears nothing: the protected tokens plus the least that is worth a prune."""
     return window.settings.prune.protect + window.settings.prune.minimum
 
 
 def prunable(window: Window) -> tuple[str, ...]:
-    """The call ids that opencode would clear now, newest first.
+    """Return the call ids that opencode would clear now, newest first.
 
-    From the newest message back, the user's messages, those that a program wrote in the user's place included, are turns
-    and everything until `turns` of them are passed is skipped. A summary ends the walk, and so does an output that is already cleared. What completed outputs hold is
-    added up: those beyond the newest `protect` tokens are cleared, if together they hold more than `minimum`. The texts
-    alone are counted, by `estimator`.
+    From the newest message back, each message of the user, also one written by a program in the user's place, counts as a turn,
+    and everything within the newest `turns` is skipped. A summary or an already cleared output ends the walk. The tokens of
+    completed outputs are added up: outputs beyond the newest `protect` tokens are cleared if together they have more than
+    `minimum`. Only the texts are counted, by `estimator`.
     """
     rules, total, freed = window.settings.prune, 0, 0
     chosen: list[str] = []
@@ -93,7 +93,7 @@ def prunable(window: Window) -> tuple[str, ...]:
 
 
 def _beyond_turns(view: View, turns: int) -> Iterator[Block]:
-    """Blocks from the newest back, beginning where so many of the user's messages have been passed."""
+    """Yield blocks from the newest back, beginning after `turns` of the user's messages."""
     passed: set[int] = set()
     for message in reversed(view.messages):
         for block in reversed(message.blocks):
@@ -104,7 +104,7 @@ def _beyond_turns(view: View, turns: int) -> Iterator[Block]:
 
 
 def _answered(view: View) -> View:
-    """The view without a prompt that waits for its answer."""
+    """Return the view without a prompt that waits for its answer."""
     waits = bool(view.messages) and opens_turn(view.messages[-1])
     return replace(view, messages=view.messages[:-1]) if waits else view
 
@@ -116,12 +116,12 @@ def _counted(used: int, usable: int) -> str:
 
 
 def overflow_count(usage: Usage | None) -> int:
-    """Tokens by opencode's count: fresh input, cache reads and output."""
+    """Return the tokens by opencode's count: fresh input, cache reads and output."""
     return usage.input + usage.cache_read + usage.output if usage else 0
 
 
 def overflows(used: int, window: int, usable: int) -> bool:
-    """True if the window is overfull; a window of unknown size never is."""
+    """Return True if the window is overfull; a window of unknown size never is."""
     return window != 0 and used > usable
 
 
@@ -132,5 +132,5 @@ def _last_usage(view: View) -> Usage | None:
 
 
 def _waiting(messages: tuple[ViewMessage, ...]) -> int:
-    """1 if the last message is a prompt without its answer, or asks for tools that have not answered."""
+    """Return 1 if the last message is a prompt without its answer, or has calls without results, else 0."""
     return 1 if messages and (opens_turn(messages[-1]) or messages[-1].calls) else 0

@@ -17,7 +17,7 @@ PlanTrigger = Literal["soft", "hard", "overflow", "manual"]
 class Plan:
     """The effect of a policy on a view now, not carried out.
 
-    `trigger` is None when nothing calls for it; `split` the seq of the first record that stays as it is, or None when
+    `trigger` is None if there is no reason to compact; `split` is the seq of the first record that stays unchanged, or None if
     nothing is summarised. `summarised`, `kept` and `pinned` are seqs, `cleared` call ids. Tokens are estimates.
     `reasons` are lines for people.
     """
@@ -35,28 +35,28 @@ class Plan:
     regions: tuple[tuple[str, ...], ...] = ()
     """For `regions`: groups of call ids, and of `#seq` for the reminders of a record, each to be replaced by one summary."""
     clipped: tuple[str, ...] = ()
-    """Those of `cleared` whose outputs keep their two ends, because they are new and only too large."""
+    """Entries of `cleared` whose outputs keep their two ends, because they are new and only too large."""
     primers: tuple[int, ...] = field(default=())
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
     cleared_inputs: tuple[str, ...] = ()
     """Call ids whose inputs are cleared."""
     optional: bool = False
-    """Whether only the price speaks for it: no mark has been passed."""
+    """Whether its price is the only reason: no mark has been passed."""
     phase: str = ""
-    """The sign that a phase of the work has just ended, for which it need not wait for the end of the turn."""
+    """Sign that a phase of the work has just ended, so that the compaction need not wait for the end of the turn."""
 
     def is_due(self, boundary: bool) -> bool:
-        """True if it is to be carried out now; `boundary`: a prompt waits for its answer."""
+        """Return True if it must be carried out now; `boundary`: a prompt waits for its answer."""
         return self.trigger is not None and (boundary or self.trigger != "soft" or bool(self.phase))
 
     @property
     def does_something(self) -> bool:
-        """True if carrying it out changes the view."""
+        """Whether carrying it out changes the view."""
         return bool(self.summarised or self.clipped or self.regions)
 
 
 def compactable(view: View) -> tuple[ViewMessage, ...]:
-    """The messages without blocks of the compactor, oldest first."""
+    """Return the messages without blocks of the compactor, oldest first."""
     ours = view.compaction.seq if view.compaction else None
     if ours is None:
         return view.messages
@@ -71,24 +71,24 @@ def compactable(view: View) -> tuple[ViewMessage, ...]:
 
 
 def seqs(messages: Iterable[ViewMessage]) -> tuple[int, ...]:
-    """The records that messages are made of, oldest first."""
+    """Return the records of the messages, oldest first."""
     return tuple(sorted({block.seq for message in messages for block in message.blocks}))
 
 
 def opens_turn(message: ViewMessage) -> bool:
-    """True if a message is the user's and answers no call: the split may fall before it."""
+    """Return True if a message is the user's and answers no call: the split may be before it."""
     return message.role == "user" and not message.has_results
 
 
 def opens_step(message: ViewMessage) -> bool:
-    """True if a step of the model begins here, all calls before it being answered: a long turn may be split before it."""
+    """Return True if a step of the model begins here, with all earlier calls answered: a long turn may be split before it."""
     return message.role == "assistant"
 
 
 def recent_from(messages: Sequence[ViewMessage], sizes: Sequence[int], tokens: int, *, at_most: bool = False) -> int:
-    """Index of the first message that stays: the newest `tokens`, the model's newest answer, a prompt that waits for its own.
+    """Return the index of the first message that stays: the newest `tokens`, the model's newest answer, and a prompt that waits.
 
-    A message that is only in part among these tokens stays, unless they are the most that may.
+    A message only partly among these tokens stays, unless `at_most` makes them a maximum.
     """
     at, left = len(messages), tokens
     while at and left > 0 and not (at_most and sizes[at - 1] > left):
@@ -100,17 +100,17 @@ def recent_from(messages: Sequence[ViewMessage], sizes: Sequence[int], tokens: i
 
 
 def without_current(messages: Sequence[ViewMessage]) -> Sequence[ViewMessage]:
-    """The messages but the one that waits for its answer."""
+    """Return the messages without the one that waits for its answer."""
     return messages[:-1] if messages and messages[-1].role == "user" else messages
 
 
 def pinned(messages: Iterable[ViewMessage]) -> tuple[int, ...]:
-    """The records among them that are pinned."""
+    """Return the pinned records of the messages."""
     return tuple(sorted({block.seq for message in messages for block in message.blocks if block.pinned}))
 
 
 def keep_all(policy: str, window: Window, *reasons: str, trigger: PlanTrigger | None = None) -> Plan:
-    """The plan to leave everything unchanged, with the reasons."""
+    """Return the plan to leave everything unchanged, with the reasons."""
     blocks, before = window.blocks, window.tokens
     ours = window.view.compaction.seq if window.view.compaction else None
     return Plan(
@@ -137,7 +137,7 @@ def split_plan(
     *reasons: str,
     primers: int = 0,
 ) -> Plan:
-    """The plan to summarise `compactable(window.view)[primers:at]` in about `summary` tokens and keep the rest."""
+    """Return the plan to summarise `compactable(window.view)[primers:at]` in about `summary` tokens and keep the rest."""
     view, before = window.view, window.tokens
     messages = compactable(view)
     gone, kept = messages[primers:at], (*messages[:primers], *messages[at:])

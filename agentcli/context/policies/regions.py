@@ -1,4 +1,4 @@
-"""Compaction by regions: old tool outputs and reminders are summarised where they stand, the largest first; words and calls stay."""
+"""Compaction by regions: old tool outputs and reminders are summarised in their places, the largest first; words and calls stay."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Region:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The calls whose outputs they are, then `#seq` of the records whose reminders they are."""
+        """Call ids of its outputs, then `#seq` of the records of its reminders."""
         keys = dict.fromkeys(map(replaced_key, self.blocks))
         return tuple(sorted(keys, key=lambda key: key.startswith("#")))
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """The regions to summarise, each to a fifth of its size, until the aim is reached.
+    """Choose the regions to summarise, each to a fifth of its size, until the aim is reached.
 
     A call and its result stay together: the result stays in its place with the summary as its content.
     """
@@ -40,7 +40,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     trigger = _due(window, forced)
     if trigger is None or not (forced or window.settings.autocompact):
         return keep_all(POLICY, window, f"{before:,} tokens are below {rules.soft:.0%} of the window.")
-    # Who asks for it below the aim means what is there.
+    # If the user asks for it below the aim, the aim is a share of the current size.
     aim = int(min(limits.window, before) * rules.aim)
     if trigger == "hard":
         aim = min(limits.usable, int(limits.window * rules.hard)) - rules.buffer
@@ -78,7 +78,7 @@ EXHAUSTED = (
 
 
 def regions(window: Window) -> tuple[Region, ...]:
-    """Runs of neighbouring outputs and reminders outside the recent part, oldest first; anything that must stay ends a run."""
+    """Return runs of neighbouring outputs and reminders outside the recent part, oldest first; any other block ends a run."""
     messages = compactable(window.view)
     found: list[Region] = []
     run: list[Block] = []
@@ -93,22 +93,22 @@ def regions(window: Window) -> tuple[Region, ...]:
 
 
 def by_worth(found: Sequence[Region], rules: RegionSettings) -> list[Region]:
-    """Large outputs first, small ones last, and the largest first among equals."""
+    """Sort large outputs first, small ones last, and the largest first among equals."""
     return sorted(found, key=lambda region: (_rank(region, rules), -region.tokens, region.blocks[0].seq))
 
 
 def heading(first: int, last: int) -> str:
-    """The line that stands above each summary."""
+    """Return the line above each summary."""
     return f"[compacted summary of turns {first}-{last}]"
 
 
 def threshold(window: Window) -> int:
-    """The size in tokens beyond which it compacts at a turn boundary."""
+    """Return the size in tokens beyond which it compacts at a turn boundary."""
     return int(window.limits.window * window.settings.regions.soft)
 
 
 def hard(window: Window) -> int:
-    """The size in tokens beyond which it also compacts between two steps."""
+    """Return the size in tokens beyond which it also compacts between two steps."""
     return int(window.limits.window * window.settings.regions.hard)
 
 
@@ -122,7 +122,7 @@ def _due(window: Window, forced: bool) -> PlanTrigger | None:
 
 
 def _recent(messages: Sequence[ViewMessage], window: Window) -> int:
-    """Index of the first message of the recent part, which is pinned: within the newest tokens and the newest turns."""
+    """Return the index of the first message of the recent part, which is pinned: within the newest tokens and the newest turns."""
     rules = window.settings.regions
     newest = messages[-1].turn if messages else 0
     left = rules.keep_recent_tokens
@@ -151,7 +151,7 @@ def _region(blocks: Sequence[Block], window: Window) -> Region:
 
 
 def text_of(block: Block) -> str:
-    """The output or the reminder in a block."""
+    """Return the output or the reminder in a block."""
     match block.part:
         case ToolResult(output=text) | Text(text):
             return text

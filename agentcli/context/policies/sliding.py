@@ -17,10 +17,10 @@ POLICY = "sliding"
 
 
 def plan(window: Window, *, forced: bool = False) -> Plan:
-    """At `trigger` of the token budget, or with more messages than the window holds: primers, summary, recents.
+    """Plan at `trigger` of the token budget, or with more messages than the window allows: primers, summary, recents.
 
-    There are fewer recents than asked for only where they would not fit into the aim, and more where the newest tokens or
-    the model's newest answer lie further back; a limit on the number of messages goes before that.
+    There are fewer recents than configured only if they would not fit into the aim, and more if the newest tokens or the
+    model's newest answer begin further back; a limit on the number of messages takes precedence.
     """
     rules, before, budget = window.settings.sliding, window.tokens, _budget(window)
     messages = compactable(window.view)
@@ -49,7 +49,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
 
 
 def threshold(window: Window) -> int:
-    """The size in tokens from which it compacts, however few the messages."""
+    """Return the size in tokens from which it compacts, however few the messages."""
     return math.ceil(_budget(window) * window.settings.sliding.trigger)
 
 
@@ -59,7 +59,7 @@ def _budget(window: Window) -> int:
 
 
 def _summary(window: Window) -> int:
-    """Tokens of the summary and of the user's rules, which stand below it."""
+    """Return the tokens of the summary and of the user's rules below it."""
     former = former_compaction(window.view)
     rules = {rule.text for rule in from_json(former.ledger).rules} if former else set()
     for block in window.view.blocks:
@@ -69,14 +69,16 @@ def _summary(window: Window) -> int:
 
 
 def primers(messages: Sequence[ViewMessage], wanted: int) -> int:
-    """Number of messages that stay in front: those wanted, and the results of the last one's calls."""
+    """Return the number of messages that stay in front: `wanted`, and the results of the last one's calls."""
     first = min(wanted, len(messages))
     return first + 1 if 0 < first < len(messages) and messages[first - 1].calls else first
 
 
 def recents(messages: Sequence[ViewMessage], window: Window, room: int, latest: int) -> int:
-    """Index of the first of the newest messages: as many as wanted, fewer if they do not fit into `room` tokens, but those from
-    `latest` on in any case, and never a result without its call."""
+    """Return the index of the first of the newest messages: as many as wanted, fewer if they do not fit into `room` tokens.
+
+    Messages from `latest` on always stay, and a result never stays without its call.
+    """
     rules = window.settings.sliding
     wanted = min(rules.recents, rules.max_history or rules.recents)
     at = _with_call(messages, min(latest, max(0, len(messages) - wanted)))
@@ -91,7 +93,7 @@ def recents(messages: Sequence[ViewMessage], window: Window, room: int, latest: 
 
 
 def _latest(messages: Sequence[ViewMessage], window: Window, full: bool, first: int) -> int:
-    """Index of the first message that stays whatever the aim; the last one where that would leave the budget full."""
+    """Return the index of the first message that stays whatever the aim; of the last one if the budget would remain full."""
     last = max(0, len(messages) - 1)
     tokens = window.settings.recent(_budget(window)) if full else 0
     latest = min(last, recent_from(messages, [window.size(message) for message in messages], tokens))
@@ -102,7 +104,7 @@ def _latest(messages: Sequence[ViewMessage], window: Window, full: bool, first: 
 
 
 def hard(window: Window) -> int:
-    """The size in tokens from which it compacts a second time in a turn."""
+    """Return the size in tokens from which it compacts a second time in a turn."""
     return int(_budget(window) * window.settings.hard)
 
 

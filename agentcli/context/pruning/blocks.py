@@ -1,4 +1,4 @@
-"""The blocks of a growing view with running sums: the place and the age of each are known without going through the others."""
+"""Blocks of a growing view with running sums, so that the place and the age of each are known without a walk over the others."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from agentcli.core.tool import UNKNOWN, Traits
 
 
 class ViewBlocks:
-    """The blocks of a view, numbered from the oldest on. Of a view that grew, only the new messages are looked at.
+    """The blocks of a view, numbered from the oldest. If a view has grown, only the new messages are read.
 
-    `outputs` are the numbers of outputs that may be cleared or are cleared, `standing` of those that are not, `inputs` of calls whose
-    input may be cleared, `thoughts` of thoughts. `succeeded` are the ids of successful calls, `replies` and `prompts` the seqs of the
-    model's and the user's messages, `seqs` those of all, `pinned` those of pinned blocks; `answered` is the number of the block up to
-    which the model has answered.
+    `outputs` are the numbers of outputs that may be cleared or are cleared, `standing` of the uncleared ones, `inputs` of calls
+    whose input may be cleared, `thoughts` of thoughts. `succeeded` are the ids of successful calls, `replies` and `prompts` the
+    seqs of the model's and the user's messages, `seqs` of all, `pinned` of pinned blocks; `answered` is the number of the block
+    up to which the model has answered.
     """
 
     blocks: list[Block]
@@ -40,7 +40,7 @@ class ViewBlocks:
         self._begin(())
 
     def of(self, view: View, counter: TokenCounter, rules: PruneSettings, traits: Mapping[str, Traits]) -> ViewBlocks:
-        """Itself, for this view."""
+        """Bring these blocks up to date with a view and return them."""
         kind = counter, counter.rule.name, rules, traits
         same = common(view.messages, self._messages)
         if same < len(self._messages) or kind != self._kind:
@@ -54,11 +54,11 @@ class ViewBlocks:
         return self
 
     def size(self, number: int) -> int:
-        """Tokens of a block."""
+        """Return the tokens of a block."""
         return round(self._tokens(self._sizes[number], 1))
 
     def start(self, number: int) -> int:
-        """Tokens of the blocks before one."""
+        """Return the tokens of the blocks before a block."""
         return round(self._tokens(self._units[number], number))
 
     @property
@@ -72,15 +72,15 @@ class ViewBlocks:
         return round(self._tokens(self._clearable_units, len(self.standing) + len(self.inputs)))
 
     def turns_behind(self, number: int) -> int:
-        """Number of the user's messages behind a block of the model or of a tool."""
+        """Return the number of the user's messages after a block of the model or of a tool."""
         return len(self._opening) - bisect_left(self._opening, number)
 
     def requests_since(self, seq: int) -> int:
-        """Requests made since a record."""
+        """Return the number of requests made since a record."""
         return len(self.replies) - bisect_right(self.replies, seq)
 
     def requests_beyond(self, number: int, tokens: int, turns: int) -> int:
-        """Requests made since a block was beyond the newest `tokens` of outputs, and so many turns."""
+        """Return the number of requests made since a block was beyond the newest `tokens` of outputs and beyond `turns` turns."""
         before = bisect_left(self.outputs, number)
         places, beyond = range(len(self.outputs) + 1), self._before(before) + tokens
         crossed = bisect_right(places, beyond, lo=before, key=self._before)
@@ -128,7 +128,7 @@ class ViewBlocks:
         self._units.append(self._units[-1] + units)
 
     def _before(self, number: int) -> float:
-        """Tokens of so many of the outputs, the oldest."""
+        """Return the tokens of the oldest `number` outputs."""
         return self._tokens(self._output_units[number], number)
 
     def _tokens(self, units: float, blocks: int) -> float:
@@ -137,7 +137,7 @@ class ViewBlocks:
 
 
 def clearable(block: Block, rules: PruneSettings) -> bool:
-    """True if a block is an output that may be cleared at all."""
+    """Return True if a block is an output that may ever be cleared."""
     part = block.part
     return (
         isinstance(part, ToolResult)
@@ -148,12 +148,12 @@ def clearable(block: Block, rules: PruneSettings) -> bool:
 
 
 def completed(block: Block) -> bool:
-    """True if a block is the output of a successful call."""
+    """Return True if a block is the output of a successful call."""
     return isinstance(block.part, ToolResult) and block.part.status == "success"
 
 
 def _clearable_input(block: Block, call: ToolCall, rules: PruneSettings, traits: Mapping[str, Traits]) -> bool:
-    """True if this call is an edit whose input may be cleared at all: signed ones must go back as they came."""
+    """Return True if this call is an edit whose input may be cleared; a signed one must be sent unchanged."""
     return (
         traits.get(call.name, UNKNOWN).edits_files
         and not (block.pinned or block.cleared or keeps_input(call))
@@ -162,8 +162,8 @@ def _clearable_input(block: Block, call: ToolCall, rules: PruneSettings, traits:
 
 
 def _insert(seqs: list[int], seq: int) -> bool:
-    """Put a number into a sorted list; false if it is there already."""
-    if not seqs or seq > seqs[-1]:  # as nearly always
+    """Insert a number into a sorted list; return False if the list has it already."""
+    if not seqs or seq > seqs[-1]:  # almost always
         seqs.append(seq)
         return True
     place = bisect_left(seqs, seq)

@@ -1,4 +1,4 @@
-"""Candidates of a prune: clearable outputs and inputs of edits in the order of clearing, with the tokens that each frees; and the cost of
+"""Candidates of a prune: clearable outputs and inputs of edits in the order of clearing, with their tokens; and the cost of
 an edit on a warm cache."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agentcli.core.tool import UNKNOWN
 class Candidate:
     """An output, or the `input` of an edit, that may be cleared; `tokens` is the size that this frees.
 
-    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `since` is the seq since which
+    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `since` is the seq from which
     it is out of date. `number` counts the blocks before it, `position` their tokens.
     """
 
@@ -40,7 +40,7 @@ class Candidate:
 class TokenLayout:
     """A view with the place of each block in tokens.
 
-    `thoughts` are tokens that any edit invalidates besides those removed, since thoughts are bound to the content before them.
+    `thoughts` are further tokens that any edit invalidates, because thoughts are bound to the content before them.
     """
 
     def __init__(self, window: Window) -> None:
@@ -52,7 +52,7 @@ class TokenLayout:
         self.first_thought = self.index.start(bound[0]) if bound else self.total
 
     def victim(self, number: int, rank: int, outdated: Outdated | None = None) -> Candidate:
-        """The candidate at this position."""
+        """Return the candidate at this position."""
         part = self.blocks[number].part
         given = isinstance(part, ToolCall)
         if isinstance(part, ToolCall):
@@ -65,7 +65,7 @@ class TokenLayout:
         return Candidate(part.call_id, number, self.index.start(number), freed, rank, since, given)
 
     def carried(self, victim: Candidate) -> int:
-        """Number of requests that a candidate has been sent with since it became one."""
+        """Return the number of requests that have carried a candidate since it became one."""
         rules = self.window.settings.prune
         if victim.since is not None:
             return self.index.requests_since(victim.since)
@@ -73,12 +73,12 @@ class TokenLayout:
         return self.index.requests_beyond(victim.number, rules.protected(self.window.usable), turns)
 
     def edit(self, removed: int, first: int) -> EditCost:
-        """Cost for the cache of removing so many tokens from a position on."""
+        """Return the cost for the cache of removing `removed` tokens from position `first` on."""
         first = min(first, self.first_thought)
         return EditCost(removed, max(0, self.total - first - removed - self.thoughts), self.thoughts)
 
     def prune(self, chosen: Sequence[Candidate], why: str) -> Prune:
-        """The record that clears these."""
+        """Return the record that clears these candidates."""
         ordered = sorted(chosen, key=lambda victim: victim.position)
         drop = max(block.seq for block in self.blocks) + 1 if self.thoughts else 0
         freed = max(0, sum(victim.tokens for victim in ordered) + self.thoughts)
@@ -88,7 +88,7 @@ class TokenLayout:
         return Prune(tuple(outputs), max(0, freed), why, drop, tuple(inputs), outcomes)
 
     def _outcomes(self, chosen: Iterable[Candidate]) -> dict[str, str]:
-        """The outcome of each command among these, where it is worth its tokens."""
+        """Return the outcome of each of these commands, if it is worth its tokens."""
         loss, traits = priced(self.window), self.window.traits
         outputs = (part for victim in chosen if isinstance(part := self.blocks[victim.number].part, ToolResult))
         runs = [output for output in outputs if traits.get(output.name, UNKNOWN).runs_commands]
@@ -97,11 +97,12 @@ class TokenLayout:
 
 
 def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
-    """All clearable outputs and inputs of edits, best first: out of date, then old, then live content, then errors.
+    """Return all clearable outputs and inputs of edits, best first: out of date, then old, then live content, then errors.
 
-    Outputs that the model has not answered yet are never among them, nor are the newest `auto_protect` tokens of outputs (on a
-    small window a quarter of it) unless they are out of date. Of an edit that succeeded the file is the truth: its input goes
-    beyond the newest `auto_protect` tokens of outputs and inputs, once its file was touched again or, if it is large, once its turn has passed.
+    Outputs that the model has not answered yet are never candidates, nor are the newest `auto_protect` tokens of outputs (on a
+    small window a quarter of it) unless they are out of date. After a successful edit the file itself has the content: its input
+    is a candidate beyond the newest `auto_protect` tokens of outputs and inputs, once its file was touched again or, if it is
+    large, once its turn has passed.
     """
     rules, index = layout.window.settings.prune, layout.index
     outdated, protect = layout.window.superseded.outputs, rules.protected(layout.window.usable)
@@ -144,7 +145,7 @@ def _inputs(layout: TokenLayout, protect: int) -> Iterator[Candidate]:
 
 
 def _protected_turns(rules: PruneSettings) -> int:
-    """Turns that must have passed before the input of an edit is old."""
+    """Return the number of turns after which the input of an edit is old."""
     return max(1, rules.auto_turns)
 
 
@@ -156,8 +157,8 @@ def _failed(result: ToolResult) -> bool:
 class EditCost:
     """An edit of the sent history, in tokens.
 
-    `removed` are gone for good; `behind` survive behind the first changed byte and are written to the cache anew; `thoughts` are
-    dropped with it because the edit invalidates them, and may have to be thought again.
+    `removed` are gone for good; `behind` follow the first changed byte and are written to the cache again; `thoughts` are
+    dropped because the edit invalidates them, and the model may have to think them again.
     """
 
     removed: int
@@ -166,10 +167,10 @@ class EditCost:
 
 
 def requests_to_pay(edit: EditCost, write: float, read: float, output: float = 5.0) -> float:
-    """Requests after which an edit is cheaper than none: R·(w−r) / (S·r), or infinity where it never is.
+    """Return the requests after which an edit is cheaper than none: R·(w−r) / (S·r), or infinity if it never is.
 
-    `write`, `read` and `output` are prices in units of one fresh token. Dropped thoughts are saved like everything removed,
-    and cost once what it takes to write them again.
+    `write`, `read` and `output` are prices in units of one fresh token. Dropped thoughts save tokens like everything removed,
+    and cost their rewriting once.
     """
     saved = (edit.removed + edit.thoughts) * read
     cost = edit_cost(edit, write, read, output)
@@ -179,5 +180,5 @@ def requests_to_pay(edit: EditCost, write: float, read: float, output: float = 5
 
 
 def edit_cost(edit: EditCost, write: float, read: float, output: float = 5.0) -> float:
-    """One-time cost of an edit in fresh tokens."""
+    """Return the one-time cost of an edit in fresh tokens."""
     return edit.behind * (write - read) + edit.thoughts * output

@@ -16,8 +16,8 @@ from agentcli.core.record import Prune
 class Pressure:
     """Reasons to prune now although the cache is warm.
 
-    `free` says why it costs nothing (a cold cache, a switched model, a compaction), empty if it does. `need` are the tokens that
-    must go for the next request to fit. `forced` when the user asks for it.
+    `free` says why the prune costs nothing (a cold cache, a switched model, a compaction), empty if it has a cost. `need` are
+    the tokens to remove for the next request to fit. `forced`: the user asks for it.
     """
 
     free: str = ""
@@ -29,9 +29,9 @@ NONE = Pressure()
 
 
 def by_price(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:
-    """The prune to make now, if any, and why now or why not: a line for people. To be asked only while no call is open.
+    """Return the prune to make now, if any, and the reason for or against it, a line for people. Call it only while no call is open.
 
-    What could go is queued, and goes all at once when that is free, forced, or pays within `prune.horizon` requests.
+    Candidates are queued, and cleared all at once when that is free, forced, or pays within `prune.horizon` requests.
     """
     layout = TokenLayout(window)
     chosen, why = _choose(layout, pressure)
@@ -39,7 +39,7 @@ def by_price(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, s
 
 
 def pays_from(window: Window) -> int:
-    """The size in tokens below which nothing is cleared while the cache is warm: the protected tokens, and the least that is worth an edit.
+    """Return the size in tokens below which nothing is cleared while the cache is warm: the protected tokens plus the least worth an edit.
 
     Above it, age and cost decide.
     """
@@ -48,7 +48,7 @@ def pays_from(window: Window) -> int:
 
 
 def free_because(window: Window, now: datetime) -> str:
-    """Reason why an edit costs nothing now, or an empty text: the provider's cache has run out, or is another model's."""
+    """Return the reason why an edit costs nothing now, or an empty text: the provider's cache has expired, or is another model's."""
     model, lifetime = window.limits.model, window.limits.cache_lifetime
     for message in reversed(window.view.messages):
         if message.role != "assistant" or not message.model:
@@ -62,14 +62,14 @@ def free_because(window: Window, now: datetime) -> str:
 
 
 def cleared_in_words(prune: Prune) -> str:
-    """`3 old outputs and 2 inputs`."""
+    """Describe a prune in words, as in `3 old outputs and 2 inputs of old edits`."""
     outputs, inputs = len(prune.call_ids), len(prune.inputs)
     kinds = [f"{outputs} old outputs"] if outputs or not inputs else []
     return " and ".join([*kinds, *([f"{inputs} inputs of old edits"] if inputs else [])])
 
 
 def moment(stamp: str) -> datetime | None:
-    """Time of a record, UTC unless it names a zone; None without a time."""
+    """Return the time of a record, UTC unless it names a zone; None without a time."""
     try:
         time = datetime.fromisoformat(stamp)
     except ValueError:
@@ -78,14 +78,14 @@ def moment(stamp: str) -> datetime | None:
 
 
 def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate], str]:
-    """The part of the queue to clear now, with the reason."""
+    """Return the part of the queue to clear now, with the reason."""
     most, least = layout.index.clearable_tokens, layout.window.settings.prune.worthwhile(layout.window.usable)
     if pressure == NONE and most <= least:
         return (), f"Waiting: at most {most:,} tokens could go, on a warm cache at least {least:,} should."
     queue = candidates(layout)
     ready = [victim for victim in queue if victim.rank <= 1]
     if pressure.need > 0:
-        # Trimming a little on each request would defeat the provider's cache, so we move in long strides.
+        # Removing a little at each request would defeat the provider's cache, so the plan frees much at once.
         stride = layout.window.limits.hard - layout.window.limits.soft
         chosen = _enough(queue, ready, pressure.need + stride)
         return chosen, f"the window demands {pressure.need:,} tokens" if chosen else "There is no output left to clear."
@@ -99,7 +99,7 @@ def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate
 
 
 def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int) -> Sequence[Candidate]:
-    """All that is ready, and if that is too little, live content from the oldest on, errors last."""
+    """Return everything that is ready, and if that is too little, live content from the oldest on, errors last."""
     chosen = list(ready)
     freed = sum(victim.tokens for victim in chosen)
     for victim in queue[len(ready) :]:
@@ -111,7 +111,7 @@ def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int) -
 
 
 def _free(layout: TokenLayout, ready: Sequence[Candidate], why: str) -> tuple[Sequence[Candidate], str]:
-    """Everything that is ready if it is worth a recall now and then, otherwise what is out of date."""
+    """Return everything that is ready if it is worth an occasional recall, otherwise only the out-of-date candidates."""
     rules, limits = layout.window.settings.prune, layout.window.limits
     enough = sum(victim.tokens for victim in ready) > rules.worthwhile(limits.usable)
     chosen = ready if enough else [victim for victim in ready if victim.rank == 0]
@@ -125,10 +125,10 @@ def _free(layout: TokenLayout, ready: Sequence[Candidate], why: str) -> tuple[Se
 
 
 def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[Candidate], str]:
-    """The part of the queue, from some place on, that is due; nothing while waiting is cheaper.
+    """Return the part of the queue, from some place on, that is due; nothing while waiting is cheaper.
 
-    An edit must be worth it and pay within the horizon. It is made once carrying what could go has cost as much as the edit
-    itself: dead tokens gather all the time, and each edit writes the same tail anew, so this spacing is the cheapest (as with
+    An edit must be worth it and pay within the horizon. It is made once carrying the candidates has cost as much as the edit
+    itself: dead tokens gather all the time, and each edit rewrites the same tail, so this spacing is the cheapest (as with
     stock and orders).
     """
     rules, limits = layout.window.settings.prune, layout.window.limits

@@ -18,17 +18,17 @@ _TESTS = ("a test run",)
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """Reason why an output is out of date, and the seq since which it is."""
+    """Reason why an output is out of date, and the seq of the record that made it so."""
 
     why: str
     since: int
 
 
 class Supersession:
-    """Results and inputs of a view that later calls have made out of date. Of a view that grew, only the new messages are looked at.
+    """Results and inputs of a view that later calls have made out of date. If a view has grown, only the new messages are read.
 
     `outputs` are by call id: a file read or changed again, a listing repeated, tests run again. Failed calls stay, except for a run of
-    tests that was followed by another. `edits` are the successful edits whose file was read or edited again since.
+    tests with a later run. `edits` are the successful edits whose file was read or edited again later.
     """
 
     outputs: dict[str, Outdated]
@@ -40,7 +40,7 @@ class Supersession:
         self._begin({})
 
     def of(self, view: View, tools: Mapping[str, Traits]) -> Supersession:
-        """Itself, for this view; `tools` are the traits of all tools."""
+        """Bring this up to date with a view and return it; `tools` are the traits of all tools."""
         same = common(view.messages, self._messages)
         if same < len(self._messages) or tools is not self._tools:
             self._begin(tools)
@@ -63,7 +63,7 @@ class Supersession:
         self._repeatable: dict[tuple[str, ...], list[str]] = {}
 
     def _add(self, call: ToolCall, result: ToolResult, seq: int) -> None:
-        """One more call: it may overtake those that wait under the same path or key, then it waits itself."""
+        """Add a call: it may supersede calls with the same path or key, and may then be superseded itself."""
         traits = self._tools.get(call.name, UNKNOWN)
         path, key = _path(call.input), _key(call, traits)
         touches = bool(path) and not result.failed and (traits.edits_files or traits.reads_files)
@@ -76,7 +76,7 @@ class Supersession:
             self._repeatable.setdefault(key, []).append(call.call_id)
 
     def _touched(self, path: str, call: ToolCall, traits: Traits, seq: int) -> None:
-        """A file was read or changed: earlier edits and reads of it are out of date, and this call is now the one that can become so."""
+        """Mark earlier edits and reads of a file as out of date after a call that read or changed it, and remember this call in their place."""
         edit, waiting = self._edited.pop(path, ""), self._reads.pop(path, ())
         if edit:
             self.edits[edit] = Outdated(f"{path} was {'changed' if traits.edits_files else 'read'} again later", seq)
@@ -101,14 +101,14 @@ def _path(given: Mapping[str, Any]) -> str:
 
 
 def _lines(given: Mapping[str, Any]) -> tuple[float, float]:
-    """The range of lines that a read asks for; without a limit it goes to the end."""
+    """Return the range of lines that a read asks for; without a limit it extends to the end."""
     offset, limit = given.get("offset"), given.get("limit")
     first = float(offset) if isinstance(offset, int | float) else 0.0
     return first, first + float(limit) if isinstance(limit, int | float) else float("inf")
 
 
 def _key(call: ToolCall, traits: Traits) -> tuple[str, ...]:
-    """Key by which two calls ask the same, or None where a repeated call may mean something else."""
+    """Return the key that two calls with the same meaning share, or an empty one if a repeated call may mean something else."""
     if traits.runs_commands and isinstance(command := call.input.get(traits.subject), str):
         return _TESTS if is_test_run(command) else (call.name, command)
     if traits.searches:

@@ -24,16 +24,16 @@ WITHOUT_MODEL = "made from the session's ledger, without a model"
 TRUNCATED = "[Earlier turns truncated due to compactor error]"
 OBSOLETE = "[OBSOLETE]"
 LEFT_OUT = "({} older items left out; recall reaches them)"
-"""Line that stands for items that were left out; read back by `_LEFT_OUT`."""
+"""Line in place of omitted items; `_LEFT_OUT` recognises it."""
 INDEX = "also_named"
-"""Section with the names that came up in what is left out; the ledger holds them, so that it is not read back."""
+"""Section with names from the omitted parts. It is not parsed, because the ledger has the names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot's sections as items, one line each, maybe with the records that prove it (see `cite`).
+    """A snapshot's sections as items of one line each, which may cite the records that prove them (see `cite`).
 
-    `rules` are the user's, byte for byte; `names` came up in what is left out; `note` says how it was made; `covers` are the first and last seq of what it stands for.
+    `rules` are the user's, byte for byte; `names` come from the omitted parts; `note` says how the snapshot was made; `covers` are the first and last seq it covers.
     """
 
     goal: str = ""
@@ -51,7 +51,7 @@ class Snapshot:
 def parse(reply: str) -> Snapshot:
     """Parse a reply, however it is wrapped, fenced, cut off or out of order; missing sections stay empty.
 
-    The scratchpad is dropped. Constraints that a model wrote are not read: only the user sets rules, and they are kept elsewhere.
+    The scratchpad is dropped. Constraints written by a model are ignored: only the user sets rules, and the ledger keeps them.
     """
     note = _NOTE.search(reply)
     text = _without_comments(_without_scratchpad(reply))
@@ -70,7 +70,7 @@ def parse(reply: str) -> Snapshot:
 
 
 def flaws(reply: str) -> tuple[str, ...]:
-    """Format errors of a reply as lines for people; empty for a well-formed snapshot."""
+    """Return the format errors of a reply as lines for people; none for a well-formed snapshot."""
     text = _without_scratchpad(reply)
     found = [] if f"</{ROOT}>" in text else [f"<{ROOT}> is not closed" if f"<{ROOT}" in text else f"no <{ROOT}>"]
     for name in REQUIRED:
@@ -85,7 +85,7 @@ def flaws(reply: str) -> tuple[str, ...]:
 
 
 def render(snapshot: Snapshot) -> str:
-    """The snapshot as the model will read it; `parse` reads all of it back but rules and names."""
+    """Return the snapshot in the form that the model reads; `parse` reads all of it but rules and names."""
     lines = [f"<{ROOT}>"]
     if snapshot.note:
         lines.append(f"  <!-- {snapshot.note} -->")
@@ -107,7 +107,7 @@ def render(snapshot: Snapshot) -> str:
 
 
 def cite(text: str, seqs: Iterable[int]) -> str:
-    """An item with the seqs of the records that it comes from; runs of neighbours as a range."""
+    """Return an item with the seqs of the records that it comes from, neighbours as a range."""
     runs: list[list[int]] = []
     for seq in sorted(set(seqs)):
         if runs and seq == runs[-1][-1] + 1:
@@ -123,7 +123,7 @@ def _to(run: Sequence[int]) -> str:
 
 
 def renumbered(item: str, number: Callable[[int], int]) -> str:
-    """An item whose records have other numbers."""
+    """Return an item with new numbers for its records."""
     match = _CITED.search(item)
     return cite(uncited(item), map(number, _numbers(match[0]))) if match else item
 
@@ -139,12 +139,12 @@ _CITED_RANGE = re.compile(r"#(-?\d+)(?:(?:-| to )(-?\d+))?")
 
 
 def uncited(item: str) -> str:
-    """An item without the records that it comes from."""
+    """Return an item without the records that it comes from."""
     return _CITED.sub("", item)
 
 
 def last_cited(item: str) -> int:
-    """The newest record that an item names as its source; 0 where it names none."""
+    """Return the newest record that an item names as its source, or 0 if it names none."""
     match = _CITED.search(item)
     return _numbers(match[0])[-1] if match else 0
 
@@ -153,12 +153,12 @@ _CITED = re.compile(r" \[#-?\d+(?:(?:-| to )-?\d+)?(?:, #-?\d+(?:(?:-| to )-?\d+
 
 
 def rule_lines(rules: Iterable[VerbatimText]) -> Iterator[str]:
-    """The user's rules as a model reads them, each with the turn in which it was given."""
+    """Yield the user's rules as a model reads them, each with the turn in which it was given."""
     return (f"(turn {rule.turn}) {rule.text}" if rule.turn else rule.text for rule in rules)
 
 
 def fitting_rules(rules: Sequence[VerbatimText], characters: int) -> tuple[VerbatimText, ...]:
-    """The newest rules that fit, oldest first; where some do not, a line in front says how many."""
+    """Return the newest rules that fit, oldest first; if some do not, a line in front says how many."""
     kept: list[VerbatimText] = []
     for rule in reversed(rules):
         characters -= len(rule.text) + 15
@@ -175,7 +175,7 @@ def fitting_rules(rules: Sequence[VerbatimText], characters: int) -> tuple[Verba
 
 
 def items(section: str) -> tuple[str, ...]:
-    """The items of a section, each on one line, without their bullets; a line without one goes on the item before it."""
+    """Return the items of a section, each on one line and without its bullet; a line without a bullet continues the item before it."""
     found: list[str] = []
     bulleted = bool(_BULLET.search(section))
     for line in section.splitlines():
@@ -190,10 +190,10 @@ def items(section: str) -> tuple[str, ...]:
 
 
 def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
-    """The snapshot in at most so many characters beside the rules: the least needed goes first, knowledge last; goal
-    and rules stay.
+    """Return the snapshot in at most `characters` characters without the rules; goal and rules stay.
 
-    Each cut leaves a line that says how much is gone, so that nothing seems complete that is not.
+    The least needed section is cut first, knowledge last. Each cut leaves a line that says how much is gone, so that nothing
+    looks complete that is not.
     """
     snapshot = _fewer_names(snapshot, characters)
     for name in ("files", "actions", "plan", "knowledge"):
@@ -207,7 +207,7 @@ def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
 
 
 def _fewer_names(snapshot: Snapshot, characters: int) -> Snapshot:
-    """The snapshot without as many of its oldest names as exceed the length."""
+    """Return the snapshot without as many of its oldest names as exceed the length."""
     excess = len(render(replace(snapshot, rules=()))) - characters
     names = list(snapshot.names)
     while names and excess > 0:
@@ -235,7 +235,7 @@ def _section(name: str, lines: Sequence[str]) -> list[str]:
 
 
 def _inside(name: str, text: str) -> str | None:
-    """Text between a tag and its end; without an end, up to the next section or the end of the text."""
+    """Return the text between a tag and its end; without an end, up to the next section or the end of the text."""
     opening = re.search(rf"<{name}(?:\s[^<>]*)?>", text)
     if opening is None:
         return None
@@ -249,13 +249,13 @@ def _inside(name: str, text: str) -> str | None:
 
 def _without_scratchpad(reply: str) -> str:
     text = "".join(_outside_scratchpads(reply))
-    # A reply that was cut inside the scratchpad holds no snapshot at all.
+    # A reply cut off inside the scratchpad has no snapshot.
     cut = _SCRATCHPAD.search(text, text.rfind(f"<{ROOT}") + 1)
     return text[: cut.start()] if cut else text
 
 
 def _outside_scratchpads(reply: str) -> Iterator[str]:
-    """The text between scratchpads, in time proportional to its length, however many of them are left open."""
+    """Yield the text between scratchpads, in time proportional to its length, however many of them are left open."""
     end = 0
     endless: set[str] = set()
     for opening in _SCRATCHPAD.finditer(reply):

@@ -1,4 +1,4 @@
-"""Summaries as items: those that a reply adds to the former snapshot or takes away, each with the records that prove it, and those that are worth their tokens."""
+"""Summary as items: the items that a reply adds to the former snapshot or removes, with the records that prove them, and the items worth their tokens."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _OBSOLETE = re.compile(r"^[\s>*•-]*obsolete\s+(?P<id>[KAP]\d+)\b:?\s*(?:\[(?P<
 _KEEP = re.compile(r"^[\s>*•-]*keep\b", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*#?(\d+))?")
 _WIDEST = 200
-"""Records that one range may name."""
+"""Most records in one range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One line of a reply: a text for a section, and the seqs of the records that are to prove it."""
+    """One line of a reply: a text for a section, and the seqs of the records cited as its proof."""
 
     section: Section
     text: str
@@ -44,19 +44,19 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A reply in items. `obsolete` are ids of items of the former snapshot with the records that are to prove it."""
+    """A reply in items. `obsolete` maps ids of items of the former snapshot to the records cited as proof."""
 
     items: tuple[Item, ...] = ()
     obsolete: Mapping[str, tuple[int, ...]] | None = None
 
     @property
     def text(self) -> str:
-        """All prose of it."""
+        """All prose of the reply."""
         return "\n".join(item.text for item in self.items)
 
 
 def parse_items(reply: str) -> Delta | None:
-    """The items of a reply, also of one that was cut off; None for a reply in another form."""
+    """Return the items of a reply, even if it was cut off; None for a reply in another form."""
     opening = reply.rfind(f"<{TAG}>")
     if opening < 0:
         return None
@@ -75,16 +75,16 @@ def parse_items(reply: str) -> Delta | None:
 
 
 def numbered(former: Snapshot) -> str:
-    """The items of a snapshot that a delta may speak of, each with its id. What the ledger knows is not among them."""
+    """Return the items of a snapshot that a delta may name, each with its id, without the lines from the ledger."""
     lines = [f"goal: {former.goal}"]
     lines += [f"{number} {text}" for number, text in _ids(former).items()]
     return "\n".join(lines)
 
 
 class Sources:
-    """The records of the part that goes, by step: a call and its results prove together.
+    """The records of the summarised part, by step: a call and its results prove together.
 
-    `whole` is the evidence of everything that is known.
+    `whole` is the evidence of all known sources.
     """
 
     def __init__(self, gone: Iterable[ViewMessage], whole: Evidence) -> None:
@@ -97,16 +97,16 @@ class Sources:
             self._add(message)
 
     def known(self, seqs: Iterable[int]) -> tuple[int, ...]:
-        """Those of the seqs that are records of the part that goes."""
+        """Return the seqs that are records of the summarised part."""
         return tuple(seq for seq in dict.fromkeys(seqs) if seq in self._step)
 
     def cited(self, seqs: Iterable[int]) -> Evidence:
-        """The evidence of the steps that these records belong to."""
+        """Return the evidence of the steps that these records belong to."""
         steps = dict.fromkeys(self._step[seq] for seq in self.known(seqs))
         return self._joined(tuple(steps))
 
     def home(self, sentence: str) -> int | None:
-        """The newest step that alone bears out all that a sentence names; None where there is none, or where it names nothing."""
+        """Return the newest step that alone supports all claims of a sentence; None if there is none or the sentence makes no claim."""
         named = list(claims(sentence))
         if not named:
             return None
@@ -133,10 +133,10 @@ class Sources:
 
 
 def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snapshot, tuple[Struck, ...]]:
-    """The former snapshot with what a delta proves, and the sentences that it could not prove.
+    """Return the former snapshot with the proven items of a delta, and the sentences without proof.
 
-    An item of the former snapshot goes only where a record of the part that goes is named for it, and the user's own
-    words only where that record is the user's.
+    An item of the former snapshot is removed only if the delta cites a record of the summarised part for it; the user's own
+    words only if that record is the user's.
     """
     struck: list[Struck] = []
     gone = _obsolete(delta, former or Snapshot(), sources)
@@ -158,9 +158,9 @@ def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snap
 
 
 def worthwhile(snapshot: Snapshot, ledger: Ledger, loss: LossSettings) -> Snapshot:
-    """The snapshot with the lines of the ledger that are worth it, and with names.
+    """Return the snapshot with only the ledger lines that are worth their tokens, and with names.
 
-    What the summary itself says stays, as do files, rules, plan and the newest tests; `recall` reaches the rest.
+    The summary's own items stay, as do files, rules, plan and the newest tests; `recall` reaches the rest.
     """
     if not loss.enabled:
         return snapshot
@@ -185,7 +185,7 @@ def _obsolete(delta: Delta, former: Snapshot, sources: Sources) -> tuple[str, ..
 
 
 def _proved(item: Item, sources: Sources, struck: list[Struck]) -> str:
-    """An item with the records that prove it, without the sentences that nothing proves."""
+    """Return an item with the records that prove it, without its unproven sentences."""
     seqs = list(sources.known(item.seqs))
     evidence = sources.cited(seqs)
     step = item.section == "plan"
@@ -214,7 +214,7 @@ def _ids(former: Snapshot) -> dict[str, str]:
 
 
 def _reports(former: Snapshot) -> Iterator[str]:
-    """The actions that a summary reported, not the ledger."""
+    """Yield the actions reported by a summary, not by the ledger."""
     return (line for line in former.actions if not is_ledger_line(line))
 
 
@@ -235,7 +235,7 @@ def _stays(item: str, now: int, loss: LossSettings) -> bool:
 
 
 def _names(ledger: Ledger, shown: str, now: int, loss: LossSettings) -> Iterator[str]:
-    """Names that the snapshot does not show, the newest first, while they are worth it and fit."""
+    """Yield names that the snapshot does not show, newest first, while they are worth their tokens and fit."""
     room = loss.names_tokens / loss.token_rate if loss.token_rate else 0.0
     for name in reversed(ledger.names):
         length = len(name.text) + 2

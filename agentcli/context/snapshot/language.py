@@ -1,21 +1,19 @@
-"""Guesses the language of a text from its script and its small words, well enough to see that two differ."""
+"""Language of a text, guessed from its script and its small words, well enough to see that two texts differ."""
 
 from __future__ import annotations
 
 import re
 
-from agentcli.core.text.late import late
-
 _SCRIPTS = (
-    ("ja", late(r"[\u3040-\u30ff]")),
-    ("ko", late(r"[\uac00-\ud7af\u1100-\u11ff]")),
-    ("zh", late(r"[\u4e00-\u9fff\u3400-\u4dbf]")),
-    ("ru", late(r"[\u0400-\u04ff]")),
-    ("el", late(r"[\u0370-\u03ff]")),
-    ("ar", late(r"[\u0600-\u06ff]")),
-    ("he", late(r"[\u0590-\u05ff]")),
-    ("th", late(r"[\u0e00-\u0e7f]")),
-    ("hi", late(r"[\u0900-\u097f]")),
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("ko", re.compile(r"[\uac00-\ud7af\u1100-\u11ff]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")),
+    ("el", re.compile(r"[\u0370-\u03ff]")),
+    ("ar", re.compile(r"[\u0600-\u06ff]")),
+    ("he", re.compile(r"[\u0590-\u05ff]")),
+    ("th", re.compile(r"[\u0e00-\u0e7f]")),
+    ("hi", re.compile(r"[\u0900-\u097f]")),
 )
 _SMALL_WORDS = {
     "en": "the and of to in is that it for was with on as are be this have from not by at or you which were been has will",
@@ -28,7 +26,7 @@ _SMALL_WORDS = {
     "pl": "i w na z do jest nie się że to o dla po od jak ale przez przy są został",
 }
 _LANGUAGES: dict[str, list[str]] = {}
-"""The languages of each small word."""
+"""Languages of each small word."""
 for _language, _words in _SMALL_WORDS.items():
     for _word in set(_words.split()):
         _LANGUAGES.setdefault(_word, []).append(_language)
@@ -38,7 +36,7 @@ _NAME = re.compile(r"[/\\_@]|\.\w")
 
 
 def language(text: str) -> str:
-    """The language of the prose in a text as two letters, or an empty text where there is too little to tell.
+    """Return the language of the prose in a text as two letters, or an empty text if there is too little to tell.
 
     Code in backticks, paths, names and tags are not prose.
     """
@@ -56,7 +54,7 @@ def language(text: str) -> str:
 
 
 def may_be(text: str, name: str) -> bool:
-    """True if a text with too little prose to tell its language speaks for this one more than for any other."""
+    """Return True if a text with too little prose to tell its language matches this one at least as well as any other."""
     hits = _hits(_prose(text))
     return 0 < hits.get(name, 0) == max(hits.values())
 

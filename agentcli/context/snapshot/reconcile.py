@@ -1,4 +1,4 @@
-"""Reconcile a summary with the ledger and the former snapshot: known facts are neither lost nor contradicted."""
+"""Merge of a summary with the ledger and the former snapshot: known facts are neither lost nor contradicted."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _MARKS = {"pending": "[TODO]", "in_progress": "[IN PROGRESS]", "completed": "[DO
 
 
 def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: SnapshotSettings) -> Snapshot:
-    """The verified summary made whole: files, actions and plan as the ledger knows them, rules from the ledger alone,
-    and every piece of knowledge of the former snapshot that the new one does not name as obsolete."""
+    """Complete a verified summary: files, actions and plan agree with the ledger, and rules come from the ledger alone.
+
+    All knowledge of the former snapshot stays unless the new one names it as obsolete.
+    """
     whys = _whys(former.files if former else (), ledger) | _whys(new.files, ledger)
     new = replace(
         new, knowledge=tuple(item for item in new.knowledge if not _contradicts(uncited(item), ledger, _FINE))
@@ -36,7 +38,7 @@ def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: Sna
 
 
 def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: SnapshotSettings) -> Snapshot:
-    """A snapshot made without any model; `goal` stands where no former snapshot names one."""
+    """Return a snapshot made without any model; `goal` is used if no former snapshot names one."""
     bare = Snapshot(goal=former.goal if former and former.goal else goal, note=WITHOUT_MODEL)
     earlier = tuple(item for item in (former.actions if former else ()) if not is_ledger_line(item))
     reports = tuple(
@@ -46,7 +48,7 @@ def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: Sn
 
 
 def ledger_lines(ledger: Ledger) -> Iterator[str]:
-    """The ledger as text: evidence for a summary."""
+    """Yield the ledger as text: evidence for a summary."""
     yield ledger.cwd
     yield from (_file_line(fact, "") for fact in ledger.files)
     yield from (command.command for command in ledger.commands)
@@ -61,14 +63,14 @@ def _knowledge(former: Sequence[str], new: Snapshot) -> tuple[str, ...]:
     for item in new.knowledge:
         if any(_alike(item, old) for old in kept):
             continue
-        # A new wording that contains an old item whole says all of it.
+        # A new wording that contains a whole old item replaces it.
         kept = [old for old in kept if uncited(old) not in item]
         kept.append(item)
     return tuple(kept)
 
 
 def _names(gone: str, item: str) -> bool:
-    """True if a line that declares something obsolete means this item: it must repeat it, at least its beginning."""
+    """Return True if a line that declares something obsolete means this item: it must repeat at least its beginning."""
     gone, item = _bare(gone), _bare(item)
     return bool(gone) and (
         gone == item or (len(gone) >= _RECOGNISABLE and item.startswith(gone)) or gone.startswith(item)
@@ -76,7 +78,7 @@ def _names(gone: str, item: str) -> bool:
 
 
 def _alike(item: str, old: str) -> bool:
-    """True if an item adds nothing to an old one: the same words, or nearly, about the same names and numbers."""
+    """Return True if an item adds nothing to an old one: the same words, or nearly, about the same names and numbers."""
     new_words, old_words = set(_bare(item).split()), set(_bare(old).split())
     if new_words <= old_words:
         return True
@@ -109,7 +111,7 @@ def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> 
 def _most_relevant(
     newest_first: Sequence[FileFact], ledger: Ledger, whys: dict[str, str], most: int
 ) -> Sequence[FileFact]:
-    """So many of the files in their order: those first of which something is known or said, which were read again, or lately."""
+    """Return at most `most` of the files in their order; first the files with a remark or a mention, read often, or read lately."""
     said = " ".join(
         (*(words.text for words in (*ledger.rules, *ledger.reports)), *(item.content for item in ledger.todo))
     )
@@ -140,9 +142,9 @@ def _file_line(fact: FileFact, why: str) -> str:
 
 
 def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:
-    """The remark on each file in a `<file_system_state>`, without the state, which comes from the ledger.
+    """Return the remark on each file in a `<file_system_state>`, without the state, which comes from the ledger.
 
-    A remark on an action that the ledger contradicts explains what never happened, and is left out.
+    A remark on an action that contradicts the ledger is left out: it explains something that never happened.
     """
     found = {}
     for line in lines:
@@ -154,7 +156,7 @@ def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:
 
 
 def _may_be(state: str, fact: FileFact, ledger: Ledger) -> bool:
-    """True if the ledger allows that a file is in the state that a line gives it."""
+    """Return True if the ledger allows the state that a line gives a file."""
     match state:
         case "MODIFIED":
             return bool(fact.edits) or _may_have(_WRITERS, fact, ledger)
@@ -178,19 +180,19 @@ def _actions(reported: Sequence[str], ledger: Ledger, settings: SnapshotSettings
     lines = [item for item in reported if not _contradicts(uncited(item), ledger) and not _retold(item, listed)]
     lines = [line for line in lines if not line.startswith(_TESTS)]
     lines += [cite(_command_line(command, cwd=ledger.cwd), _seq(command.last)) for command in listed]
-    # One order of time: a report stands between the commands that it came after and before.
+    # Order by time: a report is between the commands before and after it.
     return (*dict.fromkeys(sorted(lines, key=last_cited)), *_test_lines(ledger))
 
 
 def _retold(item: str, commands: Iterable[CommandFact]) -> bool:
-    """True if an item is the ledger's own line for a command that it will report again, maybe with a newer outcome."""
+    """Return True if an item is the ledger's own line for a command that it will report again, maybe with a newer outcome."""
     return item.startswith(tuple(f"`{text}` → " for command in commands for text in _spellings(command.command)))
 
 
 def _contradicts(item: str, ledger: Ledger, only: re.Pattern[str] | None = None) -> bool:
-    """True if an item contradicts the ledger about a command, the tests or a file.
+    """Return True if an item contradicts the ledger about a command, the tests or a file.
 
-    With `only`, claims of the other kind are let through: what failed once may be knowledge.
+    With `only`, claims of the other kind are allowed: an earlier failure may be worth knowing.
     """
     for command in ledger.commands:
         if any(f"`{text}`" in item for text in _spellings(command.command)):
@@ -220,7 +222,7 @@ def _wrong_about_a_file(item: str, ledger: Ledger) -> bool:
 
 
 def _may_have(means: re.Pattern[str], fact: FileFact, ledger: Ledger) -> bool:
-    """True if some command names the file together with a program that could have done it unseen."""
+    """Return True if some command names the file together with a program that could have made the change without a record."""
     name = posixpath.basename(fact.path)
     return any(name in command.command and means.search(command.command) for command in ledger.commands)
 
@@ -257,13 +259,13 @@ _TESTS = "Last test run: "
 
 
 def _spellings(command: str) -> set[str]:
-    """The forms in which a command may stand in a snapshot."""
+    """Return the forms in which a snapshot may write a command."""
     bare = _FOLDER.sub("", command)
     return {command, bare, _one_line(command), _one_line(bare)}
 
 
 def is_lookup(command: str) -> bool:
-    """True if a command, or the ledger's line for it, only looks something up: its result says little once it is known."""
+    """Return True if a command, or the ledger's line for it, only looks something up: its result soon has little value."""
     return bool(_LOOKUP.match(_FOLDER.sub("", command.removeprefix("`"))))
 
 
@@ -298,17 +300,17 @@ def _test_lines(ledger: Ledger) -> Iterator[str]:
 
 
 def is_ledger_line(line: str) -> bool:
-    """True if an action of a snapshot was written by the ledger, not reported by a summary."""
+    """Return True if the ledger, not a summary, wrote an action of a snapshot."""
     return bool(_LEDGER_LINE.match(line)) or line.startswith(_TESTS) or bool(_LEFT_OUT_LINE.match(line))
 
 
 def is_report(line: str) -> bool:
-    """True if an action of a snapshot is the ledger's line for a final report of the model."""
+    """Return True if an action of a snapshot is the ledger's line for a final report of the model."""
     return bool(_REPORT.match(line))
 
 
 def is_test_line(line: str) -> bool:
-    """True if an action of a snapshot tells of the newest run of tests."""
+    """Return True if an action of a snapshot reports the newest run of tests."""
     return line.startswith(_TESTS)
 
 
@@ -317,14 +319,14 @@ _LEFT_OUT_LINE = re.compile(r"\(\d+ older items left out")
 
 
 def _plan(steps: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
-    """The todo list as it stands, then the steps of the summary that it does not know."""
+    """Return the current todo list, then the steps of the summary that it does not contain."""
     known = [f"{_MARKS[item.status]} {item.content}" for item in todo]
     others = [step for step in steps if not any(same_step(step, item.content) for item in todo)]
     return (*known, *(step if _MARK.match(step) else f"[TODO] {step}" for step in others))
 
 
 def same_step(one: str, other: str) -> bool:
-    """True if two steps are the same in other words or another state: most words of the shorter stand in the longer."""
+    """Return True if two steps are the same in other words or another state: most words of the shorter are in the longer."""
     texts = (set(_bare(_MARK.sub("", step)).split()) for step in (one, other))
     shorter, longer = sorted(texts, key=len)
     return len(shorter & longer) >= _SAME_STEP * len(shorter)

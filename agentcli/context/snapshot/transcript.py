@@ -1,4 +1,4 @@
-"""The part of a conversation that is to be summarised, as text: data to the summariser, cut to what fits its window."""
+"""Conversation to summarise, as text: data for the summariser, cut to fit its window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEFAULT = SnapshotSettings()
 _WHOLE = 1_000_000
 TAG = "conversation"
 _Kind = Literal["output", "words", "input"]
-"""Kinds of text, which are cut to different lengths."""
+"""Kinds of text, each cut to a length of its own."""
 _Lengths = Mapping[_Kind, int]
 _Counted = tuple[str, int]
 """A text with its tokens."""
@@ -25,10 +25,10 @@ _Counted = tuple[str, int]
 def material(
     messages: Sequence[ViewMessage], counter: TokenCounter, room: int, calls: int, form: SnapshotSettings = _DEFAULT
 ) -> tuple[str, ...]:
-    """The messages in at most `calls` texts of at most `room` tokens each, oldest first.
+    """Return the messages in at most `calls` texts of at most `room` tokens each, oldest first.
 
-    Outputs are clipped first; then the text is divided; only when that is not enough, everything is clipped hard, and at
-    the very last the oldest is left out.
+    Outputs are clipped first; then the text is divided; if that is not enough, everything is clipped hard, and finally the
+    oldest texts are left out.
     """
     recitals = _Recitals(messages, counter)
     for clip in (_WHOLE, *form.clips):
@@ -45,17 +45,17 @@ def material(
 
 
 def _others(clip: int, form: SnapshotSettings) -> int:
-    """The length of all else where outputs are cut to `clip`."""
+    """Return the length of all other texts if outputs are cut to `clip`."""
     return 5 * clip if clip in form.hard_clips else _WHOLE
 
 
 def recite(message: ViewMessage, clip: int, longest: int) -> str:
-    """One message with its speaker, seqs and content; outputs cut to `clip` characters, all else to `longest`."""
+    """Return one message with its speaker, seqs and content; outputs cut to `clip` characters, everything else to `longest`."""
     return _Recital(message).cut(_lengths(clip, longest))
 
 
 class _Recital:
-    """A message in words, to be cut to one length after the other; `whole` is its uncut text with its tokens, None until they are counted."""
+    """One message as text that can be cut to several lengths; `whole` is its uncut text with its tokens, None until counted."""
 
     __slots__ = ("_heading", "_pieces", "longest", "whole")
 
@@ -68,7 +68,7 @@ class _Recital:
         self.whole: _Counted | None = None
 
     def cut(self, lengths: _Lengths) -> str:
-        """The text with each kind of text cut to its length."""
+        """Return the message with each kind of text cut to its length."""
         lines = [
             lead + (text if len(text) <= lengths[kind] else truncate_middle(text, lengths[kind]))
             for lead, text, kind in self._pieces
@@ -77,7 +77,7 @@ class _Recital:
 
 
 class _Recitals:
-    """Messages in words. Each is put into words when first asked for, and its uncut text is counted once."""
+    """Messages as text. Each is made on first use, and its uncut text is counted once."""
 
     def __init__(self, messages: Sequence[ViewMessage], counter: TokenCounter) -> None:
         self._messages = messages
@@ -85,7 +85,7 @@ class _Recitals:
         self._made: list[_Recital] = []
 
     def cut(self, clip: int, longest: int) -> Iterator[_Counted]:
-        """The text of each message, oldest first, cut to these lengths."""
+        """Yield the text of each message, oldest first, cut to these lengths."""
         lengths = _lengths(clip, longest)
         shortest = min(lengths.values())
         for number, message in enumerate(self._messages):
@@ -107,14 +107,14 @@ def _lengths(clip: int, longest: int) -> _Lengths:
 
 
 def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:
-    """The whole text of these messages, thoughts included: evidence for a summary of them."""
+    """Yield the whole text of these messages, including thoughts: evidence for a summary of them."""
     for message in messages:
         for block in message.blocks:
             yield from every_word(block)
 
 
 def dialogue(messages: Iterable[ViewMessage]) -> Iterator[str]:
-    """The texts of the user and the assistant, which set the language of the conversation."""
+    """Yield the texts of the user and the assistant, which set the language of the conversation."""
     for message in messages:
         texts = [
             block.part.text for block in message.blocks if isinstance(block.part, Text) and not block.part.synthetic
@@ -124,7 +124,7 @@ def dialogue(messages: Iterable[ViewMessage]) -> Iterator[str]:
 
 
 def _piece(block: Block) -> tuple[str, str, _Kind]:
-    """The words before the text of a block, the text and its kind; both are empty for a thought."""
+    """Return the words before the text of a block, the text and its kind; both texts are empty for a thought."""
     match block.part:
         case Text(text, synthetic, source):
             return (f"[{source or 'reminder'}] ", text, "output") if synthetic else ("", text, "words")
@@ -141,7 +141,7 @@ def _piece(block: Block) -> tuple[str, str, _Kind]:
 
 
 def every_word(block: Block) -> Iterator[str]:
-    """The whole text of a part, word for word."""
+    """Yield the whole text of a part, word for word."""
     match block.part:
         case Text(text) | Thinking(text):
             yield text
@@ -174,7 +174,7 @@ def _leaves(value: object) -> Iterator[str]:
 
 
 def _fitting(texts: Iterable[_Counted], room: int) -> list[str] | None:
-    """The texts, or None as soon as they take more than so many tokens."""
+    """Return the texts, or None as soon as they take more than `room` tokens."""
     fitting = []
     for text, size in texts:
         room -= size
@@ -185,9 +185,9 @@ def _fitting(texts: Iterable[_Counted], room: int) -> list[str] | None:
 
 
 def _divided(texts: Iterable[_Counted], counter: TokenCounter, room: int, most: int) -> list[str] | None:
-    """Neighbouring messages together as long as they fit, or None as soon as that takes more than `most` texts.
+    """Join neighbouring messages as long as they fit, or return None as soon as that takes more than `most` texts.
 
-    One too long for a call is cut to its two ends.
+    A message too long for a text is cut to its two ends.
     """
     chunks, chunk, left = [], list[str](), room
     for text, size in texts:

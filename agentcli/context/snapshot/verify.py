@@ -1,4 +1,4 @@
-"""Verification of a model's summary against its source: unsupported sentences are struck, and nothing poses as someone else."""
+"""Verification of a model's summary against its sources: unsupported sentences, and sentences that pose as another speaker, are struck."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from functools import cache
 from agentcli.context.ledger.standing_rules import sentences
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import Snapshot
+from agentcli.context.snapshot.imperatives import offence
 from agentcli.context.snapshot.language import language, may_be
-from agentcli.context.snapshot.will import offence
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 
@@ -28,9 +28,9 @@ _DEFAULT = SnapshotSettings()
 
 
 class Evidence:
-    """Sources that a summary may draw on: the summarised part, the ledger, and the verified snapshot before.
+    """Sources that a summary may use: the summarised part, the ledger, and the verified snapshot before.
 
-    `longest` are the characters of the longest sentence that is believed, `user_texts` the user's own words: all that a
+    `longest` is the length in characters of the longest acceptable sentence, `user_texts` the user's own words: all that a
     summary may quote of the user's will.
     """
 
@@ -45,13 +45,13 @@ class Evidence:
         self._texts = tuple(texts)
         self._whole = ""
         self._stems: frozenset[str] = frozenset()
-        # Most texts and words come again and again, and neither a word nor a number extends across a blank.
+        # Most texts and words repeat, and neither a word nor a number contains a blank.
         each = " ".join({piece for text in set(self._texts) for piece in text.split()})
         self._words = frozenset(_WORD.findall(each.casefold()))
         self._numbers = frozenset(number.replace(",", "") for number in _NUMBER.findall(each))
 
     def supports(self, claim: str) -> bool:
-        """True if a path, command, number, identifier or quotation occurs, whole, whatever its case and spacing."""
+        """Return True if a path, command, number, identifier or quotation occurs as a whole, whatever its case and spacing."""
         claim = " ".join(claim.split()).strip("`")
         if not claim:
             return True
@@ -61,7 +61,7 @@ class Evidence:
         return folded in self._words if _WORD.fullmatch(folded) else self._stands_alone(folded)
 
     def quotation(self, span: str) -> str:
-        """The user's own sentences around words of theirs, with the turn; empty where the user has not said so byte for byte."""
+        """Return the user's own sentences around a quotation, with the turn, or an empty text if the user did not say so byte for byte."""
         if len(span.split()) < 2 and len(span) < _SHORTEST_QUOTATION:
             return ""
         for words in self.user_texts:
@@ -72,7 +72,7 @@ class Evidence:
         return ""
 
     def is_about(self, sentence: str) -> bool:
-        """True unless hardly any word of a sentence occurs: it is then of something, or in a language, that never came up."""
+        """Return False if hardly any word of a sentence occurs: its topic, or its language, never came up."""
         words = [word[:_STEM] for word in _PROSE.findall(sentence.casefold())]
         if len(words) < _FEWEST_WORDS or len(self._words) < _VOCABULARY:
             return True
@@ -81,7 +81,7 @@ class Evidence:
         return sum(word in self._stems for word in words) >= _KNOWN * len(words)
 
     def _stands_alone(self, claim: str) -> bool:
-        """True if the claim occurs without being a piece of a longer word."""
+        """Return True if the claim occurs without being a piece of a longer word."""
         text = self._folded()
         start = text.find(claim)
         while start >= 0:
@@ -94,7 +94,7 @@ class Evidence:
         return False
 
     def _folded(self) -> str:
-        """The texts in a row, case-folded and with single blanks; made when first asked for."""
+        """Return the texts in a row, case-folded and with single blanks, made on first use."""
         if not self._whole:
             folded = {text: " ".join(text.split()).casefold() for text in set(self._texts)}
             self._whole = " ".join(filter(None, (folded[text] for text in self._texts)))
@@ -102,7 +102,7 @@ class Evidence:
 
 
 def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[Struck, ...]]:
-    """The snapshot without the sentences that the evidence does not bear out, and those struck."""
+    """Return the snapshot without the sentences that the evidence does not support, and the struck sentences."""
     struck: list[Struck] = []
 
     def sift(section: Iterable[str], step: bool = False) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[St
 
 
 def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[Struck, ...]]:
-    """The same for a summary in free form, line by line; headings and blank lines stay."""
+    """Return a summary in free form without unsupported sentences, and the struck ones; headings and blank lines stay."""
     struck: list[Struck] = []
     lines = []
     for line in summary.splitlines():
@@ -132,7 +132,7 @@ def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[Struck, 
 
 
 def speaks_another_language(summary: str, dialogue: Iterable[str]) -> str:
-    """The language of a summary if it is none of those that the conversation is held in, else an empty text."""
+    """Return the language of a summary if the conversation does not use it, else an empty text."""
     found = language(summary)
     if not found:
         return ""
@@ -149,14 +149,14 @@ def speaks_another_language(summary: str, dialogue: Iterable[str]) -> str:
 
 
 def unsupported(sentence: str, evidence: Evidence) -> str:
-    """The first claim of a sentence that the evidence does not contain, or an empty text."""
+    """Return the first claim of a sentence that the evidence does not contain, or an empty text."""
     return next((claim for claim in claims(sentence) if not evidence.supports(claim)), "")
 
 
 def claims(sentence: str) -> Iterator[str]:
-    """Claims of a sentence that can be looked up: code, quotations, addresses, paths, options, identifiers, numbers; each once."""
+    """Yield each checkable claim of a sentence once: code, quotations, addresses, paths, options, identifiers, numbers."""
     rest = sentence
-    # Without a script that writes without blanks, every word character is a letter: that compiles in a tenth of the time.
+    # In a text without such scripts every word character is a letter, and that pattern compiles in a tenth of the time.
     for pattern in _claim_patterns(_LETTER if max(sentence, default="") >= _UNSPACED else r"\w"):
         found = list(pattern.finditer(rest))
         yield from (text for text in (_claimed(match) for match in found) if text.casefold() not in _PLAIN_WORDS)
@@ -164,10 +164,10 @@ def claims(sentence: str) -> Iterator[str]:
 
 
 def sifted(item: str, evidence: Evidence, struck: list[Struck], *, step: bool = False) -> str:
-    """The sentences of an item that the evidence bears out, as they may stand; the others are added to `struck`.
+    """Return the sentences of an item that the evidence supports, in acceptable form; add the others to `struck`.
 
-    What is said of the user's will stands as the user's own sentence, whatever the summary makes of it. `step`: the item is one
-    of the plan.
+    A sentence about the user's will becomes the user's own sentence, whatever the summary makes of it. `step`: the item is a
+    step of the plan.
     """
     kept = []
     for sentence in sentences(item):
@@ -180,7 +180,7 @@ def sifted(item: str, evidence: Evidence, struck: list[Struck], *, step: bool = 
 
 
 def judged(sentence: str, evidence: Evidence, step: bool = False) -> tuple[str, str]:
-    """A sentence as it may stand, or the reason why it may not."""
+    """Return a sentence in acceptable form and an empty reason, or an empty text and the reason to strike it."""
     if len(sentence) > evidence.longest:
         return "", f"longer than {evidence.longest:,} characters"
     if _POSES.search(sentence):
@@ -200,7 +200,7 @@ def judged(sentence: str, evidence: Evidence, step: bool = False) -> tuple[str, 
 
 
 def _quoted(line: str, start: int, end: int, turn: int) -> str:
-    """The whole sentences of a line that the words from `start` to `end` belong to, as a report: half a sentence may say the opposite."""
+    """Return as a report the whole sentences around the words from `start` to `end` of a line: half a sentence may say the opposite."""
     place, whole = 0, []
     for sentence in sentences(line):
         place = line.index(sentence, place)
@@ -219,9 +219,9 @@ def _is_wordy(character: str) -> bool:
     return bool(_WORD.fullmatch(character))
 
 
-# In scripts that write without blanks, words follow a name directly: such letters end an identifier.
+# In scripts without blanks between words, a word follows a name directly: such letters end an identifier.
 _UNSPACED = "\u2e80"
-"""The first character of these scripts."""
+"""First character of these scripts."""
 _LETTER = rf"[^\W{_UNSPACED}-\U0010ffff]"
 _WORD = re.compile(rf"{_LETTER}+")
 _NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*")
@@ -239,7 +239,7 @@ _SPOKEN = re.compile(f"{_CODE.pattern}|{_QUOTATION.pattern}")
 
 @cache
 def _claim_patterns(letter: str) -> tuple[re.Pattern[str], ...]:
-    """The forms of a claim, where this class stands for the letters of an identifier."""
+    """Return the forms of a claim; `letter` is the character class of an identifier's letters."""
     start, end = rf"(?<!{letter})", rf"(?!{letter})"
     return (
         _CODE,

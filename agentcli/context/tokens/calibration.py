@@ -14,7 +14,7 @@ from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Compaction, Prune
 
 Size = Callable[[Message | ToolResult], tuple[float, int]]
-"""Size and number of blocks of what a record adds to a prompt."""
+"""Size and number of blocks that a record adds to a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Rate:
 
 
 LOWEST_RATE, HIGHEST_RATE = 0.04, 1.5
-"""Tokens per unit of size that are believed. A Cyrillic letter is four units and about a quarter of a token."""
+"""Limits of a believable rate, in tokens per unit of size. A Cyrillic letter is four units and about a quarter of a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class Calibration:
     least: float = 200.0
 
     def rate(self, model: str) -> float:
-        """Tokens per unit of size for a model."""
+        """Return the tokens per unit of size for a model."""
         seen = self.rates.get(model, Rate())
         return (self.start * self.weight + seen.tokens) / (self.weight + seen.size)
 
     def head(self, model: str) -> float:
-        """Tokens of system and tools as far as they were seen, or 0."""
+        """Return the tokens of system and tools as far as known, or 0."""
         return self.rates.get(model, Rate()).head
 
     def learn(self, model: str, tokens: float, size: float, blocks: int) -> Calibration:
-        """The calibration after one more addition of known size; implausible ones (a changed prefix, an image) are ignored."""
+        """Return the calibration after one more addition of known size; implausible ones (a changed prefix, an image) are ignored."""
         tokens -= blocks * self.per_block
         if size < self.least or not LOWEST_RATE < tokens / size < HIGHEST_RATE:
             return self
@@ -62,12 +62,12 @@ class Calibration:
         return Calibration(rates, self.start, self.weight, self.per_block, self.least)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON of `Carry.calibration`, kept across a compaction."""
+        """Return the JSON of `Carry.calibration`, kept across a compaction."""
         return {model: [rate.tokens, rate.size, rate.head] for model, rate in self.rates.items()}
 
 
 def from_json(raw: Mapping[str, Any]) -> Calibration:
-    """The calibration that a compaction carried; what does not look like one is left out."""
+    """Return the calibration that a compaction carried, without malformed entries."""
     rates = {}
     for model, values in raw.items():
         if isinstance(values, list | tuple) and len(values) == 3:
@@ -77,9 +77,9 @@ def from_json(raw: Mapping[str, Any]) -> Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The calibration learned from a history, and what was added to the prompt since the newest reply in it.
+    """The calibration learned from a history, and the additions to the prompt since the newest reply in it.
 
-    `last` is the seq of that reply and the tokens reported for all up to it.
+    `last` is the seq of that reply and the tokens reported for everything up to it.
     """
 
     history: History
@@ -90,9 +90,9 @@ class Learned:
 
 
 def calibrate(history: History, size: Size, former: Learned | None = None) -> Learned:
-    """The calibration learned from the replies of a history: a pure fold, the same live and after a resume.
+    """Learn the calibration from the replies of a history: a pure fold, the same live and after a resume.
 
-    Goes on from what was learned from a `former` history where only records were added since.
+    Continue from the result for a `former` history if only records were added since.
     """
     carried, since = _carried(history)
     learned, entries = Learned(history, carried), history.entries
@@ -118,7 +118,7 @@ def calibrate(history: History, size: Size, former: Learned | None = None) -> Le
 
 
 def is_whole(message: Message) -> bool:
-    """True if a reply's reported output covers its content: not so when it broke off."""
+    """Return True if a reply's reported output covers its content: not if it broke off."""
     return message.stop not in ("interrupted", "error", None)
 
 
@@ -135,7 +135,7 @@ def _same_prefix(earlier: int, later: int, edits: Sequence[int]) -> bool:
 
 
 def _base(seq: int, message: Message, size: Size) -> tuple[tuple[int, int], float, int]:
-    """Start of the next addition: after the reply if it is whole, else after its prompt with what arrived added."""
+    """Return the start of the next addition: after the reply if it is whole, else after its prompt with the received parts added."""
     usage = message.usage or Usage()
     if is_whole(message):
         return (seq, usage.total), 0.0, 0
@@ -144,19 +144,19 @@ def _base(seq: int, message: Message, size: Size) -> tuple[tuple[int, int], floa
 
 
 def _with_head(calibration: Calibration, model: str, usage: Usage, size: float, blocks: int) -> Calibration:
-    """The calibration with the size of the first prompt besides its messages."""
+    """Return the calibration with the size of the first prompt without its messages."""
     head = usage.prompt - size * calibration.rate(model) - blocks * calibration.per_block
     seen = replace(calibration.rates.get(model, Rate()), head=max(0.0, head))
     return replace(calibration, rates={**calibration.rates, model: seen})
 
 
 LEAST, MOST, SLACK = 0.5, 2.0, 50
-"""A report is believed that says no less and no more than these times the estimate, give or take so many tokens."""
+"""A report is believed between `LEAST` and `MOST` times the estimate, give or take `SLACK` tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The messages from one reply up to the next. `usage` is that of the reply they begin with, None before the first."""
+    """The messages from one reply up to the next. `usage` comes from the reply they begin with, None before the first."""
 
     usage: Usage | None = None
     scale: float = 1.0
@@ -164,7 +164,7 @@ class _Span:
     edited: bool = False
 
     def tokens(self, following: Usage | None) -> int:
-        """As reported by the difference of two prompts, where that is believable, else the estimate."""
+        """Return the reported difference of two prompts if it is believable, else the estimate."""
         if self.usage is None or following is None or self.edited:
             return self.guess
         reported = round((following.prompt - self.usage.prompt) * self.scale)
@@ -172,11 +172,11 @@ class _Span:
 
 
 def measured(view: View, guesses: Sequence[int], scale: Callable[[str], float]) -> int:
-    """Tokens of a view's messages right after a compaction, before any reply to it.
+    """Return the tokens of a view's messages right after a compaction, before any reply to it.
 
-    Kept messages were sent before: the prompts of two replies differ by what lies between them. Only the snapshot, newer
-    messages and edited ones must be estimated, as by the `guesses` for each. `scale` turns tokens of the model with that id into tokens
-    of the one in use.
+    Kept messages were sent before: the prompts of two replies differ by the messages between them. Only the snapshot, newer
+    messages and edited ones must be estimated, with `guesses` for each. `scale` returns the factor from tokens of the model with
+    that id to tokens of the one in use.
     """
     total, span, dropped = 0, _Span(), _thinking_dropped_before(view)
     for message, guess in zip(view.messages, guesses, strict=True):
@@ -189,7 +189,7 @@ def measured(view: View, guesses: Sequence[int], scale: Callable[[str], float]) 
 
 
 def _report(view: View, message: ViewMessage) -> Usage | None:
-    """Usage reported with a reply to this very view, if any."""
+    """Return the usage reported with a reply to this very view, if any."""
     elsewhere = any(start < message.seq < end for start, end in view.undone)
     usage = message.usage if message.role == "assistant" and not elsewhere else None
     return usage if usage and usage.prompt else None

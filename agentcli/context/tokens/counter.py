@@ -1,4 +1,4 @@
-"""Counts tokens: each part once, a view as a sum, a prompt from what the provider last reported."""
+"""Token counts: each part once, a view as a sum, a prompt from the provider's last report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=s
 
 
 class TokenCounter:
-    """Token counts by one estimator. Remembers what it measured, so it is kept for a session's whole life.
+    """Token counts by one estimator. It remembers its measurements, so it is kept for a session's whole life.
 
     `head` are the tokens of system and tools, `model` the id of the model in use: both set by `use_model`.
     """
@@ -47,11 +47,11 @@ class TokenCounter:
         self._learned: Learned | None = None
 
     def description(self) -> str:
-        """The estimator in use, as a line for people."""
+        """Return the estimator in use, as a line for people."""
         return f"Token counts: {self.rule.name} estimate. {self.rule.note}".rstrip()
 
     def use(self, rule: Estimator) -> None:
-        """From now on count by this estimator."""
+        """Count by this estimator from now on."""
         self.rule = rule
         self._known = self._learned = None
         self._head = ((), 0.0)
@@ -60,7 +60,7 @@ class TokenCounter:
         self._use_rate()
 
     def use_model(self, model: str, system: Sequence[str], tools: Sequence[ToolSchema]) -> None:
-        """From now on count for this model with this system text and these tools in front."""
+        """Count for this model with this system text and these tools in front from now on."""
         self.model = model
         self._use_rate()
         self.head = self.overhead(system, tools)
@@ -68,7 +68,7 @@ class TokenCounter:
     def learn(self, history: History) -> None:
         """Calibrate by the replies of this history; only `calibrated` learns."""
         if history.compaction is not self._compaction:
-            # What left the view must not be held in memory by its count, or by the marker in its place.
+            # A part that left the view must not stay in memory because of its count, or of the marker in its place.
             self._compaction = history.compaction
             self._sizes.clear()
             self._newest = ((), 0)
@@ -80,35 +80,35 @@ class TokenCounter:
             self._use_rate()
 
     def text(self, text: str) -> int:
-        """Tokens of a bare text."""
+        """Return the tokens of a bare text."""
         return round(self.rule.size(text) * self.rule.rate)
 
     def block(self, block: Block) -> int:
-        """Tokens of one block."""
+        """Return the tokens of one block."""
         return self.part(block.part)
 
     def part(self, part: Part | ToolResult) -> int:
-        """Tokens of one part."""
+        """Return the tokens of one part."""
         return round(self.units(part) * self.rule.rate + self.rule.per_block)
 
     def units(self, part: Part | ToolResult) -> float:
-        """Size of a part in the estimator's units, whatever its rate."""
+        """Return the size of a part in the estimator's units, whatever its rate."""
         known = self._sizes.get(id(part))
         if known and known[0] is part:
             return known[1]
         if len(self._sizes) >= self._remember:
             self._sizes.clear()
         size = self._measure(part)
-        # The part is kept beside its size, so that its id cannot come to mean another.
+        # The part is kept beside its size, so that no other part gets its id.
         self._sizes[id(part)] = (part, size)
         return size
 
     def message(self, message: ViewMessage) -> int:
-        """Tokens of one message of the view."""
+        """Return the tokens of one message of the view."""
         return self._tokens(self._message_units(message), message)
 
     def each(self, messages: Sequence[ViewMessage]) -> Sequence[int]:
-        """Tokens of each of the messages. A planner and what measures its plan ask for the same ones."""
+        """Return the tokens of each of the messages, cached because a planner and the check of its plan ask for the same ones."""
         for known, rule, sizes in self._each:
             if known is messages and rule is self.rule:
                 return sizes
@@ -119,19 +119,19 @@ class TokenCounter:
         return sizes
 
     def view(self, view: View) -> int:
-        """Tokens of all messages of a view, without system and tools: a plain sum."""
+        """Return the tokens of all messages of a view, without system and tools: a plain sum."""
         return sum(self.each(view.messages))
 
     def prompt(self, view: View) -> int:
-        """Tokens that the next prompt will hold, system and tools included.
+        """Return the tokens of the next prompt, system and tools included.
 
         With the calibrated estimator: the usage reported with the last reply, plus an estimate of later additions and prunes;
-        right after a compaction, the sizes reported of the messages that stayed. An estimate of more than `doubt` times the
-        report wins: some servers report only tokens that were not in their own cache.
+        right after a compaction, the reported sizes of the messages that stayed. An estimate of more than `doubt` times the
+        report wins, because some servers report only tokens that were not in their own cache.
         """
         if self._known is not None and self._known[0] is view:
             return self._known[1]
-        # Several planners ask after the same view, one after the other.
+        # Several planners ask for the same view, one after the other.
         state = (view, self.rule, self.calibration, self.model, self.head)
         if len(self._newest[0]) != len(state) or not all(map(operator.is_, self._newest[0], state)):
             self._newest = (state, self._prompt(view))
@@ -150,20 +150,20 @@ class TokenCounter:
         return whole if whole > max(2_000, self.doubt * reported) else reported
 
     def set_exact(self, view: View, tokens: int) -> None:
-        """Take the provider's own count of the prompt that shows this very view; it holds until the view changes."""
+        """Set the provider's own count of the prompt that shows this very view; it is valid until the view changes."""
         self._known = (view, tokens)
 
     def overhead(self, system: Sequence[str], tools: Sequence[ToolSchema]) -> int:
-        """Tokens that stand before the first message."""
+        """Return the tokens before the first message."""
         fixed, (known, size) = (tuple(system), tuple(tools)), self._head
         if known != fixed:
             size = sum(map(self.rule.size, system))
             size += sum(self.rule.size(_schema_text(tool), code=True) for tool in tools)
-        self._head = fixed, size  # the very tuple that is asked about again: nothing in it is compared then
+        self._head = fixed, size  # the same tuple is compared again and again: identity is quick
         return round(size * self.rule.rate + (len(system) + len(tools)) * self.rule.per_block)
 
     def sizes(self, messages: Sequence[RequestMessage]) -> RequestSizes:
-        """Tokens of the messages of a request, by the estimator in use."""
+        """Return the tokens of the messages of a request, by the estimator in use."""
         return RequestSizes(self._sent.of(messages), self.rule.rate, self.rule.per_block)
 
     def _forget_sums(self) -> None:
@@ -197,7 +197,7 @@ class TokenCounter:
         return None
 
     def _scale(self, model: str) -> float:
-        """Tokens of the model in use for one of another model's."""
+        """Return the tokens of the model in use for one token of another model."""
         return self.calibration.rate(self.model) / self.calibration.rate(model)
 
     def _use_rate(self) -> None:
@@ -228,7 +228,7 @@ class TokenCounter:
 
 
 def as_text(value: Mapping[str, Any]) -> str:
-    """A call's input as compact JSON, the way it goes over the wire."""
+    """Return a call's input as compact JSON, as it is sent."""
     return _COMPACT.encode(value)
 
 

@@ -18,11 +18,11 @@ _TIKTOKEN = TiktokenSettings()
 
 
 class Estimator(Protocol):
-    """A rule in two steps: `size` measures a text in the rule's own unit, once; a size times `rate` gives tokens."""
+    """A rule in two steps: `size` measures a text once, in the rule's own unit; the size times `rate` gives tokens."""
 
     @property
     def name(self) -> str:
-        """As it is named in config."""
+        """Name in config."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class Estimator(Protocol):
         ...
 
     def size(self, text: str, code: bool = False) -> float:
-        """Size of a text. `code` tells tool input, tool output and files from prose."""
+        """Return the size of a text. `code` tells tool input, tool output and files from prose."""
         ...
 
 
@@ -67,7 +67,7 @@ class Gemini:
 
 @dataclass(frozen=True, slots=True)
 class Chars4:
-    """opencode's rule: a quarter of the length, rounded up, where the length is counted in UTF-16 units."""
+    """opencode's rule: a quarter of the length in UTF-16 units, rounded up."""
 
     name: str = "chars4"
     note: str = ""
@@ -81,7 +81,7 @@ class Chars4:
 
 @dataclass(frozen=True, slots=True)
 class Shannon:
-    """Shannon's rule: a quarter of the characters (a third for code), 5 for each message, and a tenth on top of all."""
+    """Shannon's rule: a quarter of the characters (a third for code), 5 for each message, and a tenth of the sum."""
 
     name: str = "shannon"
     note: str = ""
@@ -95,8 +95,9 @@ class Shannon:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """Tokens per character as learned from reported usage; the default before that was
-    measured on a recorded coding session. Characters beyond ASCII weigh as much as four.
+    """Tokens per character learned from reported usage; the default comes from a recorded coding session.
+
+    Characters beyond ASCII count as four.
     """
 
     name: str = "calibrated"
@@ -110,7 +111,7 @@ class Calibrated:
 
 
 class Tiktoken:
-    """OpenAI's tokenizer times a factor for the model at hand. Never uses the network: see `vocabulary`."""
+    """OpenAI's tokenizer times a factor for the model. It never uses the network: see `vocabulary`."""
 
     name = "tiktoken"
     per_block = 0.0
@@ -126,7 +127,7 @@ class Tiktoken:
 
 
 def estimator(name: str, folders: Iterable[Path] = (), tiktoken: TiktokenSettings = _TIKTOKEN) -> Estimator:
-    """The estimator of that name. Without a vocabulary on disk `tiktoken` is stood in for by `calibrated`, which notes it."""
+    """Return the estimator of that name. Without a vocabulary on disk `calibrated` replaces `tiktoken` and says so in its note."""
     match name:
         case "gemini":
             return Gemini()
@@ -145,14 +146,14 @@ NO_VOCABULARY = "It stands in for tiktoken, which has no vocabulary on disk."
 
 
 def vocabularies(encodings: Iterable[str], folders: Iterable[Path] = ()) -> list[tuple[Path, str]]:
-    """Those of the encodings that are on disk, in the order given, each with the folder that holds it."""
+    """Return the encodings that are on disk, in the order given, each with its folder."""
     places = list(folders)
     found = ((vocabulary(encoding, places), encoding) for encoding in encodings)
     return [(folder, encoding) for folder, encoding in found if folder]
 
 
 def vocabulary(encoding: str, folders: Iterable[Path] = ()) -> Path | None:
-    """The first folder that holds tiktoken's vocabulary whole and unchanged: the given ones, then tiktoken's own cache."""
+    """Return the first folder with tiktoken's vocabulary whole and unchanged: of the given ones, then tiktoken's own cache."""
     name, digest = VOCABULARIES[encoding]
     for folder in (*folders, *_cache_folders()):
         file = folder / name
@@ -175,17 +176,17 @@ VOCABULARIES: Mapping[str, tuple[str, str]] = {
 
 
 def beyond_ascii(text: str) -> int:
-    """Number of characters that are not ASCII."""
+    """Return the number of characters that are not ASCII."""
     return 0 if text.isascii() else len(text) - len(text.encode("ascii", "ignore"))
 
 
 def utf16_length(text: str) -> int:
-    """The length as JavaScript counts it: characters beyond the basic plane count twice."""
+    """Return the length as JavaScript counts it: characters beyond the basic plane count twice."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _cache_folders() -> list[Path]:
-    # The order in which tiktoken itself looks; an empty variable switches its cache off.
+    # The order of tiktoken's own search; an empty variable switches its cache off.
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return [Path(os.environ[variable])] if os.environ[variable] else []
@@ -198,8 +199,8 @@ def _cache_folders() -> list[Path]:
 def _load(folder: Path, encoding: str) -> Any:
     import tiktoken
 
-    # tiktoken is only ever pointed at a folder whose file was checked just now, so it has nothing to fetch.
-    # It takes the folder from the environment of the process alone: two threads must not set that at the same time.
+    # tiktoken gets only a folder whose file has just been checked, so it has nothing to fetch.
+    # It reads the folder only from the environment of the process: two threads must not set that at the same time.
     with _loading:
         before = os.environ.get("TIKTOKEN_CACHE_DIR")
         os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)

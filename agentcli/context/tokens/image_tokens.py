@@ -14,11 +14,11 @@ PATCH = 28
 MOST = 1_568
 """Larger pictures are scaled down to this many tokens; newer models take up to 4,784."""
 UNKNOWN = 1_500
-"""What a picture of unreadable size is taken for."""
+"""Assumed tokens of a picture of unreadable size."""
 
 
 def image_tokens(image: Image) -> int:
-    """Tokens of a picture."""
+    """Return the tokens of a picture."""
     size = dimensions(image)
     if size is None:
         return UNKNOWN
@@ -27,7 +27,7 @@ def image_tokens(image: Image) -> int:
 
 
 def dimensions(image: Image) -> tuple[int, int] | None:
-    """Width and height in pixels of a PNG, GIF, WebP or JPEG, or None where they cannot be read."""
+    """Return width and height in pixels of a PNG, GIF, WebP or JPEG, or None if they cannot be read."""
     try:
         head = base64.b64decode(image.data[:65_536], validate=False)
         return _read(head)

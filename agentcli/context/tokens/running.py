@@ -1,4 +1,4 @@
-"""Sizes of a growing sequence of messages as running sums, so that the size of any beginning of it is known at once."""
+"""Running sums over a growing sequence of messages, so that the size of any beginning of it is known at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentcli.core.prefix import common
 
 
 class ViewSizes:
-    """Sizes of the messages of a view; `size` is that of a message in the estimator's units. Only new messages are measured."""
+    """Sizes of the messages of a view; `size` measures a message in the estimator's units. Only new messages are measured."""
 
     def __init__(self, size: Callable[[ViewMessage], float]) -> None:
         self._size = size
@@ -21,7 +21,7 @@ class ViewSizes:
         self.sizes: list[float] = []
 
     def of(self, messages: Sequence[ViewMessage]) -> ViewSizes:
-        """Itself, with the sizes of these messages."""
+        """Bring the sizes up to date with these messages and return them."""
         same = common(messages, self.messages)
         new = messages[same:]
         self.sizes[same:] = map(self._size, new)
@@ -36,7 +36,7 @@ class ViewSizes:
 
 
 class RunningSizes:
-    """Running sums over the messages of a request; `size` is that of a part in the estimator's units. Only new messages are measured."""
+    """Running sums over the messages of a request; `size` measures a part in the estimator's units. Only new messages are measured."""
 
     def __init__(self, size: Callable[[Part | ToolResult], float]) -> None:
         self._size = size
@@ -45,10 +45,10 @@ class RunningSizes:
         self._parts = [0]
         self._largest = [0.0]
         self.snapshot = -1
-        """Number of the first message with a text of the compactor; -1 where there is none."""
+        """Number of the first message with a text of the compactor; -1 if there is none."""
 
     def of(self, messages: Sequence[RequestMessage]) -> RunningSizes:
-        """Itself, with the sums of these messages."""
+        """Bring the sums up to date with these messages and return them."""
         same = common(messages, self._messages)
         for kept in (self._sizes, self._parts, self._largest):
             del kept[same + 1 :]
@@ -70,11 +70,11 @@ class RunningSizes:
         return self
 
     def through(self, number: int) -> tuple[float, int]:
-        """Size and number of parts of the messages up to and including one."""
+        """Return the size and number of parts of the messages up to and including a message."""
         return self._sizes[number + 1], self._parts[number + 1]
 
     def newest_result(self, least: float, end: int) -> int:
-        """Number of the newest message before `end` with a tool result of at least this size; -1 where there is none."""
+        """Return the number of the newest message before `end` with a tool result of at least this size; -1 if there is none."""
         for number in range(end - 1, -1, -1):
             if self._largest[number + 1] < least:
                 return -1
@@ -86,22 +86,22 @@ class RunningSizes:
 
 @dataclass(frozen=True, slots=True)
 class RequestSizes:
-    """Tokens of the messages of a request: `running` in the estimator's units, `rate` tokens for one of them and `per_block` for each part."""
+    """Tokens of the messages of a request: `running` in the estimator's units, `rate` tokens for one unit and `per_block` for each part."""
 
     running: RunningSizes
     rate: float
     per_block: float
 
     def through(self, number: int) -> int:
-        """Tokens of the messages up to and including one."""
+        """Return the tokens of the messages up to and including a message."""
         size, parts = self.running.through(number)
         return round(size * self.rate + parts * self.per_block)
 
     def newest_result(self, least: int, end: int) -> int:
-        """Number of the newest message before `end` that has a tool result of at least so many tokens; -1 where there is none."""
+        """Return the number of the newest message before `end` with a tool result of at least `least` tokens; -1 if there is none."""
         return self.running.newest_result((least - self.per_block) / self.rate, end)
 
     @property
     def snapshot(self) -> int:
-        """Number of the first message with a text of the compactor; -1 where there is none."""
+        """Number of the first message with a text of the compactor; -1 if there is none."""
         return self.running.snapshot

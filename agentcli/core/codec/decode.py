@@ -55,11 +55,11 @@ UndoTarget = Literal["compaction", "prune", "rewind", "undo"]
 
 
 class Damaged(ValueError):
-    """The bytes are not a record: truncated, zero-filled, or something else altogether."""
+    """The bytes are not a record: truncated, zero-filled, or something else."""
 
 
 def decode(data: bytes) -> Record:
-    """A record from the bytes of its file. Raises Damaged when they are not one."""
+    """Read a record from the bytes of its file. Raises Damaged if they are not a record."""
     try:
         raw = loads(data)
     except _UNREADABLE as error:
@@ -68,7 +68,7 @@ def decode(data: bytes) -> Record:
 
 
 def record_from_json(raw: Any) -> Record:
-    """A record from its JSON. Raises Damaged when it is not one."""
+    """Read a record from its JSON. Raises Damaged if it is not a record."""
     try:
         return Record(whole(raw, "seq", None), text(raw, "id", None), _time(raw), text(raw, "prev", None), _body(raw))
     except _UNREADABLE as error:
@@ -80,8 +80,8 @@ def _damaged(error: Exception) -> Damaged:
 
 
 def loads(data: bytes) -> Any:
-    """The JSON in the bytes of a record file, as `json.loads` reads it; quicker where this program wrote it. Raises ValueError."""
-    if data[:1] == b"{" and data[-2:] == b"}\n":  # neither another encoding nor blanks: they need not be looked for
+    """Parse the JSON in the bytes of a record file as `json.loads` does, but faster if this program wrote it. Raises ValueError."""
+    if data[:1] == b"{" and data[-2:] == b"}\n":  # no other encoding and no blanks: no need to look for them
         text = data.decode("utf-8", "surrogatepass")
         value, end = _DECODER.raw_decode(text)
         if end == len(text) - 1:
@@ -90,14 +90,14 @@ def loads(data: bytes) -> Any:
 
 
 def body_from_json(raw: Mapping[str, Any]) -> Body:
-    """The body of a record from its JSON; a kind that this version does not know becomes Unknown."""
+    """Read the body of a record from its JSON; a kind that this version does not know becomes Unknown."""
     kind = text(raw, "kind", None)
     read = _READERS.get(kind)
     return read(raw) if read else Unknown(kind, dict(raw))
 
 
 def part_from_json(raw: Mapping[str, Any]) -> Part:
-    """A part from its JSON. Raises KeyError where a needed field is missing, ValueError for an unknown type."""
+    """Read a part from its JSON. Raises KeyError if a required field is missing, ValueError for an unknown type."""
     meta = table(raw, "meta") if raw.get("meta") is not None else None
     match raw["type"]:
         case "text":
@@ -116,7 +116,7 @@ def part_from_json(raw: Mapping[str, Any]) -> Part:
 
 
 def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
-    """Usage from its JSON; what is missing is 0."""
+    """Usage from its JSON; missing counts are 0."""
     if not raw:
         return _NO_USAGE
     # Spelled out: many sessions are listed at once, and each has one.
@@ -177,7 +177,7 @@ def _result(raw: Mapping[str, Any]) -> ToolResult:
         started=float(number(span, "start") or 0.0),
         ended=float(number(span, "end") or 0.0),
         metadata=table(raw, "metadata"),
-        images=tuple(part for part in map(part_from_json, items(raw, "images", dict)) if isinstance(part, Image)),
+        images=tuple([part for part in map(part_from_json, items(raw, "images", dict)) if isinstance(part, Image)]),
     )
 
 
@@ -276,7 +276,7 @@ def _prune(raw: Mapping[str, Any]) -> Prune:
 
 
 def _all(kind: type, table: dict[str, Any]) -> dict[str, Any]:
-    """The object, if all its values are of one kind."""
+    """Return the object if all its values are of one kind. Raises TypeError otherwise."""
     if not all(isinstance(value, kind) for value in table.values()):
         raise TypeError(f"{table!r:.60}")
     return table

@@ -70,7 +70,7 @@ def dumps(value: Any) -> str:
 
 
 def dump_line(value: Any) -> bytes:
-    """The same as a line of UTF-8, as it stands in a file."""
+    """Return a value as one line of JSON in UTF-8, as the files contain it; in ASCII if it contains lone surrogates."""
     try:
         return (_to_text(value) + "\n").encode("utf-8")
     except UnicodeEncodeError:
@@ -78,7 +78,7 @@ def dump_line(value: Any) -> bytes:
 
 
 def encode(record: Record) -> bytes:
-    """The bytes of a record file."""
+    """Return the bytes of a record file."""
     head: Json = {
         "schema": SCHEMA,
         "seq": record.seq,
@@ -89,13 +89,13 @@ def encode(record: Record) -> bytes:
     }
     body = body_to_json(record.body)
     if isinstance(record.body, ToolResult):
-        # Both the record and the span of its call are called `time` in the file: there the span holds the record's.
+        # Both the record and the span of its call are called `time` in the file: there the span contains the record's.
         body["time"] = {**body["time"], "recorded": record.time}
     return dump_line({**head, **body})
 
 
 def body_to_json(body: Body) -> Json:
-    """The fields of a body as they stand in its file, without the head that all records share."""
+    """Return the fields of a body as its file contains them, without the head that all records share."""
     match body:
         case Message():
             return _message_to_json(body)
@@ -139,7 +139,7 @@ def body_to_json(body: Body) -> Json:
 
 
 def part_to_json(part: Part) -> Json:
-    """A part as it stands in a message record."""
+    """Return a part as a message record contains it."""
     match part:
         case Text(text, synthetic, source, meta):
             return _lean({"type": "text", "text": text, "synthetic": synthetic, "source": source, "meta": meta})
@@ -167,7 +167,7 @@ def usage_to_json(usage: Usage) -> Json:
 
 
 def _spent(usage: Usage, cost: float | None) -> Json:
-    """Tokens and their price, where there were any."""
+    """Tokens and their price, if there were any."""
     return {"usage": usage_to_json(usage), "cost": cost} if usage.total else {}
 
 
@@ -176,12 +176,12 @@ _HEAD = ("schema", "seq", "id", "time", "kind", "prev")
 
 
 def _lean(raw: Json) -> Json:
-    """The object without its empty optional fields."""
+    """Return the object without its empty optional fields."""
     return {key: value for key, value in raw.items() if value not in (None, False, "") or key in _NEEDED}
 
 
 _ALWAYS: dict[str, Json] = {"text": {"synthetic": False}, "thinking": {"signature": ""}, "file": {"path": ""}}
-"""What a part in a record has even where it says nothing, so that readers of the files need no defaults."""
+"""Fields that a part in a record has even if they are empty, so that readers of the files need no defaults."""
 
 
 def _with_all_fields(part: Json) -> Json:

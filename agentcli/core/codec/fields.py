@@ -1,4 +1,4 @@
-"""Fields of JSON objects that others may have written: each is of its type, or the whole is refused."""
+"""Fields of JSON objects that other programs may have written: each has its type, or the whole object is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Json = Mapping[str, Any]
 
 
 def text(raw: Json, name: str, default: str | None = "") -> str:
-    """A string; `default` where it is missing or null. Raises KeyError when there is no default, TypeError for another type."""
+    """Return a string; `default` if it is missing or null. Raises KeyError if there is no default, TypeError for another type."""
     value = raw.get(name)
     if type(value) is str:
         return value
@@ -22,7 +22,7 @@ def text(raw: Json, name: str, default: str | None = "") -> str:
 
 
 def whole(raw: Json, name: str, default: int | None = 0) -> int:
-    """A whole number, else as `text`."""
+    """Return a whole number; otherwise like `text`."""
     value = raw.get(name)
     if type(value) is int:
         return value
@@ -34,7 +34,7 @@ def whole(raw: Json, name: str, default: int | None = 0) -> int:
 
 
 def number(raw: Json, name: str) -> float | None:
-    """A finite number, or None. Raises TypeError for anything else."""
+    """Return a finite number, or None. Raises TypeError for anything else."""
     value = raw.get(name)
     if value is None:
         return None
@@ -44,7 +44,7 @@ def number(raw: Json, name: str) -> float | None:
 
 
 def table(raw: Json, name: str) -> dict[str, Any]:
-    """An object; empty where it is missing or null. Raises TypeError for another type."""
+    """Return an object; empty if it is missing or null. Raises TypeError for another type."""
     value = raw.get(name)
     if value is None:
         return {}
@@ -54,7 +54,7 @@ def table(raw: Json, name: str) -> dict[str, Any]:
 
 
 def items(raw: Json, name: str, kind: type, default: tuple[Any, ...] | None = ()) -> tuple[Any, ...]:
-    """A list with entries of one kind, else as `text`. True and false are no whole numbers."""
+    """Return a list with entries of one kind; otherwise like `text`. True and false do not count as whole numbers."""
     value = raw.get(name)
     if value is None and default is not None:
         return default

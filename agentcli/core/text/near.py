@@ -1,27 +1,27 @@
-"""Names that look like one that is not known, for messages to people."""
+"""Names similar to an unknown name, for messages to people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 NEAREST = 3
-"""Names that a message offers at most."""
+"""Maximum number of names that a message offers."""
 
 
 def near_names(name: str, known: Iterable[str], likeness: float = 0.5) -> list[str]:
-    """The nearest known names, best first; `likeness`, from 0 to 1, is how much of a name must agree."""
+    """Return the nearest known names, best first; `likeness`, from 0 to 1, is how much of a name must agree."""
     import difflib  # only a mistake needs it
 
     return difflib.get_close_matches(name, list(known), NEAREST, likeness)
 
 
 def did_you_mean(near: Sequence[str]) -> str:
-    """A question to follow a sentence; empty where nothing is near."""
+    """Return a question to follow a sentence; empty if no name is near."""
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def one_letter_off(name: str, other: str) -> bool:
-    """True if one letter added, left out or replaced, or two neighbours exchanged, make the one name of the other."""
+    """Return True if adding, removing or replacing one letter, or exchanging two neighbours, turns one name into the other."""
     short, long = sorted((name, other), key=len)
     if len(long) - len(short) > 1 or name == other:
         return False

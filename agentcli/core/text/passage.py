@@ -36,7 +36,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text of a session, whole. `call_id`, `name`, `title` and `status` are those of its call, if it is part of one."""
+    """A text of a session, whole. `call_id`, `name`, `title` and `status` describe its call, if it is part of a call."""
 
     seq: int
     turn: int
@@ -51,9 +51,9 @@ class Passage:
 
 
 def passages(entry: Entry, whole: Callable[[str], str]) -> Iterator[Passage]:
-    """The passages of a record in order. `whole` gives a kept output by its path, or an empty text.
+    """Yield the passages of a record in order. `whole` returns a kept output by its path, or an empty text.
 
-    Thoughts are not among them, nor are pictures.
+    Thoughts and images are left out.
     """
     seq, turn = entry.record.seq, entry.turn
     match entry.record.body:
@@ -76,7 +76,7 @@ def passages(entry: Entry, whole: Callable[[str], str]) -> Iterator[Passage]:
 
 
 def call_ids(body: Body) -> tuple[str, ...]:
-    """The ids by which a record's passages can be asked for."""
+    """Return the ids by which a record's passages can be requested."""
     match body:
         case Message(_, parts):
             calls = (part.call_id for part in parts if isinstance(part, ToolCall))
@@ -88,12 +88,12 @@ def call_ids(body: Body) -> tuple[str, ...]:
 
 
 def folded(text: str) -> str:
-    """The text as it is compared where case says nothing; so are all letters that regular expressions take for one another."""
+    """Return the text for comparison without case; letters that regular expressions treat as equal become equal too."""
     return text.replace("İ", "i").replace("ı", "i").casefold()
 
 
 def input_text(given: Mapping[str, Any]) -> str:
-    """The input of a call as text: a line for each short field, longer texts as they are under their name."""
+    """Return the input of a call as text: a line for each short field, longer texts unchanged below their name."""
     lines = []
     for name, value in given.items():
         text = value if isinstance(value, str) else dumps(value)
@@ -113,7 +113,7 @@ def _texts(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _large_inputs(parts: Sequence[Part]) -> tuple[str, ...]:
-    """The ids of user input that was too large for the window and is kept beside the records."""
+    """Return the ids of user input that was too large for the window and is kept beside the records."""
     texts = (part.text for part in parts if isinstance(part, Text | File))
     return tuple(dict.fromkeys(found for text in texts for found in _LARGE_INPUT.findall(text[:_NOTICE])))
 
@@ -121,4 +121,4 @@ def _large_inputs(parts: Sequence[Part]) -> tuple[str, ...]:
 _NUMBERED = re.compile(r" *\d+\t")
 _LARGE_INPUT = re.compile(r'recall\(id="(input-\d+-\d+)"\)')
 _NOTICE = 2_000
-"""Characters of a message within which the notice of a large input stands."""
+"""Characters at the beginning of a message that contain the notice of a large input."""

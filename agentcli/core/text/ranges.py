@@ -1,4 +1,4 @@
-"""The numbers that a setting may take, stated beside its field as part of its type."""
+"""The numbers that a setting may take, with their unit, stated beside its field as part of its type."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from agentcli.core.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From `low` to `high`, both included unless it is `between` them; without `high` there is no upper end."""
+    """From `low` to `high`, both included unless it is `between` them; without `high` there is no upper end.
+
+    `unit`: the word for the number, in the plural; empty for a share.
+    """
 
     low: float = 0
     high: float | None = None
     between: bool = False
+    unit: str = ""
 
     def __contains__(self, number: float) -> bool:
         if self.between and number in (self.low, self.high):
@@ -27,7 +31,19 @@ class Range:
 
 
 NOT_NEGATIVE = Range()
-"""The range of every number whose field states no other."""
+"""The range of every number whose field states none."""
 Share = Annotated[float, Range(0, 1)]
 Part = Annotated[float, Range(0, 1, between=True)]
 Positive = Annotated[int, Range(1)]
+Tokens = Annotated[int, Range(unit="tokens")]
+Bytes = Annotated[int, Range(unit="bytes")]
+Lines = Annotated[int, Range(unit="lines")]
+Messages = Annotated[int, Range(unit="messages")]
+Calls = Annotated[int, Range(unit="calls")]
+Requests = Annotated[int, Range(unit="requests")]
+Turns = Annotated[int, Range(unit="turns")]
+Sessions = Annotated[int, Range(unit="sessions")]
+Seconds = Annotated[float, Range(high=1e9, unit="seconds")]
+"""At most about 30 years: timers of the system take no more than some."""
+Days = Annotated[float, Range(high=1e6, unit="days")]
+Dollars = Annotated[float, Range(unit="USD")]

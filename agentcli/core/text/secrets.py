@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from agentcli.core.text.late import late
-
 SECRET = "[redacted secret]"
 EMAIL = "[redacted e-mail]"
 CARD = "[redacted card number]"
 _SHORTEST = 8
-"""Characters below which the value of a variable is too common a word to be looked for."""
+"""Minimum characters of a variable's value: shorter values are too common as words."""
 
 
 def holds_secret(name: str, value: str) -> bool:
-    """True if a variable of the environment must be hidden from commands, by its name or by its value."""
+    """Return True if a variable of the environment must be hidden from commands, by its name or by its value."""
     if _NAME.search(_CAMEL.sub("_", name)):
         return True
     if _holds_any(value, _TOKEN_HINTS) and _TOKEN.search(value):
@@ -24,22 +22,22 @@ def holds_secret(name: str, value: str) -> bool:
 
 
 def is_secret_file(path: str) -> bool:
-    """True if a path names a file that is protected from reading, in any case: `.env` and all that begins like it."""
+    """Return True if a path names a file that is protected from reading, in any case: `.env` and names that begin with it, but not `.env.example`."""
     folded = path.casefold()
     return ".env" in folded and any(part.startswith(".env") and part != ".env.example" for part in folded.split("/"))
 
 
 def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values of the variables that hold secrets."""
+    """Return the values of the variables that hold secrets."""
     return tuple(value for name, value in environment.items() if len(value) >= _SHORTEST and holds_secret(name, value))
 
 
 def mask(text: str, known: Iterable[str] = ()) -> str:
-    """The text without keys, tokens and passwords, and without the `known` ones. Masking twice changes nothing more."""
+    """Return the text without keys, tokens and passwords, and without the `known` ones. Masking twice changes nothing more."""
     for secret in sorted(set(known), key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, SECRET)
-    # Most texts hold nothing of all that: each pattern is tried only where what all its matches have in common was found.
+    # Most texts contain no secret: try each pattern only if the text contains the common part of all its matches.
     if _PRIVATE_KEY_HINT in text:
         text = _PRIVATE_KEY.sub(SECRET, text)
     if "://" in text and "@" in text:
@@ -53,7 +51,7 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
 
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
-    """The same, without e-mail addresses and card numbers too: what leaves the machine or is kept for good.
+    """Return the text as `mask` does, without e-mail addresses and card numbers too: for text that leaves the machine or is kept for good.
 
     Redacting twice changes nothing more. Names of variables stay, so that the reader knows what was there.
     """
@@ -64,9 +62,9 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
 
 
 def _without_assigned(text: str) -> str:
-    """The text without values that are assigned to names of secrets.
+    """Return the text without values that are assigned to names of secrets.
 
-    The same as to substitute `_ASSIGNED` everywhere, but it is tried only at keywords before an `=` or `:`: elsewhere no match begins.
+    Equal to substituting `_ASSIGNED` everywhere, but tries it only at keywords before `=` or `:`; no match begins elsewhere.
     """
     pieces: list[str] = []
     done = 0
@@ -88,7 +86,7 @@ def _holds_any(text: str, hints: Iterable[str]) -> bool:
 
 
 def _holds_sent(folded: str) -> bool:
-    """True if a header or a parameter of an address begins somewhere that may carry a secret."""
+    """Return True if the text contains the beginning of a header or URL parameter that may carry a secret."""
     for word in _SENT_WORDS:
         place = folded.find(word)
         while place >= 0:
@@ -99,7 +97,7 @@ def _holds_sent(folded: str) -> bool:
 
 
 def _holds_address(text: str) -> bool:
-    """True if an `@` in the text stands between two characters that an e-mail address may have there."""
+    """Return True if an `@` in the text is between two characters that an e-mail address may have there."""
     place = text.find("@", 1)
     while 0 < place < len(text) - 1:
         if text[place + 1].isalnum() and not text[place - 1].isspace():
@@ -109,7 +107,7 @@ def _holds_address(text: str) -> bool:
 
 
 def is_plain(text: str) -> bool:
-    """True if every engine finds `POSSIBLE` in a text that this module finds it in."""
+    """Return True if every engine finds `POSSIBLE` in a text in which this module finds it."""
     if text.isascii():
         return True
     if "\u0130" in text or "\u0131" in text or _DIGITS_HINT.search(text):
@@ -122,33 +120,33 @@ def is_plain(text: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """The text in lower case, so that it holds a word wherever a pattern that ignores case finds it."""
+    """Return the text in lower case, so that it contains a word wherever a pattern that ignores case finds it."""
     if text.isascii():
         return text.lower()
     return text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s").lower()
 
 
 def luhn(digits: str) -> bool:
-    """True if a row of digits passes the check that payment cards use (ISO/IEC 7812-1)."""
+    """Return True if a row of digits passes the check that payment cards use (ISO/IEC 7812-1)."""
     doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
     return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0
 
 
 # Whole words, or the last part of one (PGPASSWORD, NPMTOKEN); not SSH_AUTH_SOCK, GIT_AUTHOR_NAME, SSH_ASKPASS, PATH, BYPASS_CACHE,
 # TOKENIZERS_PARALLELISM or MY_KEYBOARD.
-_NAME = late(
+_NAME = re.compile(
     r"""(?:KEY|TOKEN|SECRET|(?<!ASK)(?<!BY)(?<!COM)PASS|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|(?<=_)PWD|CREDENTIAL|AUTH(?!_SOCK)|JWT|COOKIE|BEARER
         |DSN|WEBHOOK|AUTHORIZATION|AUTHENTICATION|KEYID|(?<![A-Z0-9])(?:PAT|SK))
         (?:S|ES)?[0-9]*(?![A-Z0-9])""",
     re.IGNORECASE | re.VERBOSE,
 )
-_CAMEL = late(r"(?<=[a-z0-9])(?=[A-Z])")
-_PRIVATE_KEY = late(
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
 )
 _PRIVATE_KEY_HINT = "-----BEGIN"
-_URL_PASSWORD = late(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@", re.IGNORECASE)
-_TOKEN = late(
+_URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@", re.IGNORECASE)
+_TOKEN = re.compile(
     "|".join(
         (
             r"\bsk-[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic and kin
@@ -170,64 +168,59 @@ _TOKEN_HINTS = (
     *("gho_", "ghp_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xox", "hooks.slack.com/services/"),
     *("npm_", "pypi-", "hf_", "dop_v1_", "shpat_", "SG.", "eyJ"),
 )
-"""One of them stands in every token."""
+"""Every token contains one of them."""
 _WORDS_FOR_SECRETS = r"""(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key|
         auth[_-]?token|access[_-]?token|refresh[_-]?token|[_-]token|[_-]pass|[_-]pwd|credentials?)"""
 _NAMES_OF_SECRETS = rf"{_WORDS_FOR_SECRETS}(?![a-z])"
-_KEYWORD = late(_NAMES_OF_SECRETS, re.IGNORECASE | re.VERBOSE)
+_KEYWORD = re.compile(_NAMES_OF_SECRETS, re.IGNORECASE | re.VERBOSE)
 _BEGINNING = len("private_")
-"""Characters of a keyword at most before the word of it that is looked for."""
-_ASSIGNED = late(
+"""Maximum characters of a keyword before the word that the hint finds."""
+_ASSIGNED = re.compile(
     rf"""(?P<name>{_NAMES_OF_SECRETS}[\w-]*["']?\s*(?:=|:(?!:))\s*)
         (?P<quote>["']?)(?P<value>(?!\[redacted)[^\s"',;`<>()\[\]{{}}$]{{4,}})(?P=quote)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_ASSIGNED_HINT = late(r"(?:pass|secret|key|token|pwd|credential)[\w-]*[\"']?\s*[=:]")
-_SENT = late(
+_ASSIGNED_HINT = re.compile(r"(?:pass|secret|key|token|pwd|credential)[\w-]*[\"']?\s*[=:]")
+_SENT = re.compile(
     r"""(\b(?:Bearer|Basic)\s+|\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:Bearer\s+|Basic\s+|token\s+)?
         |\b(?:set-)?cookie["']?\s*:\s*["']?|[?&](?:key|sig|signature|code|token)=|\btoken["']?\s*[:=]\s*["']?)
         (?=[^\s]*[0-9=])[A-Za-z0-9._~+/=-]{12,}""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What goes before a secret in headers and addresses; a word without any digit is none."""
+"""Secrets in headers and addresses, with the text before them; a word without a digit is not a secret."""
 _SENT_WORDS = ("bearer", "basic", "authorization", "cookie", "token", "key=", "sig=", "signature=", "code=")
-_SENT_HINT = late(
+_SENT_HINT = re.compile(
     r"(?:bearer|basic)\s|(?:authorization|cookie|token)[\"']?\s*[:=]|(?<=[?&])(?:key|sig|signature|code|token)="
 )
-"""What stands where one of the words begins."""
-_MAIL = late(
+"""Place of one of the words at which a secret may follow."""
+_MAIL = re.compile(
     r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
 )
-_DIGITS = late(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
-_DIGITS_HINT = late(r"\d(?:[ -]?\d){12}")
+_DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
+_DIGITS_HINT = re.compile(r"\d(?:[ -]?\d){12}")
 
 
-def _possible(space: str, quote: str) -> str:
-    return "|".join(
-        (
-            r"-----BEGIN[A-Z ]*PRIVATE",
-            r"://[^\s/:@]*:[^\s/@]+@",
-            _TOKEN.pattern.replace(r"\b", ""),
-            rf"(?ix:{_WORDS_FOR_SECRETS}[\w\u0080-\U0010ffff-]*{quote}?{space}*[=:]{space}*{quote}?[^\s\"',;`<>()\[\]{{}}$]{{4}})",
-            rf"(?i:(?:(?:bearer|basic){space}|(?:authorization|cookie|token){quote}?{space}*[:=]{space}*{quote}?)"
-            rf"(?:(?:bearer|basic|token){space})?{space}*[A-Za-z0-9._~+/=-]{{12}})",
-            r"(?i:[?&](?:key|sig|signature|code|token)=[A-Za-z0-9._~+/=-]{12})",
-            r"[A-Za-z0-9._%+-]@[A-Za-z0-9][A-Za-z0-9.-]*\.[A-Za-z]{2}",
-            r"[0-9](?:[ -]?[0-9]){12}",
-        )
+_SPACE, _QUOTE = r"[\s\x1c-\x1f]", r"[\"']"
+POSSIBLE = "|".join(
+    (
+        r"-----BEGIN[A-Z ]*PRIVATE",
+        r"://[^\s/:@]*:[^\s/@]+@",
+        _TOKEN.pattern.replace(r"\b", ""),
+        rf"(?ix:{_WORDS_FOR_SECRETS}[\w\u0080-\U0010ffff-]*{_QUOTE}?{_SPACE}*[=:]{_SPACE}*{_QUOTE}?[^\s\"',;`<>()\[\]{{}}$]{{4}})",
+        rf"(?i:(?:(?:bearer|basic){_SPACE}|(?:authorization|cookie|token){_QUOTE}?{_SPACE}*[:=]{_SPACE}*{_QUOTE}?)"
+        rf"(?:(?:bearer|basic|token){_SPACE})?{_SPACE}*[A-Za-z0-9._~+/=-]{{12}})",
+        r"(?i:[?&](?:key|sig|signature|code|token)=[A-Za-z0-9._~+/=-]{12})",
+        r"[A-Za-z0-9._%+-]@[A-Za-z0-9][A-Za-z0-9.-]*\.[A-Za-z]{2}",
+        r"[0-9](?:[ -]?[0-9]){12}",
     )
+)
+"""A pattern that occurs in everything that `redact` removes, except known secrets, and in other text.
 
-
-POSSIBLE = _possible(r"[\s\x1c-\x1f]", r"[\"']")
-"""A pattern that is found in all that `redact` takes out, known secrets aside, and in more.
-
-It looks neither ahead nor back, so that engines can search for it in linear time. Beyond ASCII their digits may be others, and so
-may be their upper and lower case.
+It looks neither ahead nor back, so that engines can search for it in linear time. Beyond ASCII, engines may differ in
+digits and in upper and lower case.
 """
-POSSIBLE_IN_JSON = _possible(r"(?:\s|\\[fnrt]|\\u00[01][0-9a-f])", r"(?:\\?[\"'])")
-"""The same for the JSON of a text, in which only quotes, backslashes and control characters are escaped."""
 # A type or a call after the name is code about secrets, not a secret.
-_HARMLESS = late(
+_HARMLESS = re.compile(
     r"(?:str|string|int|bool|bytes|none|null|undefined|true|false|self|this|os|process|config|settings|env)\b",
     re.IGNORECASE,
 )

@@ -6,7 +6,7 @@ import codecs
 
 
 def truncate_middle(text: str, longest: int, why: str = "") -> str:
-    """The text, or `longest` characters of it, half from each end, with a notice between them of how many are left out, and why."""
+    """Return the text, or `longest` characters of it, half from each end, with a notice between them: how many are left out, and why."""
     if len(text) <= longest:
         return text
     half = longest // 2
@@ -15,7 +15,7 @@ def truncate_middle(text: str, longest: int, why: str = "") -> str:
 
 
 def truncate_bytes(text: str, size: int, notice: str) -> str:
-    """The text, or `size` bytes of its UTF-8, half from each end, with the notice between them."""
+    """Return the text, or `size` bytes of its UTF-8, half from each end, with the notice between them."""
     data = text.encode("utf-8", "replace")
     if len(data) <= size:
         return text
@@ -23,16 +23,16 @@ def truncate_bytes(text: str, size: int, notice: str) -> str:
 
 
 def around(head: bytes, tail: bytes, notice: str) -> str:
-    """The text of a beginning and of an end with the notice between them.
+    """Return the text of a beginning and of an end with the notice between them.
 
-    A character that is cut in two is left out; other bytes that are no UTF-8 become U+FFFD.
+    A character that is cut in two is left out; other bytes that are not UTF-8 become U+FFFD.
     """
     first = codecs.getincrementaldecoder("utf-8")("replace").decode(head)
     return f"{first}\n\n[{notice}]\n\n{tail[_split(tail) :].decode('utf-8', 'replace')}"
 
 
 def head_of(data: bytes, size: int) -> bytes:
-    """The first `size` bytes or up to three fewer, so that no UTF-8 character is split."""
+    """Return the first `size` bytes, or up to three fewer so that no UTF-8 character is split."""
     if len(data) <= size:
         return data
     end = size
@@ -42,5 +42,5 @@ def head_of(data: bytes, size: int) -> bytes:
 
 
 def _split(tail: bytes) -> int:
-    """Number of bytes at the beginning that belong to a character begun before."""
+    """Return the number of bytes at the beginning that belong to a character begun before."""
     return next((n for n, byte in enumerate(tail[:3]) if byte & 0xC0 != 0x80), min(3, len(tail)))

@@ -1,4 +1,4 @@
-"""Kinds of subagents that files define, as Claude Code, Gemini CLI, opencode and agentcli itself have them."""
+"""Kinds of subagents defined in files of Claude Code, Gemini CLI, opencode and agentcli itself."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from agentcli.integrations.frontmatter import FrontMatter
 from agentcli.integrations.regular_file import Unusable
 
 AGENTS = 200
-"""Definitions at most."""
+"""Largest number of definitions."""
 STEPS = 100
-"""Steps of a subagent at most."""
+"""Largest number of steps of a subagent."""
 DEPTH = 3
 DESCRIPTION = 1_024
-"""Characters of a description in the catalogue at most."""
+"""Length of a description in the catalogue at which it is cut, in characters."""
 _WITHOUT_EFFECT = ("permissionMode", "mcpServers", "hooks", "memory", "timeout_mins", "temperature")
 
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """A kind of subagent. `tools` and `denied` are names as the file writes them; without `tools` it has all of its parent's.
+    """A kind of subagent. `tools` and `denied` are names as the file writes them; without `tools` it has all tools of its parent.
 
     `prompt` begins its system text; `model` is a model, an alias, or empty for the configured one.
     """
@@ -44,7 +44,7 @@ class AgentKind:
     file: Path | None = None
     place: Place | None = None
     only_looks: bool = False
-    """It has tools that read, and no others."""
+    """True if it has only tools that read."""
 
 
 BUILT_IN: Mapping[str, AgentKind] = {
@@ -54,13 +54,13 @@ BUILT_IN: Mapping[str, AgentKind] = {
 
 
 def find_agents(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, AgentKind], list[AgentKind]]:
-    """The definitions by name, in the order of their names, and those that another one of their name shadows."""
+    """Return the definitions by name, sorted by name, and the definitions that another of the same name shadows."""
     found = (file for place in places for file in files(place, ".md", DEPTH, notes))
     return first_of_each_name(found, load, "agents", AGENTS, notes)
 
 
 def load(found: Found, notes: list[str]) -> AgentKind | None:
-    """The definition in a file; None, and a note, for one that cannot be used."""
+    """Return the definition in a file, or None after a note if it cannot be used."""
     path, place = found.path, found.place
     try:
         head = frontmatter.read(read_text(path, place.within))
@@ -107,17 +107,17 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
 
 
 def catalogue(kinds: Mapping[str, AgentKind]) -> str:
-    """The lines of the catalogue that the model sees."""
+    """Return the lines of the catalogue that the model sees."""
     return "\n".join(f"- {kind.name}: {_one_line(kind.description)}" for kind in kinds.values())
 
 
 def _by_file(place: Place) -> bool:
-    """True where the file's name is the agent's."""
+    """Return True if the file's name is the agent's name."""
     return place.program == ".opencode"
 
 
 def _tools(head: FrontMatter) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """The tools that it has, None for all, and those that it has not."""
+    """Return the tools that the agent has, None for all, and the tools denied to it."""
     entries = tool_switches.switches(head.fields)
     denied = (*(head.items("disallowedTools") or head.items("disallowed-tools")), *tool_switches.denied(entries))
     listed = head.items("tools")

@@ -1,4 +1,4 @@
-"""Slash commands in files, as Claude Code, Gemini CLI, opencode and agentcli itself have them, read into one value."""
+"""Slash commands in files of Claude Code, Gemini CLI, opencode and agentcli itself, read into one form."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from agentcli.integrations.extensions.template import Part, Syntax, parse
 from agentcli.integrations.regular_file import Unusable
 
 COMMANDS = 1_000
-"""Commands at most."""
+"""Largest number of commands."""
 DEPTH = 4
-"""Levels of folders that are looked at; those below the first are part of the name."""
+"""Levels of folders to look at; names below the first level are part of the command's name."""
 _SYNTAX: dict[str, Syntax] = {".claude": "claude", ".gemini": "gemini", ".opencode": "opencode"}
 _SUMMARY = 120
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
 class InvalidToml(Unusable):
-    """A file that is no TOML, with the line at which that shows."""
+    """A file that is not valid TOML, with the line of the error."""
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line}: {why}")
@@ -52,13 +52,13 @@ class Template:
 
 
 def find_commands(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, Template], list[Template]]:
-    """The commands by name, in the order of their names, and those that another one of their name shadows."""
+    """Return the commands by name, sorted by name, and the commands that another of the same name shadows."""
     found = (file for place in places for file in files(place, _suffix(place), DEPTH, notes))
     return first_of_each_name(found, load, "commands", COMMANDS, notes)
 
 
 def load(found: Found, notes: list[str]) -> Template | None:
-    """The command that a file defines; None, and a note, for one that cannot be used."""
+    """Return the command that a file defines, or None after a note if it cannot be used."""
     path, place = found.path, found.place
     name = found.inner.removesuffix(_suffix(place)).replace("/", ":")
     if not all(letter.isalnum() or letter in "-_.:" for letter in name):
@@ -94,14 +94,14 @@ def load(found: Found, notes: list[str]) -> Template | None:
 
 
 def body_of(command: Template) -> tuple[Part, ...]:
-    """The parts of a command's text, read anew. Raises Unusable."""
+    """Return the parts of a command's text, reading the file again. Raise Unusable."""
     text, syntax = read_text(command.file, command.place.within), _syntax(command.place)
     body = _toml(text)[1] if syntax == "gemini" else frontmatter.read(text).body.strip()
     return parse(body, syntax)
 
 
 def ending(command: Template, arguments: str) -> str:
-    """The text that gives a command its arguments where its own text has no place for them."""
+    """Return the text that adds the arguments to a command whose own text has no place for them."""
     if not arguments:
         return ""
     match _syntax(command.place):
@@ -122,7 +122,7 @@ def _syntax(place: Place) -> Syntax:
 
 
 def _toml(text: str) -> tuple[dict[str, object], str]:
-    """The fields of a TOML file, and its prompt. Raises Unusable, with the line."""
+    """Return the fields of a TOML file, and its prompt. Raise Unusable, with the line."""
     import tomllib
 
     try:

@@ -1,4 +1,4 @@
-"""The extensions of a project and of its user that are files: skills, slash commands, kinds of subagents."""
+"""Extensions of a project and of its user that are files: skills, slash commands, kinds of subagents."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from agentcli.integrations.extensions.agents import AgentKind, find_agents
 from agentcli.integrations.extensions.agents import catalogue as agent_lines
 from agentcli.integrations.extensions.commands import Template, find_commands
 from agentcli.integrations.extensions.places import Kind, Place, places
-from agentcli.integrations.extensions.skills import Skill, find_skills
+from agentcli.integrations.extensions.skills import Skill, find_skills, in_catalogue
 from agentcli.integrations.extensions.skills import catalogue as skill_lines
 from agentcli.integrations.instructions import folders
 
 _NOTED = 3
-"""Files left out that are named when a session opens."""
+"""Number of unusable files that are named when a session opens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    """All that was found, by name and in the order of the names; `notes` say what is wrong with the rest."""
+    """All extensions found, by name and sorted by name; `notes` say what is wrong with the rest."""
 
     skills: Mapping[str, Skill] = field(default_factory=dict)
     commands: Mapping[str, Template] = field(default_factory=dict)
@@ -34,26 +34,26 @@ class Extensions:
 
     @property
     def left_out(self) -> list[str]:
-        """The notes about files that are left out altogether, the first few of them."""
+        """Notes about unusable files, the first few of them."""
         notes = [note for note in self.notes if note.endswith("left out.")]
         more = len(notes) - _NOTED
         return [*notes[:_NOTED], *([f"And {more} more: `agentcli doctor` lists them."] if more > 0 else [])]
 
     @property
     def readable(self) -> tuple[Path, ...]:
-        """The folders of the skills, which may be read without asking."""
+        """Folders of the skills, which may be read without asking."""
         return tuple(dict.fromkeys(skill.folder.resolve() for skill in self.skills.values()))
 
 
 SKILLS = "# Skills"
-"""The first line of the block of a system prompt that lists the skills."""
+"""First line of the block of a system prompt that lists the skills."""
 AGENTS = "# Agents"
 _SHARE, _LEAST, _CHARACTERS = 0.01, 1_000, 4
-"""Share of the window that the list of skills may take, tokens that it may take at least, and characters of a token."""
+"""Share of the window for the list of skills, smallest size of the list in tokens, and characters per token."""
 
 
 def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], window: int) -> str:
-    """The block of a system prompt that lists skills and agents; empty where there are none."""
+    """Return the block of a system prompt that lists skills and agents; empty if there are none."""
     characters = max(int(window * _SHARE), _LEAST) * _CHARACTERS
     lines = skill_lines(found, characters)
     blocks = [
@@ -66,7 +66,7 @@ def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], windo
 
 
 def listing_only(system: Sequence[str], *, skills: bool, agents: bool) -> tuple[str, ...]:
-    """The blocks of a system prompt, the lists of skills and agents left out where they are not wanted."""
+    """Return the blocks of a system prompt, without the list of skills or of agents unless requested."""
     blocks = []
     for block in system:
         if block.startswith((SKILLS, AGENTS)):
@@ -78,13 +78,13 @@ def listing_only(system: Sequence[str], *, skills: bool, agents: bool) -> tuple[
 
 
 def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: Mapping[str, AgentKind]) -> str:
-    """A reminder of the skills and agents that came and went since a session began with these system blocks; empty where none did."""
+    """Return a reminder of the skills and agents added or removed since a session began with these system blocks; or empty."""
     block = next((block for block in recorded if block.startswith((SKILLS, AGENTS))), "")
     then = set(_LISTED.findall(block))
-    listed = {name: skill.file for name, skill in found.items() if skill.for_model}
+    listed = {skill.name: skill.file for skill in in_catalogue(found)}
     new = [f"- {skill_lines({name: found[name]}, 0)[2:]} ({listed[name]})" for name in listed if name not in then]
     new += [agent_lines({name: kind}) for name, kind in agents.items() if name not in then]
-    gone = sorted(then - {*listed, *agents})
+    gone = sorted(then - {*(name for name, skill in found.items() if skill.for_model), *agents})
     if not recorded or not (new or gone):
         return ""
     texts = [
@@ -99,7 +99,7 @@ _LISTED = re.compile(r"^- ([^\s:]+(?::[^\s:]+)*)(?=:? |$)", re.MULTILINE)
 
 
 class Bundle(Protocol):
-    """A plugin, as far as it has folders of skills, commands and agents."""
+    """A plugin, reduced to its folders of skills, commands and agents."""
 
     def places(self, kind: Kind) -> list[Place]: ...
 
@@ -107,7 +107,7 @@ class Bundle(Protocol):
 def discover(
     cwd: Path | None, home: Path, config: Path, plugins: Sequence[Bundle] = (), noted: Sequence[str] = ()
 ) -> Extensions:
-    """The extensions in force; `cwd` is None where the folder is not trusted. `noted` are notes that come first."""
+    """Find all active extensions; `cwd` is None if the folder is not trusted. `noted` are notes to list first."""
     notes = [*noted]
 
     def all_places(kind: Kind) -> list[Place]:
@@ -121,7 +121,10 @@ def discover(
 
 
 def with_nested(found: Extensions, nested: Sequence[Path], cwd: Path) -> Extensions:
-    """The same, with the skills in these folders further down; one whose name is taken goes by its folder as well: `web/app:pdf`."""
+    """Return the extensions with the skills of these nested folders added.
+
+    A skill whose name is taken gets its folder as a prefix: `web/app:pdf`.
+    """
     skills, notes = dict(found.skills), [*found.notes]
     for folder in nested:
         above = folder.parent.parent

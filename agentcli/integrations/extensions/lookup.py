@@ -1,4 +1,4 @@
-"""Look-up of what a person means by `/name`."""
+"""Look-up of the skill or command for `/name`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SCOPES = ("project", "user")
 
 
 def named(found: Extensions, name: str) -> Skill | Template | None:
-    """The skill or command of that name: the project's before the user's, a skill before a command of the same place.
+    """Return the skill or command of that name: the project's before the user's, a skill before a command of the same place.
 
-    Those of a plugin have their plain name, too, where nothing else has it.
+    A plugin's skill or command also answers to its plain name if nothing else has that name.
     """
     both = [one for one in (found.skills.get(name), found.commands.get(name)) if one is not None]
     if both:

@@ -1,4 +1,4 @@
-"""Folders in which skills, commands and agents lie, and their files: found and read with limits, never outside the repository."""
+"""Folders of skills, commands and agents, and their files: found and read with limits, never outside the repository."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ Scope = Literal["project", "user", "plugin"]
 Kind = Literal["skills", "commands", "agents"]
 
 FILE_BYTES = 1_000_000
-"""Size of a file at most; a larger one is left out."""
+"""Largest size of a file in bytes; a larger one is left out."""
 ENTRIES = 5_000
-"""Entries that are looked at beneath one folder."""
+"""Largest number of entries to look at below one folder."""
 _PASSED_OVER = frozenset({".git", "node_modules"})
 _PROGRAMS: dict[Kind, tuple[str, ...]] = {
     "skills": (".agentcli", ".agents", ".claude", ".codex", ".gemini", ".opencode"),
     "commands": (".agentcli", ".claude", ".gemini", ".opencode"),
     "agents": (".agentcli", ".claude", ".gemini", ".opencode"),
 }
-"""The folders of the programs that have each kind, the first one of a name wins."""
+"""Folders of the programs that have each kind; of several files of one name, the first counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder of extensions of one kind. `program` is the one whose conventions its files follow: `.claude`, `.gemini`, …
+    """A folder of extensions of one kind. `program` sets the conventions of its files: `.claude`, `.gemini`, …
 
-    Its files must lie beneath `within`; None for the user's own, whose links may lead anywhere.
+    Its files must lie below `within`; None for the user's own folders, whose links may lead anywhere.
     """
 
     folder: Path
@@ -51,7 +51,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file beneath a place, and its path from there."""
+    """A file below a place, and its path from there."""
 
     place: Place
     path: Path
@@ -63,7 +63,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """The name by which it is called."""
+        """Name by which it is called."""
         ...
 
 
@@ -71,9 +71,9 @@ T = TypeVar("T", bound=Named)
 
 
 def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place]:
-    """The folders of one kind, those that win first: of the project from `cwd` up to its root, then of the user.
+    """Return the folders of one kind, the most important first: of the project from `cwd` up to its root, then of the user.
 
-    `cwd` is None where the project's are not to be read, `config` is agentcli's own config folder.
+    `cwd` is None to skip the project's folders, `config` is agentcli's own config folder.
     """
     below = [*folders(cwd)] if cwd is not None else []
     root = Path(os.path.realpath(below[0])) if below else None
@@ -91,7 +91,7 @@ def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place
 
 
 def defines(name: str, cwd: Path) -> bool:
-    """True if a project has a file for a command or a skill of this name, which has no slashes. Nothing is read."""
+    """Return True if a project has a file for a command or skill of this name without slashes. Read nothing."""
     inner = name.replace(":", os.sep)
     endings: Mapping[Kind, Sequence[str]] = {"commands": (".md", ".toml"), "skills": (f"{os.sep}SKILL.md",)}
     return any(
@@ -104,12 +104,12 @@ def defines(name: str, cwd: Path) -> bool:
 
 
 def programs(kind: Kind) -> Sequence[str]:
-    """The folders of the programs that have this kind, those that win first."""
+    """Return the folders of the programs that have this kind, the most important first."""
     return _PROGRAMS[kind]
 
 
 def read_text(path: Path, within: Path | None = None) -> str:
-    """The text of a file. Raises Unusable for one that is no text, or that `read_regular` refuses."""
+    """Return the text of a file. Raise Unusable if it is binary, or if `read_regular` refuses it."""
     data = read_regular(path, FILE_BYTES, within)
     if b"\0" in data:
         raise Unusable("it is no text")
@@ -119,9 +119,9 @@ def read_text(path: Path, within: Path | None = None) -> str:
 def first_of_each_name(
     found: Iterable[Found], load: Callable[[Found, list[str]], T | None], kind: Kind, most: int, notes: list[str]
 ) -> tuple[dict[str, T], list[T]]:
-    """The extensions in files by name, in the order of names, and those that an earlier one of their name shadows.
+    """Return the extensions in files, sorted by name, and the extensions that an earlier one of the same name shadows.
 
-    Files after the first `most` names are left out, which is noted.
+    Files after the first `most` names are left out, with a note.
     """
     first: dict[str, T] = {}
     shadowed: list[T] = []
@@ -143,13 +143,13 @@ def first_of_each_name(
 def _loaded(
     load: Callable[[Found, list[str]], T | None], file: Found, _: tuple[int, ...]
 ) -> tuple[T | None, tuple[str, ...]]:
-    """The extension in one version of a file, with the notes about it: each prompt looks for them again."""
+    """Return the extension in one version of a file, with its notes. The cache serves each prompt, which looks for them again."""
     notes: list[str] = []
     return load(file, notes), tuple(notes)
 
 
 def files(place: Place, ending: str, depth: int, notes: list[str]) -> Iterator[Found]:
-    """The files beneath a place whose names end so, in order; each folder is entered once."""
+    """Yield the files below a place whose names end with `ending`, in order; enter each folder once."""
     if not os.path.isdir(place.folder):
         return
     if place.within is not None and not Path(os.path.realpath(place.folder)).is_relative_to(place.within):
@@ -182,7 +182,7 @@ def _below(
 
 
 def _entries(folder: Path, left: list[int], seen: set[tuple[int, int]], notes: list[str]) -> Sequence[os.DirEntry[str]]:
-    """The entries of a folder by name; none of one that was looked at before, or that is not there."""
+    """Return the entries of a folder by name; none if it was visited before, or does not exist."""
     try:
         about = os.stat(folder)
         if (about.st_dev, about.st_ino) in seen or not stat.S_ISDIR(about.st_mode):
@@ -205,7 +205,7 @@ def _entries(folder: Path, left: list[int], seen: set[tuple[int, int]], notes: l
 
 
 def _inside(path: Path, place: Place, notes: list[str]) -> bool:
-    """True unless a link of a repository leads out of it, which is noted."""
+    """Return True unless a link leads out of its repository; then add a note."""
     if place.within is None or not path.is_symlink():
         return True
     if Path(os.path.realpath(path)).is_relative_to(place.within):

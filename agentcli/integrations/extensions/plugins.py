@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,23 @@ from agentcli.integrations.mcp.gemini import read_gemini
 from agentcli.integrations.regular_file import Unusable
 
 CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
-"""The manifests of the two layouts; that of Claude Code may be missing."""
+"""Manifests of the two layouts; Claude Code's is optional."""
 FILES, BYTES = 5_000, 100_000_000
-"""Files of a plugin, and their size together, at most."""
+"""Largest number of files of a plugin, and their largest total size in bytes."""
 DATA = ".data"
-"""The folder in a plugin's copy for what its hooks and servers keep."""
+"""Folder in a plugin's copy for the data of its hooks and servers."""
 _MARKETPLACE = ".claude-plugin/marketplace.json"
+_LSP = ".lsp.json"
+_LEVELS = 3
+"""Number of folders above a plugin in which to look for a marketplace that lists it."""
+_CACHE = "__pycache__"
 _PARTS = ("skills", "commands", "agents", "hooks")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plugin in its folder. `gemini` says which layout it has."""
+    """A plugin in its folder. `gemini` is true for the layout of Gemini CLI."""
 
     name: str
     folder: Path
@@ -45,9 +50,11 @@ class Plugin:
     version: str = ""
     description: str = ""
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    from_marketplace: bool = False
+    """True if it has no manifest of its own: `manifest` is its entry in a marketplace."""
 
     def places(self, kind: Kind) -> list[Place]:
-        """The folders of its skills, commands or agents."""
+        """Return the folders of its skills, commands or agents."""
         program = ".gemini" if self.gemini and kind != "skills" else ".claude"
         paths = [kind, *self._named(kind)]
         root = _real(self.folder)
@@ -55,14 +62,14 @@ class Plugin:
         return [Place(folder, "plugin", program, root, self.name) for folder in folders if folder.is_relative_to(root)]
 
     def _named(self, part: str) -> list[str]:
-        """The paths that its manifest names for a part."""
+        """Return the paths that its manifest names for a part."""
         named = None if self.gemini else self.manifest.get(part)
         given = [named] if isinstance(named, str) else named if isinstance(named, list) else []
         return [one for one in given if isinstance(one, str) and "\0" not in one]
 
     @property
     def astray(self) -> Iterator[str]:
-        """Notes about paths of its manifest that are not there, or lead out of it."""
+        """Notes about paths of its manifest that do not exist, or lead out of it."""
         root = _real(self.folder)
         for part in _PARTS:
             for path in self._named(part):
@@ -73,7 +80,7 @@ class Plugin:
 
     @property
     def hooks(self) -> HookFile:
-        """Its hooks, in `hooks/hooks.json` and where its manifest says; `CLAUDE_PLUGIN_ROOT` names its folder in their environment."""
+        """Its hooks, from `hooks/hooks.json` and the paths in its manifest; `CLAUDE_PLUGIN_ROOT` names its folder in their environment."""
         source, named = f"plugin {self.name}", None if self.gemini else self.manifest.get("hooks")
         given = [] if named is None else named if isinstance(named, list) else [named]
         root = _real(self.folder)
@@ -87,7 +94,7 @@ class Plugin:
 
     @property
     def servers(self) -> Definitions:
-        """Its servers."""
+        """Its MCP servers."""
         source = f"plugin {self.name}"
         given = self.manifest.get("mcpServers")
         try:
@@ -106,20 +113,31 @@ class Plugin:
         return parsed(text, source, "plugin", read_gemini if self.gemini else json.loads)
 
     @property
+    def language_servers(self) -> list[str]:
+        """Names of its language servers, which agentcli does not use."""
+        given = self.manifest.get("lspServers", _LSP)
+        if isinstance(given, str):
+            try:
+                given = json.loads(read_text(self.folder / given, _real(self.folder)))
+            except (Unusable, ValueError, RecursionError):
+                given = {}
+        return [str(name) for name in given] if isinstance(given, dict) else []
+
+    @property
     def variables(self) -> dict[str, str]:
-        """The variables that its hooks and servers may use."""
+        """Variables that its hooks and servers may use."""
         root = str(self.folder)
         return {"CLAUDE_PLUGIN_ROOT": root, "CLAUDE_PLUGIN_DATA": f"{root}/{DATA}", "extensionPath": root}
 
     @property
     def instruction_files(self) -> list[Path]:
-        """The instruction files that it brings: those that its manifest names, else GEMINI.md."""
+        """Its instruction files: those that its manifest names, else GEMINI.md."""
         named = (self.manifest.get("contextFileName") or ["GEMINI.md"]) if self.gemini else []
         given = named if isinstance(named, list) else [named]
         return [self.folder / one for one in given if isinstance(one, str) and (self.folder / one).is_file()]
 
     def instructions(self, limit: int) -> InstructionSet:
-        """The instructions that it brings, at most `limit` characters of each file."""
+        """Return its instructions, at most `limit` characters of each file."""
         files, notes = [], []
         for path in self.instruction_files:
             try:
@@ -136,13 +154,16 @@ class Plugin:
 
     @property
     def excluded(self) -> list[str]:
-        """The tools that it denies, as its manifest writes them."""
+        """Tools that it denies, as its manifest writes them."""
         named = self.manifest.get("excludeTools") if self.gemini else None
         return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
 
 
-def read_plugin(folder: Path) -> Plugin:
-    """The plugin in a folder. Raises Unusable for a folder that is none."""
+def read_plugin(folder: Path, listed_as: Any = None) -> Plugin:
+    """Read the plugin in a folder. Raise Unusable if the folder is not a plugin.
+
+    `listed_as` is the marketplace entry of a folder without a manifest; without it, look for one in the folders above.
+    """
     for file, gemini in ((folder / CLAUDE, False), (folder / GEMINI, True)):
         if file.is_file():
             manifest = _manifest(file, folder)
@@ -157,7 +178,12 @@ def read_plugin(folder: Path) -> Plugin:
         named = safe_line(", ".join(one.removeprefix("./") for one in sources if isinstance(one, str))) or "none"
         about = "is a marketplace. Add the folder of one of its plugins (in a clone of it if this is a git address): "
         raise Unusable(f"{safe_line(folder.name)} {about}{named}")
-    if not any((folder / part).is_dir() for part in _PARTS):
+    listed_as = listed_as if isinstance(listed_as, dict) else _in_a_marketplace(folder)
+    name = listed_as.get("name")
+    if isinstance(name, str) and _NAME.fullmatch(name):
+        version, description = _text(listed_as, "version"), _text(listed_as, "description")
+        return Plugin(name, folder, False, version, description, listed_as, from_marketplace=True)
+    if not any((folder / part).is_dir() for part in _PARTS) and not (folder / _LSP).is_file():
         raise Unusable(
             f"{safe_line(folder.name)} is no plugin: neither {CLAUDE} nor {GEMINI}, skills, commands, agents or hooks"
         )
@@ -166,8 +192,22 @@ def read_plugin(folder: Path) -> Plugin:
     return Plugin(folder.name, folder)
 
 
+def _in_a_marketplace(folder: Path) -> Mapping[str, Any]:
+    """Return the entry for a folder without a manifest in the marketplace above it; empty if there is none."""
+    real = _real(folder)
+    for top in islice(real.parents, _LEVELS):
+        if not (top / _MARKETPLACE).is_file():
+            continue
+        listed = _manifest(top / _MARKETPLACE, top).get("plugins")
+        for entry in listed if isinstance(listed, list) else []:
+            source = entry.get("source") if isinstance(entry, dict) else None
+            if isinstance(source, str) and "\0" not in source and _real(top / source) == real:
+                return dict(entry)
+    return {}
+
+
 def contents(plugin: Plugin) -> Iterator[str]:
-    """Lines about what a plugin brings: what it would start in full, the rest by name."""
+    """Yield lines about the parts of a plugin: everything that it would start in full, the rest by name."""
     notes: list[str] = []
     skills, _ = find_skills(plugin.places("skills"), notes)
     commands, _ = find_commands(plugin.places("commands"), notes)
@@ -183,6 +223,8 @@ def contents(plugin: Plugin) -> Iterator[str]:
         yield f"hook at {hook.event}: {safe_line(hook.line)}"
     for server in plugin.servers.servers.values():
         yield f"server {server.name}: {safe_line(server.starts)}"
+    if plugin.language_servers:
+        yield f"language servers, which have no effect here: {safe_line(', '.join(plugin.language_servers))}"
     brought = plugin.instructions(MAX_BYTES)
     for file in brought.files:
         yield f"instructions: {safe_line(file.path.name)}"
@@ -192,7 +234,7 @@ def contents(plugin: Plugin) -> Iterator[str]:
 
 
 def digest(folder: Path) -> str:
-    """SHA-256 of all files of a plugin with their names. Raises Unusable for too many, and for links that lead out of it."""
+    """Return the SHA-256 of all files of a plugin with their names. Raise Unusable if there are too many, or if a link leads out of it."""
     size, result = 0, hashlib.sha256()
     root = _real(folder)
     for total, path in enumerate(_files(root), 1):
@@ -209,9 +251,26 @@ def digest(folder: Path) -> str:
     return result.hexdigest()
 
 
+def remove_caches(folder: Path) -> None:
+    """Remove Python's compiled files, which would run in place of the reviewed sources. Raise Unusable if that fails."""
+    for place, folders, _ in os.walk(folder):
+        folders[:] = [name for name in folders if name not in (".git", DATA)]
+        if _CACHE in folders:
+            cache = Path(place, _CACHE)
+            if cache.is_symlink():
+                raise Unusable(f"{safe_line(str(cache.relative_to(folder)))} is a link")
+            folders.remove(_CACHE)
+            try:
+                shutil.rmtree(cache)
+            except OSError as error:
+                raise Unusable(
+                    f"{safe_line(str(cache.relative_to(folder)))} cannot be removed: {error.strerror}"
+                ) from error
+
+
 def _files(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in (".git", DATA, "__pycache__"))
+        folders[:] = sorted(name for name in folders if name not in (".git", DATA, _CACHE))
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         yield from (Path(folder, name) for name in sorted(files))
         for name in links:
@@ -232,7 +291,7 @@ def _manifest(file: Path, folder: Path) -> dict[str, Any]:
 
 
 def _real(path: Path) -> Path:
-    """The path with its links followed; that of a cycle of links as it is."""
+    """Return the path with its links followed; a cycle of links stays unresolved."""
     return Path(os.path.realpath(path))
 
 

@@ -1,4 +1,4 @@
-"""Skills: folders with a SKILL.md, whose description stands in the catalogue and whose body is read when it is needed."""
+"""Skills: folders with a SKILL.md, whose description is in the catalogue and whose body is read at each use."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from agentcli.integrations.frontmatter import FrontMatter
 from agentcli.integrations.regular_file import Unusable
 
 FILE = "SKILL.md"
-SKILLS = 500
-"""Skills at most."""
+SKILLS, LISTED = 5_000, 500
+"""Largest number of skills, and of skills that the model's catalogue names: the nearest ones."""
+_NEAREST = ("project", "user", "plugin")
 DEPTH = 3
-"""Levels of folders beneath a folder of skills that are looked at: a skill may lie one folder deeper than usual."""
+"""Levels of folders to look at below a folder of skills: a skill may lie one folder deeper than usual."""
 DESCRIPTION, NAME, COMPATIBILITY = 1_024, 64, 500
-"""Characters of the fields at most; a longer description is cut in the catalogue."""
+"""Largest lengths of the fields, in characters; a longer description is cut in the catalogue."""
+FOLDERS = 5
+"""Number of folders of further skills that the catalogue names."""
 LISTED_FILES = 50
-"""Files of a skill that are named with its body."""
+"""Largest number of files of a skill that are listed with its body."""
 _LATER = ("hooks", "paths")
 """Fields that have no effect yet."""
 
@@ -53,19 +56,14 @@ class Skill:
         """The folder of the skill."""
         return self.file.parent
 
-    @property
-    def from_project(self) -> bool:
-        """True if it comes with the repository, not from the user."""
-        return self.place.scope == "project"
-
 
 def find_skills(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, Skill], list[Skill]]:
-    """The skills by name, in the order of their names, and those that another one of their name shadows."""
+    """Return the skills by name, sorted by name, and the skills that another of the same name shadows."""
     return first_of_each_name(_files(places, notes), load, "skills", SKILLS, notes)
 
 
 def _files(places: Iterable[Place], notes: list[str]) -> Iterator[Found]:
-    """The files of skills, each once though several links may lead to it."""
+    """Yield the files of skills, each once even if several links lead to it."""
     seen: set[Path] = set()
     for place in places:
         for file in files(place, FILE, DEPTH, notes):
@@ -76,7 +74,7 @@ def _files(places: Iterable[Place], notes: list[str]) -> Iterator[Found]:
 
 
 def load(found: Found, notes: list[str]) -> Skill | None:
-    """The skill that a file describes; None, and a note, for one that cannot be used."""
+    """Return the skill that a file describes, or None after a note if it cannot be used."""
     path, place, folder = found.path, found.place, found.path.parent
     try:
         head = frontmatter.read(read_text(path, place.within))
@@ -84,7 +82,7 @@ def load(found: Found, notes: list[str]) -> Skill | None:
         notes.append(f"{FILE} in {display_path(folder)}: {why}: left out.")
         return None
     notes += _remarks(head, folder)
-    # Claude Code takes the first paragraph where there is no description; the specification wants one.
+    # Claude Code uses the first paragraph if there is no description; the specification requires one.
     told = head.text("description") or (_first_paragraph(head.body) if place.program == ".claude" else "")
     description = " ".join(filter(None, (told, head.text("when_to_use"))))
     if not told or head.trouble:
@@ -114,30 +112,34 @@ def load(found: Found, notes: list[str]) -> Skill | None:
 
 
 def _first_paragraph(body: str) -> str:
-    """The first paragraph that is no heading, in one line."""
+    """Return the first paragraph that is not a heading, in one line."""
     rest = dropwhile(lambda line: not line.strip() or line.startswith("#"), body.splitlines())
     return " ".join(line.strip() for line in takewhile(str.strip, rest))
 
 
 def body_of(skill: Skill) -> tuple[Part, ...]:
-    """The parts of a skill's body, read anew. Raises Unusable."""
+    """Return the parts of a skill's body, reading the file again. Raise Unusable."""
     body = frontmatter.read(read_text(skill.file, skill.place.within)).body.strip()
     return parse(body, "claude" if skill.place.program == ".claude" else "own", skill.names)
 
 
 def files_of(skill: Skill) -> Sequence[str]:
-    """The paths of the skill's other files, seen from its folder."""
+    """Return the paths of the skill's other files, relative to its folder."""
     place = Place(skill.folder, skill.place.scope, skill.place.program, skill.place.within)
     found = (file.inner for file in files(place, "", 4, []) if file.inner != FILE)
     return [safe_line(inner) for inner, _ in zip(found, range(LISTED_FILES), strict=False)]
 
 
 def catalogue(skills: Mapping[str, Skill], characters: int = 0) -> str:
-    """The lines of the catalogue that the model sees; over so many characters (0: no limit), those at the end are names only."""
-    listed = [skill for skill in skills.values() if skill.for_model]
+    """Return the lines of the catalogue that the model sees; beyond `characters` (0: no limit), the last ones are names only."""
+    listed = in_catalogue(skills)
     lines = [f"- {skill.name}: {_one_line(skill.description)}" for skill in listed]
     if not characters:
         return "\n".join(lines)
+    near = {skill.name for skill in listed}
+    far = [skill for skill in skills.values() if skill.for_model and skill.name not in near]
+    folders = sorted({safe_line(display_path(skill.place.folder)) for skill in far})
+    rest = f"{len(far):,} more skills lie in {', '.join(folders[:FOLDERS])}: list these folders; the skill tool loads a skill by its name."
     size = sum(map(len, lines))
     for number in reversed(range(len(lines))):
         if size <= characters:
@@ -145,11 +147,18 @@ def catalogue(skills: Mapping[str, Skill], characters: int = 0) -> str:
         short = f"- {listed[number].name}"
         size -= len(lines[number]) - len(short)
         lines[number] = short
-    return "\n".join(lines)
+    return "\n".join([*lines, *([rest] if far else [])])
+
+
+def in_catalogue(skills: Mapping[str, Skill]) -> list[Skill]:
+    """Return the skills that the catalogue names, sorted by name; if there are too many, prefer the project's, then the user's."""
+    for_model = [skill for skill in skills.values() if skill.for_model]
+    nearest = sorted(for_model, key=lambda skill: _NEAREST.index(skill.place.scope))[:LISTED]
+    return sorted(nearest, key=lambda skill: skill.name)
 
 
 def check(folder: Path) -> list[str]:
-    """The errors of a skill's folder against the specification (agentskills.io); none for a valid one."""
+    """Return the errors of a skill's folder against the specification (agentskills.io); none for a valid one."""
     if not folder.is_dir():
         return [f"{display_path(folder)} is no folder."]
     path = next((folder / name for name in (FILE, FILE.lower()) if (folder / name).exists()), None)

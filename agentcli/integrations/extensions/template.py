@@ -1,4 +1,4 @@
-"""Texts with placeholders, as in slash commands and skills: parsed once into parts, so that nothing filled in is parsed again."""
+"""Texts with placeholders, as in slash commands and skills: parsed once into parts, so that inserted text is never parsed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass
 
 Syntax = Literal["own", "claude", "gemini", "opencode"]
-"""The program that a text was written for; our own texts differ from Claude Code's in where they count from, and in code."""
+"""Program that a text was written for; our own texts differ from Claude Code's in the number of the first argument, and in code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """Placeholder of an argument: all of them where `number` is None, else one, counted from 0.
+    """Placeholder of an argument: all of them if `number` is None, else one, counted from 0.
 
-    `rest` stands for that one and all that follow; `literal` is the placeholder as it is written, `in_code` says that it
-    stands among code that is left as it is if there are no arguments at all.
+    `rest` means that one and all that follow; `literal` is the placeholder as written, `in_code` is true if it is in
+    code, which stays unchanged if there are no arguments at all.
     """
 
     number: int | None = None
@@ -35,7 +35,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """A command whose output is filled in. `quoted`: arguments in it are quoted for the shell; `may_fail`: its output counts all the same."""
+    """A command whose output is inserted. `quoted`: its arguments are quoted for the shell; `may_fail`: a failure's output is used too."""
 
     parts: tuple[str | Argument | Variable, ...]
     quoted: bool = False
@@ -44,7 +44,7 @@ class Shell:
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """The name of a file to attach. `inline`: its text takes the place of the name."""
+    """Name of a file to attach. `inline`: its text replaces the name."""
 
     parts: tuple[str | Argument | Variable, ...]
     inline: bool = False
@@ -55,14 +55,14 @@ Part = str | Argument | Variable | Shell | FileName
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The arguments of one use: as typed, and one by one."""
+    """Arguments of one use: the whole text, and its words."""
 
     text: str
     words: tuple[str, ...]
     variables: Mapping[str, str]
 
     def fill(self, part: str | Argument | Variable, quoted: bool = False) -> str:
-        """The text of a part that is no command and no file."""
+        """Return the text of a part that is neither a command nor a file."""
         from shlex import quote
 
         match part:
@@ -81,13 +81,13 @@ class Arguments:
 
 
 def arguments(text: str, variables: Mapping[str, str] | None = None) -> Arguments:
-    """The arguments in a text, one by one; quotes group words."""
+    """Split a text into arguments; quotes group words."""
     import shlex
 
     text = text.strip()
     try:
         words = shlex.split(text)
-    except ValueError:  # a quote that nothing closes is a letter, and all behind it belongs to its word
+    except ValueError:  # an unclosed quote is a letter, and everything after it belongs to its word
         words = [_unquoted(word) for word in re.findall(_WORD, text)]
     return Arguments(text, tuple(words), variables or {})
 
@@ -97,15 +97,16 @@ _WORD = rf"""(?s)(?:{_QUOTED}|\\.|[^\s"'\\]|["'\\].*)+"""
 
 
 def _unquoted(word: str) -> str:
-    """A word without the quotes that are closed."""
+    """Return a word without its closed quotes."""
     return re.sub(rf"(?s)({_QUOTED})|\\(.)", lambda found: found[1][1:-1] if found[1] else found[2], word)
 
 
 def parse(body: str, syntax: Syntax, names: Sequence[str] = ()) -> tuple[Part, ...]:
-    """The parts of a body. `$0` is the first argument in texts for Claude Code, and in any body that holds `$0`; else `$1` is.
+    """Parse a body into parts. `$0` is the first argument in texts for Claude Code, and in any body with `$0`; otherwise `$1` is.
 
-    Claude Code fills in placeholders among code as anywhere; elsewhere code keeps them where there are no arguments. `names` are
-    those of arguments that may be written `$name`, in their order. A body that takes no arguments gets them at its end.
+    Claude Code fills in placeholders in code as anywhere; other syntaxes keep them there if there are no arguments.
+    `names` are the names of arguments that may be written `$name`, in their order. A body without a place for arguments
+    gets them at its end.
     """
     if syntax == "gemini":
         parts = [*_gemini(body)]
@@ -116,7 +117,7 @@ def parse(body: str, syntax: Syntax, names: Sequence[str] = ()) -> tuple[Part, .
 
 
 def takes_arguments(parts: Sequence[Part]) -> bool:
-    """True if any part has a place for arguments."""
+    """Return True if any part has a place for arguments."""
     inner = [one for part in parts for one in (part.parts if isinstance(part, Shell | FileName) else (part,))]
     return any(isinstance(one, Argument) for one in inner)
 
@@ -124,7 +125,7 @@ def takes_arguments(parts: Sequence[Part]) -> bool:
 _FENCE = r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$"
 _SPAN = r"(?<!`)`[^`\n]+`(?!`)"
 _ESCAPED = r"(?<!\\)\\(?P<escaped>\$(?:ARGUMENTS(?:\[\d{1,3}\])?|\d{1,2}(?!\d)))"
-"""A placeholder behind a backslash, which stands for itself in files of Claude Code and of our own."""
+"""A placeholder after a backslash, which stays literal in files of Claude Code and in our own."""
 _DOLLAR = r"\$ARGUMENTS\[(?P<at>\d{1,3})\]|\$ARGUMENTS|\$(?P<nth>\d{1,2})(?!\d)"
 _VARIABLE = r"\$\{(?P<variable>CLAUDE_[A-Z_]+|AGENTCLI_[A-Z_]+|extensionPath)\}"
 _MARK = (
@@ -134,7 +135,7 @@ _MARK = (
 
 
 def _dollars(body: str, syntax: Syntax, names: Sequence[str]) -> Iterator[Part]:
-    """The parts of a body as Claude Code and opencode write them."""
+    """Yield the parts of a body in the syntax of Claude Code and opencode."""
     from_zero = syntax == "claude" or bool(re.search(r"\$0(?!\d)", body))
     code = [found.span() for pattern in (_FENCE, _SPAN) for found in re.finditer(pattern, body)]
     known = "|".join(re.escape(name) for name in names if name)
@@ -185,7 +186,7 @@ def _placeholder(
 
 
 def _greedy(parts: Sequence[Part]) -> list[Part]:
-    """The same where the highest argument takes all that are left, as opencode has it."""
+    """Return the parts with the highest argument changed to include all remaining ones, as in opencode."""
     numbers = [part.number for part in parts if isinstance(part, Argument) and part.number is not None]
     last = max(numbers, default=None)
 
@@ -198,7 +199,7 @@ def _greedy(parts: Sequence[Part]) -> list[Part]:
 
 
 def _gemini(body: str) -> Iterator[Part]:
-    """The parts of a prompt as Gemini CLI writes it: `{{args}}`, `!{command}` and `@{path}`, their braces balanced."""
+    """Yield the parts of a prompt in the syntax of Gemini CLI: `{{args}}`, `!{command}` and `@{path}`, their braces balanced."""
     done = 0
     for found in re.finditer(r"\{\{args\}\}|[!@]\{", body):
         if found.start() < done:
@@ -221,7 +222,7 @@ def _gemini(body: str) -> Iterator[Part]:
 
 
 def _closing(body: str, start: int) -> int | None:
-    """The place of the brace that closes one opened just before `start`."""
+    """Return the position of the brace that closes one opened just before `start`, or None."""
     depth = 1
     for found in re.finditer(r"[{}]", body[start:]):
         depth += 1 if found[0] == "{" else -1

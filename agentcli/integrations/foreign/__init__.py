@@ -1,4 +1,4 @@
-"""Configuration of other programs, a module for each."""
+"""Configuration of other programs, with one module for each."""
 
 PROGRAMS = ("claude", "gemini", "codex", "opencode")
-"""The programs, by the names of their modules."""
+"""Names of the programs and of their modules."""

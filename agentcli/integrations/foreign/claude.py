@@ -14,7 +14,7 @@ _FILE_TOOLS = ("Read", "Edit", "Write", "MultiEdit", "Grep", "Glob", "LS", "Note
 
 
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
-    """All that Claude Code has for this user and this folder."""
+    """Read all settings of Claude Code for this user and this folder."""
     found = Found()
     own = env.get("CLAUDE_CONFIG_DIR")
     folder = Path(own) if own else home / ".claude"
@@ -31,7 +31,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
 
 
 def restrictions(path: Path, source: str, top: str) -> Found:
-    """The rules of a project's settings file that deny or ask, and what of it has no effect; `top` is the pattern of the project's folder."""
+    """Return a project's rules that deny or ask, and its settings without effect; `top` is the pattern of the project's folder."""
     found = Found()
     raw = read_json(path, found)
     permissions = table(raw, "permissions")
@@ -65,7 +65,7 @@ def _settings(raw: Mapping[str, Any], source: str, home: Path, found: Found) -> 
 
 
 def _folders(names: Sequence[str], source: str, home: Path, found: Found) -> None:
-    """The folders that belong to every workspace: those that exist, whatever folder a session begins in."""
+    """Add the folders that belong to every workspace: those that exist independently of the folder where a session begins."""
     paths = [home / name.removeprefix("~/") if name.startswith("~/") else Path(name) for name in names]
     for path in paths:
         if not path.is_absolute():
@@ -77,7 +77,7 @@ def _folders(names: Sequence[str], source: str, home: Path, found: Found) -> Non
 
 
 def _plugins(settings: Mapping[str, Any], folder: Path, found: Found) -> None:
-    """The plugins that are switched on, each with the command that adds it."""
+    """List the enabled plugins, each with the command that adds it."""
     installed = table(read_json(folder / "plugins" / "installed_plugins.json", found), "plugins")
     for name, on in table(settings, "enabledPlugins").items():
         given = installed.get(name)
@@ -91,9 +91,9 @@ def _plugins(settings: Mapping[str, Any], folder: Path, found: Found) -> None:
 
 
 def _rule(kind: str, rule: str, source: str, found: Found, top: str = "") -> None:
-    """A rule; paths count from the root of the disk with `//`, from a project's `top` with `/`, from the home with `~/`, else from the workspace."""
+    """Add a rule. Its path is relative to the disk's root (`//`), a project's `top` (`/`), the home (`~/`), or else the workspace."""
     tool, paren, rest = rule.partition("(")
-    if tool == "Edit" and kind != "allow":  # its rules are about all tools that change files
+    if tool == "Edit" and kind != "allow":  # its rules cover all tools that change files
         _rule(kind, f"Write{paren}{rest}", source, found, top)
     path = rest.removesuffix(")")
     if not paren or tool not in _FILE_TOOLS:

@@ -21,7 +21,7 @@ _KNOWN = (
     "sandbox_workspace_write",
     "projects",
 )
-"""The settings that are taken over or told of, and the folders that it trusts."""
+"""Settings that are imported or reported, and the folders that Codex trusts."""
 _SAME = ("command", "args", "env", "cwd", "url")
 _RENAMED = {
     "http_headers": "headers",
@@ -33,7 +33,7 @@ _RENAMED = {
 
 
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
-    """All that Codex has for this user."""
+    """Read all settings of Codex for this user."""
     found = Found()
     folder = Path(env.get("CODEX_HOME") or home / ".codex")
     raw = read_toml(folder / "config.toml", found)
@@ -59,7 +59,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
 
 
 def restrictions(path: Path, source: str, top: str) -> Found:
-    """What a project's settings file has, none of which has an effect."""
+    """Return the settings in a project's file, none of which has an effect."""
     found = Found()
     found.skip_others(read_toml(path, found), (), source)
     return found

@@ -1,4 +1,4 @@
-"""Configuration of other programs, read into values that ours can take."""
+"""Configuration of other programs, read into values for our own configuration."""
 
 from __future__ import annotations
 
@@ -21,40 +21,42 @@ from agentcli.integrations.regular_file import Missing, Unusable, read_regular
 Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
 NEVER_ASKS = "a mode that never asks is not imported; choose one with --mode"
 MAX_BYTES = 10_000_000
-"""Size in bytes of another program's settings at most: some keep their history in them."""
-_VARIABLE = re.compile(r"\$\{?\w+")
+"""Largest size in bytes of another program's settings: some store their history there."""
+_VARIABLE = re.compile(r"\$(?:\{\w+|[A-Z_][A-Z0-9_]*)")
+_NO_KEYS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
+"""Headers whose values are never keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing to take over. `key` is a server's name, an event, a setting, a list of rules, or a path below our config folder."""
+    """One entry to import. `key` is a server's name, an event, a setting, a list of rules, or a path below our config folder."""
 
     to: Target
     key: str
     value: Any
     source: str
     secrets: tuple[str, ...] = ()
-    """The variables that stand in place of secrets and must be set."""
+    """Variables that replace secrets and must be set."""
 
 
 @dataclass(slots=True)
 class Found:
-    """All that one program has: what can be taken over, and what cannot, each with the reason."""
+    """Everything found for one program: items to import, and skipped ones, each with the reason."""
 
     items: list[Item] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
     def skip(self, source: str, about: str, why: str) -> None:
-        """List something that is not taken over."""
+        """List something that is not imported."""
         self.skipped.append(safe_line(f"{source}: {about}: {why}"))
 
     def skip_others(self, raw: Mapping[str, Any], known: Collection[str], source: str) -> None:
-        """List the settings besides those known ones, none of which is taken over."""
+        """List all settings except the known ones as not imported."""
         if others := sorted(key for key in raw if key not in known and not key.startswith("$")):
             self.skip(source, ", ".join(others), "not taken over")
 
     def server(self, name: str, raw: Any, source: str) -> None:
-        """Take a server over, secrets replaced by variables."""
+        """Import a server, with secrets replaced by variables."""
         if not isinstance(raw, Mapping) or not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
             self.skip(source, f"server {name}", "its name or its definition cannot be used")
             return
@@ -62,7 +64,7 @@ class Found:
         self.items.append(Item("mcp.json", name, value, source, secrets))
 
     def rule(self, kind: str, rule: Any, source: str, translated: str | None = None) -> None:
-        """Take a permission rule over under our name of its tool."""
+        """Import a permission rule under our name of its tool."""
         own = own_rule(rule) if isinstance(rule, str) and translated is None else translated
         if own:
             self.items.append(Item("config.toml", f"permissions.{kind}", own, source))
@@ -70,7 +72,7 @@ class Found:
             self.skip(source, f"{kind} {rule}", "there is no such tool here")
 
     def file(self, path: str, source: Path, text: str | None = None) -> None:
-        """Take a text file over."""
+        """Import a text file."""
         try:
             text = read_text(source) if text is None else text
         except Missing:
@@ -83,17 +85,17 @@ class Found:
 
 
 def read_text(path: Path, most: int = FILE_BYTES) -> str:
-    """The text of a file. Raises Unusable and UnicodeDecodeError for one that is none."""
+    """Return the text of a file. Raise Unusable or UnicodeDecodeError if it is not text."""
     return read_regular(path, most).decode("utf-8-sig")
 
 
 def read_json(path: Path, found: Found, *, comments: bool = False) -> Mapping[str, Any]:
-    """The object in a JSON file; empty where there is none. One that is broken is listed."""
+    """Return the object in a JSON file; empty if there is none. List a broken file as skipped."""
     return _read(path, found, lambda text: json.loads(without_comments(text) if comments else text))
 
 
 def read_toml(path: Path, found: Found) -> Mapping[str, Any]:
-    """The tables of a TOML file; empty where there is none. One that is broken is listed."""
+    """Return the tables of a TOML file; empty if there is none. List a broken file as skipped."""
     return _read(path, found, tomllib.loads)
 
 
@@ -112,14 +114,14 @@ def _read(path: Path, found: Found, parse: Callable[[str], Any]) -> Mapping[str,
 
 
 def _reason(why: Exception) -> str:
-    """The reason why a file is left out."""
+    """Return the reason why a file is left out."""
     if isinstance(why, UnicodeDecodeError):
         return "it is not UTF-8 text"
     return str(why) if isinstance(why, Unusable) else f"it cannot be read: {why}"
 
 
 def table(raw: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """An inner object; empty where there is none, or another value stands there."""
+    """Return an inner object; empty if it is missing or not an object."""
     value: Any = raw
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -127,20 +129,26 @@ def table(raw: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def texts(value: Any) -> Sequence[str]:
-    """The texts of a list; none where it is no list."""
+    """Return the texts of a list; empty if the value is not a list."""
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def without_secrets(server: str, raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """The definition of a server with a variable in place of each secret, and the names of those variables."""
+    """Return the definition of a server with a variable in place of each secret, and the names of those variables.
+
+    A key may look like any word, so every literal in the environment and the headers counts as a secret.
+    """
     used: list[str] = []
 
     def hidden(name: str, text: str) -> str:
-        if _VARIABLE.search(text) or not (holds_secret(name, text) or SECRET in mask(text)):
+        if not text or _VARIABLE.search(text):
             return text
         scheme = re.match(r"(?:Bearer|Basic|token)\s+", text, re.IGNORECASE)
         used.append(name)
         return f"{scheme[0] if scheme else ''}${{{name}}}"
+
+    def is_secret(name: str, text: str) -> bool:
+        return holds_secret(variable(name), text) or SECRET in mask(text)
 
     def variable(name: str) -> str:
         return re.sub(r"\W", "_", f"{server}_{name}").upper().strip("_")
@@ -149,9 +157,16 @@ def without_secrets(server: str, raw: Mapping[str, Any]) -> tuple[Mapping[str, A
         match value:
             case Mapping() if key == "env":
                 return {name: hidden(name, text) if isinstance(text, str) else text for name, text in value.items()}
-            case Mapping() if key in ("headers", "oauth"):
+            case Mapping() if key == "headers":
                 return {
-                    name: hidden(variable(name), text) if isinstance(text, str) else text
+                    name: hidden(variable(name), text)
+                    if isinstance(text, str) and name.lower() not in _NO_KEYS
+                    else text
+                    for name, text in value.items()
+                }
+            case Mapping() if key == "oauth":
+                return {
+                    name: hidden(variable(name), text) if isinstance(text, str) and is_secret(name, text) else text
                     for name, text in value.items()
                 }
             case list():
@@ -165,7 +180,7 @@ def without_secrets(server: str, raw: Mapping[str, Any]) -> tuple[Mapping[str, A
 
 
 def _argument(one: Any, place: int, hidden: Callable[[str, str], str], variable: Callable[[str], str]) -> Any:
-    """An argument, its value alone hidden where it is `--name=value`."""
+    """Return an argument with its secret hidden: only the value in `--name=value`."""
     if not isinstance(one, str):
         return one
     option, equals, value = one.partition("=")
@@ -176,7 +191,7 @@ def _argument(one: Any, place: int, hidden: Callable[[str, str], str], variable:
 
 
 def hook_groups(raw: Any, source: str, found: Found, events: Mapping[str, str], dialect: str = "") -> Iterator[Item]:
-    """The groups of hooks of a file, each for our name of its event; times of Gemini are in milliseconds."""
+    """Yield the groups of hooks in a file, each for our name of its event; Gemini's times are in milliseconds."""
     if not isinstance(raw, Mapping):
         return
     for event, groups in raw.items():

@@ -15,7 +15,7 @@ SOURCE = "~/.gemini/settings.json"
 
 
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
-    """All that Gemini CLI has for this user."""
+    """Read all settings of Gemini CLI for this user."""
     found = Found()
     folder = home / ".gemini"
     raw = read_json(folder / "settings.json", found, comments=True)
@@ -36,7 +36,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
 
 
 def restrictions(path: Path, source: str, top: str) -> Found:
-    """The tools that a project's settings file excludes, and what of it has no effect besides its servers."""
+    """Return the tools that a project's settings file excludes, and its settings without effect, servers not included."""
     found = Found()
     raw = read_json(path, found, comments=True)
     _rules(raw, ("deny",), source, found)
@@ -56,7 +56,7 @@ def _rules(raw: Mapping[str, Any], kinds: Sequence[str], source: str, found: Fou
 
 
 def _rule(rule: str) -> str:
-    """Our rule for one of Gemini CLI, whose commands are beginnings; empty for a tool that there is not."""
+    """Return our rule for one of Gemini CLI, whose commands are prefixes; empty if we have no such tool."""
     name, paren, rest = rule.partition("(")
     own = GEMINI_CLI[name][0] if name in GEMINI_CLI else name if "__" in name else ""
     if not own or not paren:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ _HEAD = {"description", "agent", "model", "subtask", "mode", "temperature"}
 
 
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
-    """All that opencode has for this user."""
+    """Read all settings of opencode for this user."""
     found = Found()
     folder = Path(env.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
     for name in ("opencode.json", "opencode.jsonc"):
@@ -55,7 +56,7 @@ _FIELDS = {"environment": "env", "url": "url", "headers": "headers"}
 
 
 def _file(folder: str, name: str, given: Any, text: str, source: str, found: Found) -> None:
-    """A command or agent as a file of its own."""
+    """Import a command or agent as a file of its own."""
     body = given.get(text) if isinstance(given, Mapping) else None
     if not isinstance(body, str) or not _NAME.fullmatch(name) or body.startswith("{file:"):
         found.skip(source, f"{folder[:-1]} {name}", f"it has no {text} of its own")
@@ -73,18 +74,50 @@ def _file(folder: str, name: str, given: Any, text: str, source: str, found: Fou
 
 
 def _permissions(raw: Any, source: str, found: Found) -> None:
+    if isinstance(raw, str):
+        raw = {"*": raw}
     for tool, given in raw.items() if isinstance(raw, Mapping) else ():
+        rules = [*given.items()] if isinstance(given, Mapping) else [("*", given)]
         own = OPENCODE[tool][0] if tool in OPENCODE else ""
-        rules = given if isinstance(given, Mapping) else {"": given}
-        for pattern, kind in rules.items():
-            if kind not in ("allow", "ask", "deny"):
-                found.skip(source, f"permission {tool}", f"{kind} is no decision")
+        for place, (pattern, kind) in enumerate(rules):
+            about = f"{tool} {pattern}" if isinstance(given, Mapping) else tool
+            if why := _objection(own, pattern, kind, rules[:place], rules[place + 1 :]):
+                found.skip(source, f"permission {about}: {kind}", why)
                 continue
-            ending = "" if pattern in ("", "*") else f"({pattern})"
-            rule = f"{own}{ending}"
-            if kind == "allow" and rule == "bash":
-                found.skip(source, f"permission {tool}", "leave to run every command is never taken over")
-                continue
-            found.rule(kind, f"{tool} {pattern}".strip(), source, rule if own else "")
-            if own == "edit" and kind != "allow":  # one permission for all tools that change files
-                found.rule(kind, f"{tool} {pattern}".strip(), source, f"write{ending}")
+            ending = "" if pattern == "*" else f"({pattern})"
+            found.rule(kind, about, source, f"{own}{ending}" if own else "")
+            if own == "edit" and kind != "allow":  # one permission covers all tools that change files
+                found.rule(kind, about, source, f"write{ending}")
+
+
+def _objection(own: str, pattern: str, kind: Any, before: _Rules, after: _Rules) -> str:
+    """Return the reason why a rule is not imported, or the empty string.
+
+    In opencode the last rule that matches wins. Here deny comes before ask, and ask before allow, in any order.
+    """
+    if kind not in ("allow", "ask", "deny"):
+        return "it is no decision"
+    if kind == "allow":
+        if any(other != "allow" and _covers(later, pattern) for later, other in after):
+            return "a later rule takes its place"
+        if pattern == "*" and own == "bash":
+            return "leave to run every command is never taken over"
+        strict = [former for former, other in before if other == "deny" and _covers(former, pattern)]
+        return f"the rule that denies {strict[-1]} goes before it here" if strict else ""
+    excepted = any(other == "allow" and _covers(pattern, later) for later, other in after)
+    open_before = [former for former, other in before if other == "allow" and not (own == "bash" and former == "*")]
+    lifted = any(not _covers(pattern, former) for former in open_before)
+    if kind == "ask" and own in _ASKED and not lifted and (pattern == "*" or excepted):
+        return "mode ask asks about it anyway, and a rule would go before all that allow"
+    return ""
+
+
+def _covers(pattern: str, other: str) -> bool:
+    """Return True if, judging by their texts, a pattern matches all that the other one does."""
+    return pattern == "*" or fnmatchcase(other, pattern)
+
+
+_Rules = Sequence[tuple[str, Any]]
+"""Patterns with their decisions, in the order of the file."""
+_ASKED = frozenset({"bash", "edit", "write", "web_fetch"})
+"""Tools that mode ask asks about if no rule covers them."""

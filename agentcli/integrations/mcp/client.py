@@ -1,9 +1,10 @@
-"""An open connection to one server through the official SDK: the only module that knows it, but for the tokens."""
+"""Open connection to one server through the official SDK."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -18,7 +19,9 @@ from mcp.client.session import ClientRequestContext
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from agentcli import __version__
 from agentcli.core.dataclass import dataclass
@@ -28,29 +31,47 @@ from agentcli.core.servers import (
     Progress,
     ServerAnswer,
 )
-from agentcli.integrations.mcp.config import CALL_SECONDS, ServerDefinition
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
+from agentcli.integrations.mcp.config import CALL_SECONDS, START_SECONDS, ServerDefinition
 from agentcli.integrations.mcp.listing import Listing, listed
 from agentcli.integrations.mcp.logs import ServerLogs
-from agentcli.integrations.mcp.transport import watched
+from agentcli.integrations.mcp.stream_watch import answered_request, watched
 from agentcli.integrations.mcp.values import answer_of, content_of, fields_of, progress_text, resource_of
 
 T = TypeVar("T")
 _log = logging.getLogger("mcp")
 NO_LOGIN = 401
-"""HTTP status of a server that wants a login."""
+"""HTTP status of a server that requires a login."""
+_NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
+"""Errors of a server that supports only the newest revision of the protocol."""
 CHANGE_SECONDS = 0.5
-"""Seconds during which notices of changed lists are collected before they are read anew."""
+"""Time in seconds in which notices of changed lists are collected before the lists are read again."""
+
+
+def _as_failure(error: Exception) -> Any:
+    """Turn an unreadable message into the failure of the request that it answers, so that the request does not wait in vain."""
+    if not isinstance(error, ValidationError):
+        return error
+    first = error.errors(include_url=False)[0]
+    given = first["input"]
+    line = given if isinstance(given, str) else json.dumps(given, default=str) if isinstance(given, dict) else ""
+    answered = answered_request(line)
+    if answered is None:
+        return error
+    data = types.ErrorData(code=types.PARSE_ERROR, message=f"its answer cannot be read ({first['msg']})")
+    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=answered, error=data))
 
 
 Elicit = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
-"""Puts a question of a server to the person: the answers by field, None where it was declined."""
+"""Asks the person a question of a server: the answers by field, or None if the person declines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
     """Services of the program for connections. `changed` is called with a new listing.
 
-    `environment` is what a server gets to see of ours, `variables` what definitions may refer to.
+    `environment` is the environment of a server, `variables` those that definitions may refer to.
     """
 
     environment: Mapping[str, str]
@@ -62,19 +83,19 @@ class Host:
     call_seconds: float = CALL_SECONDS
     changed: Callable[[Listing], None] = lambda _: None
     auth: Callable[[], Any] = lambda: None
-    """The authentication of requests, asked for at each attempt: the person may have logged in meanwhile."""
+    """Returns the authentication of requests, for each attempt: the person may have logged in meanwhile."""
 
 
 @dataclass(slots=True)
 class Connection:
-    """Connection to one server. `live` owns the SDK's client from its beginning to its end; calls are made by other tasks."""
+    """Connection to one server. `live` owns the SDK's client from its beginning to its end; other tasks make the calls."""
 
     server: ServerDefinition
     host: Host
     sse: bool = False
     listing: Listing = Listing()
     refused: int = 0
-    """The HTTP status with which the server refused a request before it was connected, NO_LOGIN also since; 0 if it did not."""
+    """HTTP status with which the server refused a request before it was connected, or NO_LOGIN at any time; 0 if it did not."""
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -82,10 +103,10 @@ class Connection:
     _client: Client | None = None
 
     async def live(self) -> None:
-        """Connect, list, and stay connected until `close` or the end of the server. Raises whatever keeps it from connecting."""
+        """Connect, list, and stay connected until `close` or the end of the server. Raise any error that prevents the connection."""
         try:
-            async with self._opened() as client:
-                self._client = client
+            async with contextlib.AsyncExitStack() as stack:
+                client = self._client = await self._entered(stack)
                 self.listing = await listed(client, self.server)
                 self.ready.set()
                 await self._work(client)
@@ -102,7 +123,7 @@ class Connection:
         self._closing.set()
 
     async def call(self, tool: str, arguments: Mapping[str, Any], show: Progress) -> ServerAnswer:
-        """Call a tool by the server's own name. Raises TimeoutError, MCPError, ConnectionError."""
+        """Call a tool by the server's own name. Raise TimeoutError, MCPError, ConnectionError."""
         client, loop = self._connected(), asyncio.get_running_loop()
         heard, most = [loop.time()], self.host.call_seconds
         end = loop.time() + most
@@ -111,7 +132,7 @@ class Connection:
             heard[0] = loop.time()
             show(progress_text(progress, total, message))
 
-        # The SDK's own limit would not know of the progress; ours comes first.
+        # The SDK's own limit ignores progress, so it must be the longer one.
         calling = client.call_tool(tool, dict(arguments), most + self.server.timeout, report)
         try:
             return answer_of(await self._awaited(calling, lambda: min(heard[0] + self.server.timeout, end)))
@@ -119,21 +140,21 @@ class Connection:
             raise TimeoutError(f"did not end within {most:g} s" if loop.time() >= end else "") from None
 
     async def read(self, uri: str) -> ServerAnswer:
-        """Read a resource. Raises like `call`."""
+        """Read a resource. Raise like `call`."""
         began = asyncio.get_running_loop().time()
         reading = self._connected().read_resource(uri, cache_mode="bypass")
         result = await self._awaited(reading, lambda: began + self.server.timeout)
         return ServerAnswer(tuple(map(resource_of, result.contents)))
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
-        """The texts of a prompt. Raises like `call`."""
+        """Return the texts of a prompt. Raise like `call`."""
         began = asyncio.get_running_loop().time()
         getting = self._connected().get_prompt(name, dict(arguments))
         result = await self._awaited(getting, lambda: began + self.server.timeout)
         return [content_of(message.content) for message in result.messages]
 
     async def roots_changed(self) -> None:
-        """Tell the server that the folders of the workspace are others now; the stateless protocol has no such notice."""
+        """Tell the server that the folders of the workspace have changed; the stateless protocol has no such notice."""
         with contextlib.suppress(MCPError, RuntimeError, ConnectionError):
             client = self._connected()
             if client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
@@ -145,10 +166,10 @@ class Connection:
         return self._client
 
     async def _awaited(self, calling: Awaitable[Any], deadline: Callable[[], float]) -> Any:
-        """The result of a call; the call is cancelled, and the server told so, at its deadline or when the connection ends."""
+        """Return the result of a call. Cancel the call, and tell the server, at its deadline or when the connection ends."""
         loop = asyncio.get_running_loop()
-        task = asyncio.ensure_future(calling)
-        ended = asyncio.ensure_future(self.closed.wait())
+        task = start_task(calling)
+        ended = start_task(self.closed.wait())
         try:
             while not task.done():
                 left = deadline() - loop.time()
@@ -168,14 +189,14 @@ class Connection:
                     await task
 
     async def _work(self, client: Client) -> None:
-        """Read lists anew when they have changed, until the end."""
-        listening = asyncio.create_task(self._listen(client))
+        """Read the lists again after each change, until the end."""
+        listening = start_task(self._listen(client))
         try:
             while not (await self._before_the_end(self._changes())).cancelled():
                 relisting = await self._before_the_end(listed(client, self.server))
                 if relisting.cancelled():
                     return
-                if (error := relisting.exception()) is not None:  # an answer that makes no sense has many kinds
+                if (error := relisting.exception()) is not None:  # an invalid answer raises many kinds of errors
                     _log.warning("server %s: its lists cannot be read anew: %r", self.server.name, error)
                     continue
                 self.listing = relisting.result()
@@ -185,15 +206,15 @@ class Connection:
             await asyncio.gather(listening, return_exceptions=True)
 
     async def _changes(self) -> None:
-        """Wait for notices of changes, all of a short while together."""
+        """Wait for notices of changes, collecting all within a short time."""
         await self._changed.wait()
         await asyncio.sleep(CHANGE_SECONDS)
         self._changed.clear()
 
     async def _before_the_end(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """A task that does this; it is cancelled at the end of the connection."""
-        task = asyncio.create_task(work)
-        ends = [asyncio.create_task(event.wait()) for event in (self._closing, self.closed)]
+        """Run work in a task that is cancelled at the end of the connection, and return the ended task."""
+        task = start_task(work)
+        ends = [start_task(event.wait()) for event in (self._closing, self.closed)]
         try:
             await asyncio.wait([task, *ends], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -203,7 +224,7 @@ class Connection:
         return task
 
     async def _listen(self, client: Client) -> None:
-        """Notices of changes from a server of the stateless protocol; older ones send them unasked."""
+        """Receive notices of changes from a server of the stateless protocol; older servers send them without a request."""
         offered = client.server_capabilities
         tools = bool(offered.tools and offered.tools.list_changed)
         prompts = bool(offered.prompts and offered.prompts.list_changed)
@@ -211,19 +232,32 @@ class Connection:
         if not (tools or prompts or resources) or client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
             return
         with contextlib.suppress(MCPError, RuntimeError, TimeoutError):
-            async with client.listen(
-                tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
-            ) as events:
-                async for _ in events:
+            async with (
+                client.listen(
+                    tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
+                ) as events,
+                closing(events) as stream,
+            ):
+                async for _ in stream:
                     self._changed.set()
 
+    async def _entered(self, stack: contextlib.AsyncExitStack) -> Client:
+        """Enter the SDK's client. Try the revisions with a handshake first, since the newest one asks the person differently, if at all."""
+        try:
+            return await stack.enter_async_context(self._opened("legacy"))
+        except MCPError as error:
+            if error.code not in _NO_HANDSHAKE or self.closed.is_set() or self.refused:
+                raise
+        return await stack.enter_async_context(self._opened("auto"))
+
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[Client]:
+    async def _opened(self, mode: str) -> AsyncIterator[Client]:
         async with contextlib.AsyncExitStack() as stack:
             transport = await self._transport(stack)
             client = Client(
-                watched(transport, self.closed),
-                read_timeout_seconds=max(self.server.timeout, self.server.startup_timeout),
+                watched(transport, self.closed, _as_failure),
+                mode=mode,
+                read_timeout_seconds=max(self.server.timeout, self.server.startup_timeout, START_SECONDS),
                 list_roots_callback=self._roots,
                 elicitation_callback=self._elicit,
                 message_handler=self._message,
@@ -257,7 +291,7 @@ class Connection:
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        """A client that notes what the server refuses."""
+        """Return an HTTP client that records refusals of the server."""
         return httpx2.AsyncClient(
             headers=headers, timeout=timeout, auth=auth, event_hooks={"response": [self._answered]}
         )
@@ -266,10 +300,10 @@ class Connection:
         asked, status = response.request, response.status_code
         if response.is_success and asked.headers.get("Authorization", "").startswith("Bearer "):
             self.refused = 0
-        # A server need not offer the stream that a GET asks for, unless that is all it has.
+        # The stream that a GET asks for is optional, unless the server uses only streams.
         if status < 400 or (asked.method != "POST" and not self.sse and self.server.kind != "sse"):
             return
-        # The requests of a login in vain, which come after the refusal, say nothing of their own.
+        # Ignore the failed requests of a login, which follow the refusal.
         if status == NO_LOGIN or not (self.ready.is_set() or self.needs_login):
             self.refused = status
 

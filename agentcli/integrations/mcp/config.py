@@ -1,4 +1,4 @@
-"""Definitions of servers: the JSON that Claude Code, Gemini CLI and others write, read into one form."""
+"""Definitions of MCP servers: the JSON of Claude Code, Gemini CLI and others, read into one form."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.mcp.names import SERVER_NAME
 
 CALL_TIMEOUT = 120.0
-"""Seconds without news after which a call is cancelled."""
+"""Time in seconds without news after which a call is cancelled."""
 CALL_SECONDS = 1_800.0
-"""Seconds that a call may take in all, whatever progress it reports."""
+"""Longest duration of a call in seconds, regardless of progress."""
 STARTUP_TIMEOUT = 10.0
-"""Seconds within which a server must be connected."""
+"""Time in seconds that a start, and each call, waits for a connecting server. Connecting continues in the background."""
+START_SECONDS = 600.0
+"""Time in seconds after which an attempt to start a server is abandoned: the first start of a package downloads it."""
 Kind = Literal["stdio", "http", "sse"]
 Scope = Literal["user", "project", "flag", "plugin", "editor"]
 _KINDS: Mapping[str, Kind] = {
@@ -71,12 +73,12 @@ _TYPES: Mapping[type | tuple[type, ...], str] = {
 }
 _PARTING = re.compile(r"""[\s;'"]""")
 _LONGEST = 1e9
-"""Milliseconds that a time may have at most; any longer one counts as none."""
+"""Upper limit of a time in a definition, in milliseconds; a longer one is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthSettings:
-    """`oauth` of a server: what a login needs that the server does not state itself."""
+    """`oauth` of a server: the data for a login that the server does not announce itself."""
 
     client_id: str = ""
     client_secret: str = ""
@@ -92,7 +94,7 @@ class OAuthSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServerDefinition:
-    """Definition of a server as it stands in `source`, variables not expanded. Times are in seconds."""
+    """Definition of a server as in `source`, with variables not expanded. Times are in seconds."""
 
     name: str
     kind: Kind
@@ -112,12 +114,14 @@ class ServerDefinition:
     exclude: tuple[str, ...] = ()
     oauth: OAuthSettings = OAuthSettings()
     trust_hints: bool = False
+    shadows: bool = False
+    """True for a project's server that replaces one of the user's own of that name."""
     content: Mapping[str, Any] = field(default_factory=dict)
-    """The definition as it stands in the file: what an approval covers."""
+    """The definition as in the file: an approval covers this."""
 
     @property
     def target(self) -> str:
-        """The command line, or the URL: what is started or asked."""
+        """The command line to start, or the URL to connect to."""
         return " ".join(map(_quoted, [self.command, *self.args])) if self.kind == "stdio" else self.url
 
     @property
@@ -130,14 +134,14 @@ class ServerDefinition:
         return "; ".join([self.target, *folder, *variables, *headers, *login])
 
     def offers(self, tool: str) -> bool:
-        """True if a tool of the server is wanted."""
+        """Return True if the definition includes a tool of the server."""
         included = not self.include or any(fnmatchcase(tool, pattern) for pattern in self.include)
         return included and not any(fnmatchcase(tool, pattern) for pattern in self.exclude)
 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """Servers by name, and what is wrong with the files that define them."""
+    """Servers by name, and the problems in the files that define them."""
 
     servers: Mapping[str, ServerDefinition] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -147,7 +151,7 @@ class Definitions:
 
 
 def parsed(text: str, source: str, scope: Scope = "user", read: Callable[[str], Any] = json.loads) -> Definitions:
-    """The servers that a file defines. Whatever cannot be read is left out and named in `problems`."""
+    """Read the servers that a file defines. Leave out anything unreadable and name it in `problems`."""
     try:
         whole = read(text.removeprefix("\ufeff")) if text.strip() else {}
     except json.JSONDecodeError as error:
@@ -169,7 +173,7 @@ def parsed(text: str, source: str, scope: Scope = "user", read: Callable[[str], 
 
 
 def definition(name: str, given: Any, source: str, scope: Scope = "user") -> Definitions:
-    """One server, as `Definitions` of it alone."""
+    """Read one server, as `Definitions` of it alone."""
     where = f"{safe_line(name)} in {source}"
     if not SERVER_NAME.fullmatch(name):
         return Definitions(problems=(f"Server {where} is left out: a name has 1 to 40 letters, digits, - and _.",))
@@ -218,19 +222,19 @@ def _built(
             tuple(map(str, scopes.split() if isinstance(scopes, str) else scopes)),
             oauth.get("callbackPort", 0) if oauth.get("callbackPort", 0) in range(1 << 16) else 0,
         ),
-        trust_hints=bool(values.get("trustHints")),
+        trust_hints=bool(values.get("trustHints")) and scope != "project",
         content=given,
     )
 
 
 def _quoted(word: str) -> str:
-    """A word of a command line, in quotes where it would otherwise look like several, or like none."""
+    """Return a word of a command line, quoted if it would otherwise look like several words or none."""
     return shlex.quote(word) if not word or _PARTING.search(word) else word
 
 
 def _seconds(given: Any, default: float) -> float:
-    """A time below 1,000 is in seconds, any other in milliseconds, as Claude Code and Gemini CLI write it."""
-    if not isinstance(given, int | float) or not 0 < given < _LONGEST:  # NaN is neither
+    """Convert a time to seconds: below 1,000 it is in seconds, else in milliseconds, as in Claude Code and Gemini CLI."""
+    if not isinstance(given, int | float) or not 0 < given < _LONGEST:  # also excludes NaN
         return default
     return float(given) if given < 1_000 else given / 1_000
 
@@ -257,7 +261,7 @@ def _mistyped(where: str, given: Mapping[str, Any], fields: Mapping[str, type | 
 
 
 def _fits(value: Any, kind: type | tuple[type, ...]) -> bool:
-    # For Python true and false are numbers as well.
+    # In Python true and false are numbers as well.
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 

@@ -1,4 +1,4 @@
-"""The files that define servers, from the user's to those of the current folder; the later ones win by server name."""
+"""Files that define MCP servers, from the user's to the current folder's; of one server name, the last file counts."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ USER_FILE = "mcp.json"
 """The user's own definitions, in the configuration folder."""
 GEMINI = ".gemini/settings.json"
 PROJECT_FILES = (GEMINI, ".mcp.json", ".agentcli/mcp.json")
-"""The definitions of a project, the later ones winning; each kind is looked for from the top of the repository down."""
+"""Definitions of a project, of which the last counts; each kind is looked for from the top of the repository down."""
 FILE_BYTES = 1_000_000
-"""Size of a file of definitions at most."""
+"""Largest size of a file of definitions, in bytes."""
 
 
 def user_definitions(config: Path) -> Definitions:
-    """The user's own servers."""
+    """Return the user's own servers."""
     return _read(config / USER_FILE, str(config / USER_FILE), "user")
 
 
 def project_definitions(cwd: Path) -> Definitions:
-    """The servers that the files of a project define; nothing of it is started here."""
+    """Return the servers that the files of a project define, without starting any."""
     files = project_files(cwd, PROJECT_FILES)
     found = Definitions(problems=files.notes)
     for name in PROJECT_FILES:
@@ -39,7 +39,7 @@ def project_definitions(cwd: Path) -> Definitions:
 
 
 def given_definitions(text: str, cwd: Path) -> Definitions:
-    """The servers of `--mcp-config`: JSON itself, or the name of a file."""
+    """Return the servers of `--mcp-config`: either JSON, or the name of a file."""
     if text.lstrip().startswith("{"):
         return parsed(text, "--mcp-config", "flag")
     path = cwd / Path(text).expanduser()
@@ -54,7 +54,7 @@ def _read(path: Path, source: str, scope: Scope) -> Definitions:
 
 @lru_cache(maxsize=64)
 def _parsed(path: Path, source: str, scope: Scope, _: tuple[int, ...]) -> Definitions:
-    """The servers of one version of a file."""
+    """Return the servers of one version of a file."""
     try:
         text = read_regular(path, FILE_BYTES).decode("utf-8", errors="replace")
     except Missing:

@@ -1,4 +1,4 @@
-"""Definitions of servers as Gemini CLI reads them: comments are allowed, and `$VAR` is a variable as `${VAR}` is."""
+"""Definitions of MCP servers in the format of Gemini CLI: comments are allowed, and `$VAR` is a variable like `${VAR}`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _VARIABLE = re.compile(r"\$\{[^}]*\}|\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def read_gemini(text: str) -> Any:
-    """The value of a file of Gemini CLI, with variables as other files have them. Raises ValueError for one that is broken."""
+    """Return the value of a file of Gemini CLI, with variables as in other files. Raise ValueError if it is broken."""
     return with_braces(json.loads(without_comments(text)))
 
 
 def with_braces(value: Any) -> Any:
-    """The value with `$VAR` as `${VAR:-$VAR}`: as it stands where the variable is not set."""
+    """Return the value with `$VAR` written as `${VAR:-$VAR}`, which stays unchanged if the variable is not set."""
     match value:
         case str():
             return _VARIABLE.sub(lambda found: f"${{{found[1]}:-{found[0]}}}" if found[1] else found[0], value)

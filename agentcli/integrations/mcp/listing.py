@@ -1,4 +1,4 @@
-"""All that a server offers, read from it page by page."""
+"""Tools, prompts and resources of a server, read page by page."""
 
 from __future__ import annotations
 
@@ -16,30 +16,35 @@ from agentcli.integrations.mcp.names import tool_name
 
 _log = logging.getLogger("mcp")
 PAGES, TOOLS = 100, 500
-"""Pages of a list, and tools of a server, that are read at most."""
+"""Largest number of pages of a list, and of tools of a server, to read."""
 INTERACTION = "anthropic/requiresUserInteraction"
-"""The metadata of a tool that a person is to be asked about at each call."""
+"""Metadata key of a tool that must ask a person at each call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All that a server offers."""
+    """Everything that a server offers."""
 
     tools: tuple[ServerTool, ...] = ()
     prompts: tuple[ServerPrompt, ...] = ()
     resources: tuple[ServerResource, ...] = ()
     instructions: str = ""
     readable: bool = False
-    """True if the server has resources, also where it lists none of them: templates may name them."""
+    """True if the server lists resources, or templates that name them."""
+    resourceful: bool = False
+    """True if the server declares resources, as many do that list none."""
 
 
 async def listed(client: Client, server: ServerDefinition) -> Listing:
-    """All pages of all lists of a server. Raises whatever the SDK makes of an answer that makes no sense."""
+    """Return all pages of all lists of a server. Raise any error of the SDK about an invalid answer."""
     offered = client.server_capabilities
-    # An older server need not declare what it offers.
+    # An older server does not have to declare its lists.
     tools = await _all(client.list_tools, "tools") if offered.tools else []
     prompts = await _perhaps(client.list_prompts, "prompts") if offered.prompts else []
     resources = await _perhaps(client.list_resources, "resources") if offered.resources else []
+    templates = []
+    if offered.resources and not resources:
+        templates = await _perhaps(client.list_resource_templates, "resource_templates")
     mine = [_tool(server, tool) for tool in tools[:TOOLS] if server.offers(tool.name)]
     return Listing(
         tuple(sorted(mine, key=lambda tool: tool.name)),
@@ -49,6 +54,7 @@ async def listed(client: Client, server: ServerDefinition) -> Listing:
             for found in sorted(resources, key=lambda found: str(found.uri))
         ),
         client.instructions or "",
+        bool(resources or templates),
         offered.resources is not None,
     )
 
@@ -64,6 +70,7 @@ def _tool(server: ServerDefinition, tool: types.Tool) -> ServerTool:
         reads=bool(trusted and hints and hints.read_only_hint),
         interacts=bool((tool.meta or {}).get(INTERACTION)),
         always=server.always_load,
+        shadows=server.shadows,
     )
 
 
@@ -73,7 +80,7 @@ def _prompt(server: ServerDefinition, prompt: types.Prompt) -> ServerPrompt:
 
 
 async def _perhaps(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[Any]:
-    """All pages of a list that a server may declare and yet refuse: its tools work all the same."""
+    """Return all pages of an optional list; empty if the server declares but refuses it, as its tools work anyway."""
     try:
         return await _all(list_page, kind)
     except MCPError as error:
@@ -82,7 +89,7 @@ async def _perhaps(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[
 
 
 async def _all(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[Any]:
-    """All pages of a list."""
+    """Return all pages of a list."""
     found: list[Any] = []
     cursor: str | None = None
     for _ in range(PAGES):

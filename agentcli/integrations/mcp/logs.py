@@ -1,4 +1,4 @@
-"""The files that servers' stderr goes to, one a server."""
+"""Log files for the stderr of MCP servers, one per server."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from typing import TextIO
 from agentcli.paths import folder
 
 LOG_BYTES = 1_000_000
-"""A longer log begins anew when its server is started."""
+"""Size in bytes from which a log is emptied when its server starts."""
 
 
 _TRAILER = re.compile(r"npm (?:error|ERR!)|Node\.js v\d")
-"""The beginning of the last line of npm and of Node.js, which does not tell what happened."""
+"""Beginning of the last line of npm and of Node.js, which does not say what happened."""
 _ERROR = re.compile(r"npm (?:error|ERR!) (?!code |A complete log)\S+ .|(?:Uncaught )?(?:\w+\.)*\w*Error\b.*: ")
 
 
 def telling_line(text: str) -> str:
-    """The line of a program's last words that tells what happened: the last one, but for npm and Node.js the error that they name first."""
+    """Return the output line that says what happened: the last one, or the first error if npm or Node.js wrote it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
     named = (line for line in lines if _ERROR.match(line)) if _TRAILER.match(lines[-1]) else ()
     return next(iter(named), lines[-1])[:200]
 
 
 class ServerLogs:
-    """Log files in a folder; without one they go to a temporary folder, which `close` removes."""
+    """Log files in a folder, or in a temporary one that `close` removes."""
 
     def __init__(self, place: Path | None) -> None:
         self._place = place
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def path(self, server: str) -> Path:
-        """The log of a server."""
+        """Return the path of a server's log."""
         if self._place is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="agentcli-mcp-")
             self._place = Path(self._temporary.name)
         return self._place / f"mcp-{server}.log"
 
     def open(self, server: str) -> TextIO:
-        """The log, open for appending. A folder that cannot be written means no log."""
+        """Open the log for appending. If the folder cannot be written, open the null device."""
         path = self.path(server)
         try:
             folder(path.parent)
@@ -52,14 +52,14 @@ class ServerLogs:
             return open(os.devnull, "w", encoding="utf-8")
 
     def size(self, server: str) -> int:
-        """The size of the log in bytes."""
+        """Return the size of the log in bytes."""
         try:
             return self.path(server).stat().st_size
         except OSError:
             return 0
 
     def tail(self, server: str, start: int = 0, most: int = 2_000) -> str:
-        """The end of the log after byte `start`, at most so many bytes of it."""
+        """Return the end of the log after byte `start`, at most `most` bytes."""
         try:
             with open(self.path(server), "rb") as log:
                 size = log.seek(0, os.SEEK_END)
@@ -69,7 +69,7 @@ class ServerLogs:
             return ""
 
     def close(self) -> None:
-        """Remove what was temporary."""
+        """Remove the temporary folder."""
         if self._temporary is not None:
             with contextlib.suppress(OSError):
                 self._temporary.cleanup()

@@ -8,20 +8,22 @@ import logging
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from agentcli.core.errors import ToolError
+from agentcli.core.tasks import run_beside
 
 T = TypeVar("T")
 _log = logging.getLogger("mcp")
 
 
 class LoopThread:
-    """A loop of the servers' own, so that their connections outlive the loop of one turn, or the thread that began them."""
+    """A loop of the servers' own, so that their connections outlive the loop of one turn, or the thread that started them."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._home: asyncio.AbstractEventLoop | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: WeakSet[asyncio.Task[None]] = WeakSet()
 
     @property
     def running(self) -> bool:
@@ -52,7 +54,7 @@ class LoopThread:
             self._loop.call_soon_threadsafe(self._begin, work)
 
     def run(self, work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
-        """The result of a coroutine in the loop; cancelled there when it is cancelled here. Raises ToolError after `stop`."""
+        """Run a coroutine in the loop; return a future whose cancellation cancels it there. Raise ToolError after `stop`."""
         self._home = asyncio.get_running_loop()
         if self._loop is None:
             work.close()
@@ -60,19 +62,17 @@ class LoopThread:
         return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     async def at_home(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
-        """The result of a coroutine in the loop that called `run` last; None if that has ended."""
+        """Return the result of a coroutine in the loop that called `run` last; None if that loop has ended."""
         home = self._home
         if home is None or home.is_closed():
             return None
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), home))
 
     def _begin(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        task = asyncio.get_running_loop().create_task(work())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.add(run_beside(work()))
 
     async def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        # Only tasks of our own are cancelled: those of the SDK end in good order with the connection that they belong to.
+        # Cancel only our own tasks: the SDK's tasks end with the connection that they belong to.
         for task in self._tasks:
             task.cancel()
         await last()

@@ -1,29 +1,84 @@
-"""Parameters of servers' tools as providers take them: an object at the root, no references, no keywords that they refuse."""
+"""Parameters of MCP tools as providers accept them: an object at the root, no references, no refused keywords."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 DEPTH = 20
-"""Levels of references that are followed; what recurs beyond them may be anything."""
+"""Largest depth of references to follow; a deeper recursive schema accepts anything."""
 BYTES = 8_192
-"""Size of a schema that stands up front at most."""
+"""Largest size of a schema sent with every request, in bytes."""
 _DROPPED = frozenset({"$schema", "$id", "$defs", "definitions", "$comment", "title"})
 _PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _COMBINED = frozenset({"allOf", "anyOf", "oneOf"})
 _PER_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
+_VALUES = ("enum", "const", "default", "examples")
+_TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, Mapping | bool)
+
+
+def _are_schemas(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_schema, value))
+
+
+def _is_number(value: Any) -> bool:
+    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, float) and isfinite(value))
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value) and len({*value}) == len(value)
+
+
+def _is_type(value: Any) -> bool:
+    names = value if isinstance(value, list) else [value]
+    return bool(names) and _are_names(names) and _TYPES.issuperset(names)
+
+
+_FORMS: Mapping[str, Callable[[Any], bool]] = {
+    "type": _is_type,
+    "enum": lambda value: isinstance(value, list) and bool(value),
+    "required": _are_names,
+    "items": lambda value: _is_schema(value) or _are_schemas(value),
+    **dict.fromkeys(("examples",), lambda value: isinstance(value, list)),
+    **dict.fromkeys((*_PER_NAME, "dependentRequired"), lambda value: isinstance(value, Mapping)),
+    **dict.fromkeys((*_COMBINED, "prefixItems"), _are_schemas),
+    **dict.fromkeys(
+        ("additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"), _is_schema
+    ),
+    **dict.fromkeys(("not", "if", "then", "else", "contains", "propertyNames", "contentSchema"), _is_schema),
+    **dict.fromkeys(
+        ("description", "format", "pattern", "contentEncoding", "contentMediaType"),
+        lambda value: isinstance(value, str),
+    ),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
+    "multipleOf": lambda value: _is_number(value) and value > 0,
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count),
+    **dict.fromkeys(("minContains", "maxContains"), _is_count),
+    **dict.fromkeys(
+        ("uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable"), lambda value: isinstance(value, bool)
+    ),
+}
+"""Form of each keyword's value. A value in another form, such as `null`, has no meaning, and a provider may refuse the request."""
 
 
 def upfront(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema to send with every request; None where it cannot be mended, or is too large for that.
+    """Return the schema to send with every request; None if it cannot be repaired, or is too large.
 
     Its keys are sorted: a server may send them in another order each time, and a cache compares bytes.
     """
     try:
-        text = json.dumps(_object(_Resolver(parameters).resolved(parameters)), sort_keys=True)
+        text = json.dumps(_object(_Resolver(parameters).resolved(parameters)), sort_keys=True, allow_nan=False)
         found: dict[str, Any] = json.loads(text)
     except (TypeError, ValueError, RecursionError, AttributeError):
         return None
@@ -34,7 +89,7 @@ def upfront(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _object(root: dict[str, Any]) -> dict[str, Any]:
-    """The schema with an object at its root: `allOf` merged; the branches of `anyOf` and `oneOf` merged, what each requires said in words."""
+    """Return the schema with an object at its root: `allOf`, `anyOf` and `oneOf` merged, with each branch's requirements in words."""
     root = _flat(root)
     if root.get("type", "object") != "object":
         raise ValueError("the root is not an object")
@@ -42,7 +97,7 @@ def _object(root: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flat(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema without `allOf`, `anyOf` and `oneOf` of its own, which may be nested."""
+    """Return the schema without its own `allOf`, `anyOf` and `oneOf`, which may be nested."""
     root = {key: value for key, value in schema.items() if key not in _COMBINED}
     for part in schema.get("allOf", ()):
         _merge(root, _flat(part))
@@ -67,9 +122,9 @@ def _merge(root: dict[str, Any], part: Mapping[str, Any]) -> None:
 
 
 class _Resolver:
-    """Puts local references in and drops what says nothing about values. What recurs may be anything.
+    """Replacement of local references by their targets, without keywords that say nothing about values. A recursive one accepts anything.
 
-    Raises ValueError for a schema that grows out of all proportion by its references.
+    Raises ValueError for a schema that grows excessively by its references.
     """
 
     def __init__(self, whole: Mapping[str, Any]) -> None:
@@ -77,7 +132,7 @@ class _Resolver:
         self._left, self._characters = BYTES, 10 * BYTES
 
     def resolved(self, value: Any, inside: tuple[str, ...] = ()) -> Any:
-        """The value, which stands inside the targets of these references."""
+        """Return the value with references replaced; it lies inside the targets of the references in `inside`."""
         self._count(len(value) if isinstance(value, str) else 0)
         if isinstance(value, list):
             return [self.resolved(item, inside) for item in value]
@@ -89,26 +144,38 @@ class _Resolver:
                 return {}
             rest = {key: inner for key, inner in value.items() if key != "$ref"}
             return self.resolved({**_target(reference, self._whole), **rest}, (*inside, reference))
-        return {key: self._inner(key, inner, inside) for key, inner in value.items() if key not in _DROPPED}
+        kept = {key: inner for key, inner in value.items() if key not in _DROPPED and _says_something(key, inner)}
+        return {key: self._inner(key, inner, inside) for key, inner in kept.items()}
 
     def _inner(self, key: str, value: Any, inside: tuple[str, ...]) -> Any:
         if key in _PER_NAME and isinstance(value, Mapping):
-            # The keys are names of the server's here: one may well be called title.
-            return {name: self.resolved(schema, inside) for name, schema in value.items()}
-        if key in ("enum", "const", "default", "examples"):
+            # The keys here are names of the server's: one may be called title.
+            return {name: self.resolved(schema if _is_schema(schema) else {}, inside) for name, schema in value.items()}
+        if key in _VALUES:
             self._count(len(json.dumps(value)))
             return value
         return self.resolved(value, inside)
 
     def _count(self, characters: int) -> None:
-        """Count one more value of so many characters: references may put it in any number of times."""
+        """Count one more value of so many characters: references may repeat it any number of times."""
         self._left, self._characters = self._left - 1, self._characters - characters
         if self._left < 0 or self._characters < 0:
             raise ValueError("too large")
 
 
+def _says_something(key: str, value: Any) -> bool:
+    """Return False for a keyword whose value has a form without meaning, or a number that JSON cannot express."""
+    if key in _VALUES or isinstance(value, float):
+        try:
+            json.dumps(value, allow_nan=False)
+        except ValueError:
+            return False
+    known = _FORMS.get(key)
+    return known(value) if known else value is not None or key in _VALUES
+
+
 def _target(reference: str, whole: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema that a local reference leads to. Raises ValueError for one that leads elsewhere."""
+    """Return the schema that a local reference leads to. Raise ValueError if it leads elsewhere."""
     if not reference.startswith("#"):
         raise ValueError(reference)
     found: Any = whole

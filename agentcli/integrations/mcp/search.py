@@ -1,4 +1,4 @@
-"""Search among the tools of servers: BM25 over their names, descriptions and parameter names."""
+"""Search among MCP tools: BM25 over their names, descriptions and parameter names."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from agentcli.core.servers import ServerTool
 
 _K, _B = 1.2, 0.75
 _NAME_WEIGHT = 3
-"""Weight of a word in a name over one in a description."""
+"""Weight of a word in a name relative to one in a description."""
 
 
 def search(query: str, tools: Sequence[ServerTool], limit: int) -> list[ServerTool]:
-    """The tools that fit best, best first. `select:NAME,NAME` names them, with or without the server."""
+    """Return the tools that fit best, best first. `select:NAME,NAME` names them, with or without the server."""
     if query.startswith("select:"):
         names = [name.strip() for name in query.removeprefix("select:").split(",")]
         return [tool for name in names for tool in tools if name in (tool.name, tool.tool)]
@@ -50,7 +50,7 @@ def _document(tool: ServerTool) -> Iterable[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Words in small letters; `getUserName` and `get_user_name` have three. A plural counts as its singular."""
+    """Return the words in lower case; `getUserName` and `get_user_name` have three. A plural counts as its singular."""
     split = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
     return [_singular(word) for word in re.findall(r"[^\W_]+", split.lower())]
 

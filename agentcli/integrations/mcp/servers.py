@@ -1,4 +1,4 @@
-"""The servers of a run, for callers in other threads: all of them live in the loop of one daemon thread."""
+"""MCP servers of a run, for callers in other threads: all of them run in the loop of one daemon thread."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from agentcli.core.servers import (
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.integrations.mcp import search
 from agentcli.integrations.mcp.config import CALL_SECONDS, ServerDefinition
-from agentcli.integrations.mcp.life import CLOSE_SECONDS, RECONNECTS, ServerLife
 from agentcli.integrations.mcp.logs import LOG_BYTES, ServerLogs
 from agentcli.integrations.mcp.loop_thread import LoopThread
 from agentcli.integrations.mcp.names import server_prefix
+from agentcli.integrations.mcp.supervision import CLOSE_SECONDS, RECONNECTS, ServerLife
 from agentcli.integrations.mcp.variables import environment
 
 Ask = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
@@ -42,7 +42,7 @@ Ask = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
 class Surroundings:
     """Surroundings of the servers: environment, folder, folders of the workspace, log folder.
 
-    `ask` puts a question of a server to the person, in the loop that called the server.
+    `ask` asks the person a question of a server, in the loop that called the server.
     """
 
     env: Mapping[str, str]
@@ -56,7 +56,7 @@ class Surroundings:
 
 
 class McpServers(Servers):
-    """Servers by their definitions. `start` returns at once; nothing of the SDK is imported before, or in the caller's thread."""
+    """Servers by their definitions. `start` returns at once; the SDK is imported only then, and not in the caller's thread."""
 
     def __init__(self, around: Surroundings) -> None:
         self.around = around
@@ -65,15 +65,17 @@ class McpServers(Servers):
         self._waiting: Mapping[str, ServerState] = {}
         self._lives: Mapping[str, ServerLife] = {}
         self._leaving: set[ServerLife] = set()
-        """Those that have no name any more, until they have ended."""
+        """Removed servers that have not ended yet."""
         self._changes: list[str] = []
         self._roots = tuple(around.roots())
         self._thread = LoopThread()
         self._begun: concurrent.futures.Future[None] = concurrent.futures.Future()
 
     def define(self, definitions: Sequence[ServerDefinition], waiting: Sequence[ServerState] = ()) -> None:
-        """Set the servers of the run; `waiting` are those that may not be started, with the reason. New ones are connected if others are,
-        and all are told where the folders of the workspace have changed."""
+        """Set the servers of the run; `waiting` are those that must not be started, with the reason.
+
+        Connect new servers if others are connected, and tell all of them if the folders of the workspace have changed.
+        """
         self._definitions = {server.name: server for server in sorted(definitions, key=lambda each: each.name)}
         self._waiting = {state.name: state for state in waiting}
         self._thread.begin(self._begin)
@@ -82,21 +84,21 @@ class McpServers(Servers):
             self._thread.begin(self._roots_changed)
 
     def start(self) -> None:
-        """Connect all servers, in the background. Does nothing the second time."""
+        """Connect all servers, in the background. Do nothing the second time."""
         if self._thread.running or not self._definitions:
             return
         self._thread.start(self._begin)
         atexit.register(self.close)
 
     def close(self) -> None:
-        """End all servers together; no process of theirs is left."""
+        """End all servers together with their processes."""
         atexit.unregister(self.close)
         if self._thread.running:
             self._thread.stop(self._end, CLOSE_SECONDS)
             self.logs.close()
 
     def states(self) -> Sequence[ServerState]:
-        """The state of each server, by name."""
+        """Return the state of each server, by name."""
         found = dict(self._waiting)
         for name, server in self._definitions.items():
             life = self._lives.get(name)
@@ -104,26 +106,26 @@ class McpServers(Servers):
         return [found[name] for name in sorted(found)]
 
     def tools(self) -> Sequence[ServerTool]:
-        """The tools of all servers that are or were connected, by name; none of those that were disabled."""
+        """Return the tools of all servers that are or were connected, by name, but none of disabled ones."""
         found = {
             tool.name: tool for life in self._lives.values() if life.state.status != "disabled" for tool in life.tools
         }
         return [found[name] for name in sorted(found)]
 
     def prompts(self) -> Sequence[ServerPrompt]:
-        """The prompts of all servers, by server and name."""
+        """Return the prompts of all servers, by server and name."""
         return [prompt for _, life in sorted(self._lives.items()) for prompt in life.prompts]
 
     def resources(self) -> Sequence[ServerResource]:
-        """The resources that the servers list, by server and URI."""
+        """Return the resources that the servers list, by server and URI."""
         return [found for _, life in sorted(self._lives.items()) for found in life.resources]
 
     def search(self, query: str, limit: int) -> Sequence[ServerTool]:
-        """The tools that fit a query best, best first."""
+        """Return the tools that fit a query best, best first."""
         return search.search(query, self.tools(), limit)
 
     def obstacle(self, name: str) -> str:
-        """The reason why there is no tool of that name."""
+        """Return the reason why there is no tool of that name."""
         state = next((state for state in self.states() if name.startswith(server_prefix(state.name))), None)
         if state is None:
             known = ", ".join(state.name for state in self.states())
@@ -135,25 +137,29 @@ class McpServers(Servers):
         return f"Server {state.name} has no tool {name}.{near or ' mcp_search finds its tools.'}"
 
     def changes(self) -> Sequence[str]:
-        """Lines about all that has changed so far, for the model: servers that connected, failed, or changed their tools."""
+        """Return lines for the model about all changes so far: servers that connected, failed, or changed their tools."""
         return tuple(self._changes)
 
     def log(self, server: str) -> str:
-        """The end of what a server wrote to stderr."""
+        """Return the end of a server's stderr."""
         return self.logs.tail(server, most=LOG_BYTES)
 
-    async def settle(self, seconds: float | None, tool: str = "") -> None:
-        """Wait until no server, or not the one of this tool, is being connected, or for so long. Starts them."""
+    async def settle(self, seconds: float | None, tool: str = "", *, again: bool = False) -> None:
+        """Wait until no server, or not the server of this tool, is connecting, for at most `seconds`.
+
+        Start the servers; with `again` also those that failed.
+        """
         self.start()
         waited = [state for state in self.states() if tool.startswith(server_prefix(state.name)) or not tool]
-        if not self._thread.running or all(state.settled for state in waited):
+        failed = again and any(state.status == "failed" for state in waited)
+        if not self._thread.running or (all(state.settled for state in waited) and not failed):
             return
-        waiting = self._thread.run(self._settled([state.name for state in waited]))
+        waiting = self._thread.run(self._settled([state.name for state in waited], again=again))
         await asyncio.wait({waiting}, timeout=seconds)
         waiting.cancel()
 
     async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:
-        """Call a tool. Raises ToolError where no answer comes."""
+        """Call a tool. Raise ToolError if no answer comes."""
         home = asyncio.get_running_loop()
         life = self._life(tool.server)
 
@@ -163,21 +169,21 @@ class McpServers(Servers):
         return await self._thread.run(life.call(tool, arguments, report))
 
     async def read(self, server: str, uri: str) -> ServerAnswer:
-        """Read a resource. Raises ToolError where no answer comes."""
+        """Read a resource. Raise ToolError if no answer comes."""
         return await self._thread.run(self._life(server).read(uri))
 
     async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
-        """The texts of a prompt. Raises ToolError where no answer comes."""
+        """Return the texts of a prompt. Raise ToolError if no answer comes."""
         return await self._thread.run(self._life(server).prompt(name, arguments))
 
     async def restart(self, server: str) -> ServerState:
-        """Connect a server anew. Raises ToolError for one that does not exist."""
+        """Connect a server again. Raise ToolError if it does not exist."""
         life = self._life(server)
         await self._thread.run(life.restart())
         return life.state
 
     async def disable(self, server: str) -> None:
-        """End a server until it is restarted. Raises ToolError for one that does not exist."""
+        """End a server until it is restarted. Raise ToolError if it does not exist."""
         await self._thread.run(self._life(server).disable())
 
     def _life(self, server: str) -> ServerLife:
@@ -219,7 +225,7 @@ class McpServers(Servers):
             self._leaving |= {life for name, life in former.items() if self._lives.get(name) is not life}
             gone = [self._leave(life) for name, life in former.items() if name not in self._definitions]
             await asyncio.gather(*gone, *(self._in_place_of(former.get(name), life) for name, life in fresh.items()))
-        except BaseException as error:  # also a cancellation: whoever waits for the start must hear of its end
+        except BaseException as error:  # also a cancellation: a caller that waits for the start must hear of its end
             if not self._begun.done():
                 self._begun.set_exception(error)
             raise
@@ -229,21 +235,26 @@ class McpServers(Servers):
         self._leaving.discard(life)
 
     async def _in_place_of(self, former: ServerLife | None, life: ServerLife) -> None:
-        """Start a server, after the end of the one that its name stood for: both may want the same port or file."""
+        """Start a server after the former one of its name has ended: both may need the same port or file."""
         if former is not None:
             await self._leave(former)
         await life.start()
 
     async def _roots_changed(self) -> None:
-        """Tell the servers that the folders of the workspace are others now."""
+        """Tell the servers that the folders of the workspace have changed."""
         await asyncio.gather(*(life.roots_changed() for life in self._lives.values()))
 
-    async def _settled(self, names: Sequence[str]) -> None:
+    async def _settled(self, names: Sequence[str], *, again: bool) -> None:
         await asyncio.wrap_future(self._begun)
+        tried = [self._lives[name] for name in names if again and name in self._lives]
+        for each in tried:
+            each.try_again()
         for name in names:
-            # A life that another takes the place of is settled with its end.
+            # A replaced server sets `settled` when it ends.
             while (life := self._lives.get(name)) is not None and not life.settled.is_set():
                 await life.settled.wait()
+        for each in tried:
+            await each.arrival()
 
     async def _end(self) -> None:
         lives = [*self._lives.values(), *self._leaving]

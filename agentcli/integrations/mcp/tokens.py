@@ -1,4 +1,4 @@
-"""Logins to servers with OAuth: the official SDK does the protocol, tokens are kept between runs."""
+"""Logins to MCP servers with OAuth: the official SDK speaks the protocol; tokens are stored between runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from agentcli.integrations.mcp.values import not_connected_to
 
 CALLBACK = "/callback"
 REDIRECTS = 5
-"""Redirects that are followed at a login."""
+"""Largest number of redirects to follow at a login."""
 _REQUEST = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -38,7 +38,7 @@ class Vault(Protocol):
     """Storage of one server's login, as JSON text."""
 
     def read(self) -> str:
-        """The stored login; empty where there is none."""
+        """Return the stored login; empty if there is none."""
         ...
 
     def write(self, text: str) -> None:
@@ -48,21 +48,15 @@ class Vault(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoginPage:
-    """The way to the person's browser and back: `open_url` shows a page, `answered` gives the address that it led to in the end."""
+    """The person's browser: `open_url` shows a page, `answered` returns the address that it led to in the end."""
 
     redirect: str
     open_url: Callable[[str], Awaitable[None]]
     answered: Callable[[], Awaitable[str]]
 
 
-def vault_key(server: ServerDefinition) -> str:
-    """The name under which a login is stored: the server's origin, and the client that it is for."""
-    place = urlsplit(server.url)
-    return f"{place.scheme}://{place.netloc} {server.oauth.client_id}".strip()
-
-
 def provider(server: ServerDefinition, vault: Vault, page: LoginPage | None = None) -> OAuthClientProvider:
-    """The authentication of requests to a server. Without a page a login that no longer holds is a failure, never a question."""
+    """Return the authentication of requests to a server. Without a page, an expired login is a failure, never a question."""
     storage = _Storage(server, vault, page.redirect if page else "http://127.0.0.1/callback")
 
     async def arrived() -> AuthorizationCodeResult:
@@ -81,7 +75,7 @@ def provider(server: ServerDefinition, vault: Vault, page: LoginPage | None = No
 
 
 def code_of(address: str) -> AuthorizationCodeResult:
-    """The code in the address that a login led to. Raises InputError where it holds none, with what the server says."""
+    """Return the code in the address that a login led to. Raise InputError with the server's reason if it has none."""
     found = {name: values[0] for name, values in parse_qs(urlsplit(address.strip()).query).items()}
     if "code" not in found:
         why = found.get("error_description") or found.get("error") or "the address holds no code"
@@ -90,7 +84,10 @@ def code_of(address: str) -> AuthorizationCodeResult:
 
 
 async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool:
-    """Log in to a server; false where it asks for no login. Raises InputError where the login fails, which leaves a former one as it was."""
+    """Log in to a server. Return False if it asks for no login.
+
+    Raise InputError if the login fails; a former login then stays unchanged.
+    """
     fresh = _Fresh()
     auth = provider(server, fresh, page)
     headers = {**server.headers, "Accept": "application/json, text/event-stream"}
@@ -124,7 +121,7 @@ class _Fresh:
 
 
 async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
-    """The answer to a request, its body not read. Redirects are followed on the same host alone, as the SDK does."""
+    """Send a request and return the answer, its body not read. Follow redirects only on the same host, as the SDK does."""
     for _ in range(REDIRECTS):
         response = await client.send(request, stream=True)
         await response.aclose()
@@ -140,7 +137,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 
 
 class _FixedScopes(OAuthClientMetadata):
-    """Metadata of a client whose scopes are those of the definition: the SDK would put what the server proposes in their place."""
+    """Metadata of a client with the scopes of the definition, which the SDK would replace by the server's proposal."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "scope":
@@ -148,7 +145,7 @@ class _FixedScopes(OAuthClientMetadata):
 
 
 class _Storage:
-    """Tokens and client of one login, with all that renewing the tokens needs in a later run."""
+    """Tokens and client of one login, with the data for renewing the tokens in a later run."""
 
     def __init__(self, server: ServerDefinition, vault: Vault, redirect: str) -> None:
         self._server, self._vault = server, vault
@@ -164,7 +161,7 @@ class _Storage:
         )
 
     def connect(self, made: OAuthClientProvider) -> None:
-        """Give the provider what a former run knew: when the token ends, and where it is renewed."""
+        """Give the provider the data of a former run: when the token expires, and where to renew it."""
         self._provider, kept = made, self._kept()
         made.context.token_expiry_time = kept.get("expires")
         if "metadata" in kept:

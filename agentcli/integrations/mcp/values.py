@@ -17,9 +17,9 @@ from agentcli.core.causes import in_words, innermost
 from agentcli.core.servers import Content, ElicitedField, ServerAnswer
 
 REASON_CHARACTERS = 300
-"""Characters of the reason for a failure that are told."""
+"""Largest length of the reason for a failure, in characters."""
 TEXT_CHARACTERS = 10_000_000
-"""Characters of one text of an answer that are kept."""
+"""Largest length of one text of an answer, in characters; the rest is left out."""
 _NO_PATH = (404, 405)
 """Statuses of a server that has nothing of this kind at the path."""
 
@@ -79,7 +79,7 @@ def fields_of(schema: Mapping[str, Any]) -> tuple[ElicitedField, ...]:
 
 
 def _choices(given: Any) -> dict[str, str]:
-    """The values that a schema lists, by their titles where it has some."""
+    """Return the values that a schema lists, by their titles if it has some."""
     if not isinstance(given, Mapping):
         return {}
     values, titles = given.get("enum") or (), given.get("enumNames") or ()
@@ -90,7 +90,7 @@ def _choices(given: Any) -> dict[str, str]:
 
 
 def reason(error: BaseException) -> str:
-    """The innermost cause of a failure, in a line: the SDK wraps it in groups."""
+    """Return the innermost cause of a failure in one line, without the SDK's exception groups."""
     error = _first(error)
     match error:
         case FileNotFoundError():
@@ -106,9 +106,9 @@ def reason(error: BaseException) -> str:
 
 
 def not_connected_to(url: str, error: BaseException, refused: int) -> str:
-    """The reason why no connection to a server's URL came about, with its address: `refused` is the HTTP status of its refusal, or 0.
+    """Return the reason why a server's URL could not be connected, with its address: `refused` is the HTTP status, or 0.
 
-    Only host and port are named: paths and queries may hold keys.
+    Only host and port are named: paths and queries may contain keys.
     """
     parts = urlsplit(url)
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
@@ -124,7 +124,7 @@ def not_connected_to(url: str, error: BaseException, refused: int) -> str:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The error itself, without the groups around it."""
+    """Return the error itself, without the groups around it."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,4 +1,4 @@
-"""Variables of the environment in definitions of servers, and those that a server gets to see."""
+"""Environment variables in definitions of MCP servers, and those that a server receives."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 class MissingVariable(Exception):
-    """A variable of a definition that is not set; the text says so of the server: `needs $TOKEN, which is not set`."""
+    """A variable of a definition is not set; the text says so about the server: `needs $TOKEN, which is not set`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"needs ${name}, which is not set")
 
 
 def expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinition:
-    """The definition with `${VAR}` and `${VAR:-default}` replaced. Raises MissingVariable for one that is not set."""
+    """Return the definition with `${VAR}` and `${VAR:-default}` replaced. Raise MissingVariable if one is not set."""
 
     def of(text: str) -> str:
         return _VARIABLE.sub(lambda match: _value(match, env), text)
@@ -58,24 +58,24 @@ def expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefiniti
 
 
 def variables(server: ServerDefinition) -> Sequence[str]:
-    """The variables that a definition uses, in alphabetical order."""
+    """Return the variables that a definition uses, in alphabetical order."""
     places = (server.command, *server.args, *server.env.values(), server.cwd, server.url, *server.headers.values())
     places += tuple(server.oauth.texts.values())
     return sorted({match[1] for text in places for match in _VARIABLE.finditer(text)})
 
 
 def _value(match: re.Match[str], env: Mapping[str, str]) -> str:
-    value = env.get(match[1], match[2])  # one that is set and empty is a value, as for Claude Code
+    value = env.get(match[1], match[2])  # an empty value counts, as in Claude Code
     if value is None:
         raise MissingVariable(match[1])
     return value
 
 
 def environment(env: Mapping[str, str]) -> dict[str, str]:
-    """The variables of ours that a server gets to see: none that could hold a key."""
+    """Return the variables of our environment that a server receives: none that could contain a key."""
     return {name: value for name, value in env.items() if is_passed(name)}
 
 
 def is_passed(name: str) -> bool:
-    """True if servers get to see this variable."""
+    """Return True if servers receive this variable."""
     return name in _PASSED or any(fnmatchcase(name, pattern) for pattern in _PASSED_LIKE)

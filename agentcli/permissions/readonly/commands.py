@@ -1,4 +1,4 @@
-"""Recognition of commands that only read, of the files they read, and of programs that the workspace supplies."""
+"""Recognition of commands that only read, of the files they read, and of programs in the workspace."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _STREAMS = frozenset({"-", os.devnull})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Verdict on one command: known to only read what may be read when `why` is empty; `protected` when it must ask in every mode.
+    """Verdict on one command: known to only read permitted files if `why` is empty; `protected` if it must ask in every mode.
 
-    `path` is true where it only reads, but a path that may not be read unasked.
+    `path` is true if it only reads, but a path that needs permission.
     """
 
     why: str = ""
@@ -37,12 +37,12 @@ class Reading:
 
 
 def read_only(commands: Sequence[Command], workspace: Workspace) -> tuple[Reading, ...]:
-    """The verdicts on the commands of a plain line, in order; `cd` moves those after it."""
+    """Return the verdicts on the commands of a plain line, in order; `cd` moves the commands after it."""
     return tuple(reading for reading, _ in read_in_turn(commands, workspace))
 
 
 def read_in_turn(commands: Sequence[Command], workspace: Workspace) -> list[tuple[Reading, tuple[Path, ...]]]:
-    """The verdict on each command of a plain line, with the folders that it may run in."""
+    """Return the verdict on each command of a plain line, with the folders that it may run in."""
     readings: list[Reading] = []
     places: list[tuple[Path, ...]] = []
     folders: tuple[Path, ...] = (workspace.cwd,)
@@ -59,12 +59,12 @@ def read_in_turn(commands: Sequence[Command], workspace: Workspace) -> list[tupl
 
 
 def reading_of(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
-    """The verdict on a command, in whichever of the folders it runs."""
+    """Return the verdict on a command that may run in any of the folders."""
     return _read_only(command, folders, workspace)
 
 
 def _after_cd(command: Command, folders: tuple[Path, ...], sure: bool, piped: bool) -> tuple[Path, ...]:
-    """The folders the next command may run in: a `cd` may have failed, or have run in another shell."""
+    """Return the folders the next command may run in: a `cd` may fail, or run in another shell."""
     moved = tuple(folder / command.words[-1] for folder in folders)
     return moved if sure and not piped else tuple(dict.fromkeys((*folders, *moved)))
 
@@ -105,14 +105,14 @@ def _read_only(command: Command, folders: tuple[Path, ...], workspace: Workspace
 
 
 def _misfit(name: str, problem: str, shapes: Sequence[Shape]) -> str:
-    """The reason that a call of a program is not known to only read; the detail is left out where it reads by exception."""
+    """Return the reason why a call of a program is not known to only read, without the detail if the program reads only by exception."""
     if not problem or all(shape.needs or shape.operands.startswith("=") for shape in shapes):
         return f"{name} may change files"
     return f"{name} {problem}" if problem.startswith("-") else f"{name}: {problem}"
 
 
 def _fed(commands: Sequence[Command], number: int, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
-    """The verdict on an `xargs`: it may run a reading command on files that a search in the workspace has listed."""
+    """Return the verdict on an `xargs`: it may run a reading command on files that a search in the workspace lists."""
     inner = fed_command(commands, number)
     if isinstance(inner, str):
         return Reading(inner)
@@ -123,7 +123,7 @@ def _fed(commands: Sequence[Command], number: int, folders: tuple[Path, ...], wo
 
 
 def _meant(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
-    """The verdict on a command with file names in place of patterns, for every round of its loop."""
+    """Return the verdict on a command with file names in place of patterns, for every round of its loop."""
     worst = Reading()
     patterns = (*command.words, *command.loop.words) if command.loop else command.words
     if named := next(filter(None, map(could_name_protected, patterns)), ""):
@@ -146,7 +146,7 @@ def _cd(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -
         return Reading("cd without a plain folder")
     for folder in folders:
         target = folder / operands[0]
-        # The shell undoes `..` by name, commands undo it by what links point to: a link in the way makes the two differ.
+        # The shell resolves `..` by name, commands by the target of links: a link in the path makes the two differ.
         if resolved(target) != Path(os.path.normpath(resolved(folder) / operands[0])):
             return Reading("cd through a link")
     return _values([("path", operands[0])], folders, workspace)
@@ -219,7 +219,7 @@ def _present(names: Sequence[str], folders: tuple[Path, ...]) -> str:
 def _recursion(
     name: str, arguments: list[str], found: Found, folders: tuple[Path, ...], workspace: Workspace
 ) -> Reading:
-    """The verdict on a recursive search: it must ask where it would reach a file that must not be read unasked."""
+    """Return the verdict on a recursive search: it must ask if it would reach a file that needs permission."""
     search = search_of(name, arguments, found)
     if search is None:
         return Reading()
@@ -229,29 +229,29 @@ def _recursion(
 
 
 _BUILTINS = word_set(": [ [[ cd command echo false help history printf pwd test true type ulimit umask")
-"""Builtins of bash: no program is looked for."""
+"""Builtins of bash, which start no program."""
 
 _LOOKING_UP = word_set("command type whereis which")
 """Commands that tell which program a name would start."""
 
 _SHIMS = word_set("asdf mise rtx volta-shim proto-shim vfox")
-"""Version managers that a program's own name may lead to: they start the version that a file of the folder asks for."""
+"""Version managers that a program's name may lead to: they start the version that a file in the folder selects."""
 
 _CHOOSING = (
     *(".tool-versions", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".rtx.toml", ".mise", "mise"),
     *(".config/mise.toml", ".config/mise", ".config/mise.local.toml", ".prototools", ".vfox.toml", ".volta"),
     *(".python-version", ".node-version", ".nvmrc", ".ruby-version", ".go-version", ".java-version", ".perl-version"),
 )
-"""Files and folders by which a version manager chooses what its shims start."""
+"""Files and folders by which a version manager selects what its shims start."""
 
 _NODE = word_set("corepack node npm npx pnpm yarn")
-"""Programs whose version `package.json` may ask for, too."""
+"""Programs whose version `package.json` may select, too."""
 
 
 def chosen_by_workspace(name: str, arguments: Iterable[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """The reason that the workspace may choose the program a command starts, or the empty string."""
+    """Return the reason why the workspace may choose the program a command starts, or the empty string."""
     if name in _LOOKING_UP:
-        # They would look where commands that run unasked find their programs, and so miss these.
+        # They would search the PATH of commands that run without asking, and so miss these programs.
         for word in arguments:
             if file := _inside(word, folders, workspace):
                 return f"{word} is {file}, in the workspace, where {name} looks only when it is allowed"
@@ -263,7 +263,7 @@ def chosen_by_workspace(name: str, arguments: Iterable[str], folders: Sequence[P
 
 
 def _inside(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
-    """The program that a name leads to, if it lies in the workspace."""
+    """Return the program that a name leads to if it lies in the workspace, or the empty string."""
     closed = tuple(untrusted(workspace.resolved_roots))
     if "/" in name:
         return ""
@@ -277,7 +277,7 @@ def _by_shim(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
     named = {part for path in (file, real) for part in path.split("/")[:-1]}
     if not file or not ("shims" in named or os.path.basename(real) in _SHIMS):
         return ""
-    # What stands in the home folder was put there by the user; above it nobody but the user looks.
+    # Skip the home folder: the user put its files there.
     home = workspace.home if workspace.home not in workspace.resolved_roots else None
     choosing = (*_CHOOSING, "package.json") if name in _NODE or os.path.basename(real) == "volta-shim" else _CHOOSING
     above = (above for folder in folders for above in (folder, *folder.parents) if above != home)
@@ -300,7 +300,7 @@ _FILES = frozenset({"path", "archive", "object"})
 
 
 def looks_at_machine(commands: Sequence[Command]) -> Looks:
-    """The part of the machine that a line of read-only commands looks at, if any."""
+    """Return whether a line of read-only commands looks at the machine, and whether also at files."""
     if not any(command.words[0] in _ON_THE_MACHINE for command in commands):
         return ""
     return "also" if any(map(_names_files, commands)) else "only"

@@ -1,4 +1,4 @@
-"""Reading commands that `xargs` completes with the names of files which the command before it lists."""
+"""Reading commands that `xargs` completes with file names that the command before it lists."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _PASSING = {
     "sort": frozenset("urnz"),
     "uniq": frozenset(),
 }
-"""Filters that pass lines on as they are, with the option letters by which they still do."""
+"""Filters that pass lines on unchanged, and the option letters that keep it so."""
 _LISTING = {"rg": frozenset("liwFSs"), "grep": frozenset("lriwFE")}
-"""Searches that list the files in which they find something, with the option letters by which they still do; `-l` is one of them."""
+"""Searches that list the files with matches, and the option letters that keep it so; `-l` is one of them."""
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+@:,=%~#-")
-"""The letters of a name that is one word to `xargs`."""
+"""Letters of a name that is one word to `xargs`."""
 NAMED = "./x"
-"""Stands for each of the files while the command is judged."""
+"""Placeholder for each of the files while the command is judged."""
 
 
 def fed_command(commands: Sequence[Command], number: int) -> Command | str:
-    """The command that `xargs` runs, with a file of the workspace in place of what it reads, or the reason that it cannot be told.
+    """Return the command that `xargs` runs, with a placeholder file for its input, or the reason why it is unknown.
 
-    `commands[number]` is the `xargs`, and those before it list the files.
+    `commands[number]` is the `xargs`; the commands before it list the files.
     """
     words = list(commands[number].words[1:])
     placed = ""
@@ -51,7 +51,7 @@ def fed_command(commands: Sequence[Command], number: int) -> Command | str:
 def fed_files(
     commands: Sequence[Command], number: int, folders: Sequence[Path], workspace: Workspace
 ) -> list[str] | str:
-    """The files that an `xargs` may be given, all of which may be read; or the reason that they are not known."""
+    """Return the files that an `xargs` may receive, all of them readable without asking, or the reason why they are unknown."""
     index = number - 1
     while index >= 0 and commands[index + 1].joint == "|" and _passes(commands[index]):
         index -= 1
@@ -65,7 +65,7 @@ _UNKNOWN = "xargs may be given anything"
 
 
 def _passes(command: Command) -> bool:
-    """True if a filter hands on whole lines of what it reads, and reads nothing else."""
+    """Return True if a filter passes on whole lines of its input, and reads nothing else."""
     name, *arguments = command.words
     letters = _PASSING.get(name)
     if letters is None or command.loop or command.globs:
@@ -78,7 +78,7 @@ def _passes(command: Command) -> bool:
 
 
 def _listed(command: Command) -> list[str] | None:
-    """The folders whose files a command lists, none of them where it lists something else."""
+    """Return the folders whose files a command lists, or None if it lists something else."""
     name, *arguments = command.words
     operands = [word for word in arguments if not word.startswith("-")]
     if name == "find" and not any(word.startswith(("-printf", "-ls", "-fprint")) for word in arguments):

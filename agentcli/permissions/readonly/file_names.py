@@ -1,4 +1,4 @@
-"""File names that the shell puts in place of patterns, looked up as the shell would find them."""
+"""File names that the shell puts in place of patterns, found as the shell finds them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.shell.parse import PLACE, Command
 
 MOST = 500
-"""File names that a line may stand for; one that stands for more is asked about."""
+"""Largest number of file names that a line may stand for; a line with more asks."""
 _TOO_MANY = "names too many files to be looked at first"
 
 
 def meanings(command: Command, folders: Sequence[Path], workspace: Workspace) -> list[tuple[str, ...]] | str:
-    """The words of a command as it may run: with file names in place of patterns, once for each round of its loop.
+    """Return the words of a command as it may run: with file names in place of patterns, once for each round of its loop.
 
-    Where it cannot be told, the reason. A pattern that fits no file stays as it is.
+    If they cannot be determined, return the reason. A pattern that matches no file stays unchanged.
     """
     values = [""]
     if command.loop:
@@ -44,7 +44,7 @@ def _expanded(
         if not pattern:
             expanded.append(word)
             continue
-        # In older shells `.?` and `..*` stand for the folder above as well.
+        # In older shells `.?` and `..*` match the parent folder as well.
         if any(part.startswith(".") and {"*", "?"} & set(part) for part in word.split("/")):
             return "uses a wildcard for hidden names"
         top = _folder_before(word)
@@ -59,6 +59,6 @@ def _expanded(
 
 
 def _folder_before(word: str) -> str:
-    """The folder that a pattern looks in: all before its first component with a wildcard."""
+    """Return the folder that a pattern looks in: all before its first component with a wildcard."""
     parts = list(itertools.takewhile(lambda part: not {"*", "?"} & set(part), word.split("/")))
     return "/".join(parts) or ("/" if word.startswith("/") else "")

@@ -1,4 +1,4 @@
-"""Git commands that only read, in the notation of `shapes`, and which of them show what tracked files hold."""
+"""Git commands that only read, in the notation of `Shape`, and which of them show the content of tracked files."""
 
 from __future__ import annotations
 
@@ -135,30 +135,31 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
 _PATCHES = word_set("""
 -p -u -U -W -c -m -L -S -G --patch --unified --function-context --cc --patch-with-raw --word-diff --color-words --binary --check
 """)
-"""Options with which changes are shown as text, or their text is searched."""
+"""Options that show changes as text, or search their text."""
 
 _SUMMARIES = word_set("""
 -s --no-patch --stat --numstat --shortstat --dirstat --summary --compact-summary --name-only --name-status --raw --quiet
 """)
-"""Options with which no text is shown unless one of the others asks for it."""
+"""Options that show no text unless one of the others asks for it."""
 
 _WITH_TEXT = word_set("diff show range-diff")
 _WITHOUT_TEXT = word_set("log reflog whatchanged rev-list diff-tree diff-index diff-files")
 _LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index diff-files grep status")
-"""Commands to which an operand that exists as a file is a path: git refuses to guess where it may be a revision as well."""
+"""Commands that take an operand for a path if a file of that name exists: git refuses to guess if it may also be a revision."""
 
 
 def shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence[str]) -> str:
-    """A tracked file that must not be read unasked and that a recognised git command may show; empty where there is none."""
-    if not tracked or not _shows_text(subcommand, found):
+    """Return a tracked protected file that a recognised git command may show, or the empty string."""
+    if not tracked or not shows_text(subcommand, found):
         return ""
     here = os.path.realpath(folder)
-    specs = _limits(subcommand, found, here)
+    specs = limits(subcommand, found, here)
     secrets = (path for path in tracked if names_protected(path, write=False))
-    return next((path for path in secrets if not specs or any(_covers(spec, here, path) for spec in specs)), "")
+    return next((path for path in secrets if not specs or any(covers(spec, here, path) for spec in specs)), "")
 
 
-def _shows_text(subcommand: str, found: Found) -> bool:
+def shows_text(subcommand: str, found: Found) -> bool:
+    """Return True if a recognised git command shows the content of files other than one named with its revision."""
     options = {value for kind, value in found if kind == "option"}
     values = [value for kind, value in found if kind == "rev"]
     patch = not options.isdisjoint(_PATCHES)
@@ -182,8 +183,8 @@ def _shows_text(subcommand: str, found: Found) -> bool:
             return patch and subcommand in _WITHOUT_TEXT
 
 
-def _limits(subcommand: str, found: Found, here: str) -> list[str]:
-    """The paths that a command is limited to; none where it may show every file."""
+def limits(subcommand: str, found: Found, here: str) -> list[str]:
+    """Return the paths that a command is limited to; empty if it may show every file."""
     if subcommand not in _LIMITED:
         return []
     behind = [value for kind, value in found if kind == "behind"]
@@ -192,8 +193,8 @@ def _limits(subcommand: str, found: Found, here: str) -> list[str]:
     return behind or (["."] if subcommand == "grep" else [])
 
 
-def _covers(spec: str, here: str, path: str) -> bool:
-    """True if a pathspec may stand for a file; in doubt, true."""
+def covers(spec: str, here: str, path: str) -> bool:
+    """Return True if a pathspec may match a file, or if in doubt."""
     if spec.startswith(":") or any(sign in spec for sign in "[\\"):
         return True
     path, full = path.casefold(), os.path.normpath(os.path.join(here, spec)).casefold()

@@ -1,4 +1,4 @@
-"""Option grammar: the arguments with which a command only reads; what does not fit asks. Little programs for sed, awk and jq too.
+"""Option grammar: the arguments with which a command only reads; any others ask. Also programs for sed, awk, jq and yq.
 
 The notation of `options`, separated by blanks:
     -abc            flags that may be bundled       -NUM             a number as an option (`head -5`)
@@ -33,7 +33,7 @@ _SED_COMMAND = re.compile(
 
 
 def sed_only_prints(script: str) -> bool:
-    """True if a sed script only prints, deletes, jumps, uses the hold space, and substitutes without flags that write or execute."""
+    """Return True if a sed script only prints, deletes, jumps, uses the hold space, and substitutes without flags that write or execute."""
     index = 0
     while index < len(script):
         command = _SED_COMMAND.match(script, index)
@@ -43,8 +43,9 @@ def sed_only_prints(script: str) -> bool:
     return bool(script.strip())
 
 
-# All that an awk program can do to the world goes through system(), getline, a pipe, an output redirection, `@`, ARGV or the
-# tables that lead there. Looking for them in the raw text, strings and regexes included, leaves no room for a lexer's quirk.
+# An awk program affects the outside only through system(), getline, a pipe, an output redirection, `@`, ARGV or the
+# tables that lead there. A search in the raw text, strings and regexes included, does not depend on how awk splits it
+# into tokens.
 _AWK_EFFECTS = re.compile(r"\b(?:system|getline|close|ARGV|ARGC|SYMTAB|FUNCTAB|ENVIRON|PROCINFO)\b|@|\\\n|`")
 _AWK_PIPE = re.compile(r"(?<!\|)\|(?!\|)|\|{3,}")
 _AWK_CALLS = word_set("""
@@ -54,10 +55,10 @@ exp log sin cos atan2 rand srand strftime systime mktime strtonum asort asorti a
 
 
 def awk_only_prints(script: str) -> bool:
-    """True if an awk program computes and prints, and no more. `>` may stand only where it compares."""
+    """Return True if an awk program only computes and prints. `>` is accepted only as a comparison."""
     if not script.strip() or _AWK_EFFECTS.search(script):
         return False
-    # What is printed to a pipe or a file is printed within braces.
+    # Output to a pipe or a file can only occur within braces.
     _, brace, body = script.partition("{")
     if _AWK_PIPE.search(body):
         return False
@@ -69,7 +70,7 @@ def awk_only_prints(script: str) -> bool:
 
 
 def _compares(body: str) -> bool:
-    """True if every `>` stands in parentheses, in a text where nothing quotes or hides a parenthesis."""
+    """Return True if every `>` is inside parentheses, in a text without anything that quotes or hides a parenthesis."""
     depth = 0
     for letter in body:
         depth += (letter == "(") - (letter == ")")
@@ -79,14 +80,14 @@ def _compares(body: str) -> bool:
 
 
 def jq_only_reads(program: str) -> bool:
-    """True if a jq program reads neither the environment nor other files."""
-    # A blank or a comment may stand between `$` and the name.
+    """Return True if a jq program reads neither the environment nor other files."""
+    # A blank or a comment may separate `$` from the name.
     words = r"(?<![.\w])(?:env|ENV|import|include|modulemeta|get_search_list)\b|__prog"
     return not re.search(words, program)
 
 
 def yq_only_reads(program: str) -> bool:
-    """True if a yq program reads neither the environment nor other files, and evaluates no text."""
+    """Return True if a yq program reads neither the environment nor other files, and evaluates no text."""
     return jq_only_reads(program) and not re.search(
         r"load|env\b|strenv|envsubst|eval|system|split_doc", program.replace(".env", "")
     )
@@ -96,8 +97,7 @@ ANYTHING = "anything"
 """Options of a command that only ever prints its arguments."""
 
 Found = list[tuple[str, str]]
-"""The values of a fitting command with their kinds; of kind `option` each option that is given, of kind `behind` what stands
-behind `--`."""
+"""Values of a fitting command with their kinds: `option` for each option that is given, `behind` for each word after `--`."""
 
 Kind = Callable[[str], object]
 
@@ -147,9 +147,9 @@ class Shape:
     """One way to call a command that only reads.
 
     `needs` are options of which one must be given, before any operand; `unless` names files whose presence here or
-    above makes the command do more. `manner` tells how far the program's own reading of options differs from the usual:
-    `first` when what follows an operand is no option, `single` when letters are not bundled, `apart` when a value is
-    always a word of its own.
+    above makes the command do more. `manner` names how the program reads options differently from most: `first` if
+    nothing after an operand is an option, `single` if letters cannot be bundled, `apart` if a value is always a
+    separate word.
     """
 
     options: str = ""
@@ -170,7 +170,7 @@ class _Options:
 
 
 def fit(shapes: Sequence[Shape], arguments: Sequence[str]) -> tuple[Shape, Found] | str:
-    """The first shape that the arguments fit, with their values by kind; else why the first one does not fit."""
+    """Return the first shape that the arguments fit, with their values by kind, or the reason why the first shape does not fit."""
     reasons = []
     for shape in shapes:
         found = _fit(shape, arguments)
@@ -205,18 +205,18 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
         if problem:
             return problem
     given = {value for kind, value in found if kind == "option"}
-    # Not every program looks for options behind operands: `command x -v` runs x.
+    # Not every program accepts options after operands: `command x -v` runs x.
     if shape.needs and (given.isdisjoint(shape.needs.split()) or not arguments[0].startswith("-")):
         return ""
     kinds = shape.operands.split()
-    # `git stash -p list` is no list: a subcommand counts only where every program looks for it.
+    # `git stash -p list` is not a list: a subcommand counts only in the place that every program reads.
     if kinds and kinds[0].startswith("=") and arguments[:1] != operands[:1]:
         return f"{kinds[0][1:]} must come first"
     return _operands(kinds, operands, found)
 
 
 def _unmannered(shape: Shape, table: _Options, word: str, operands: list[str]) -> str:
-    """The reason that the program may parse this word differently from most programs, or the empty string."""
+    """Return the reason why the program may parse this word differently from most programs, or the empty string."""
     if not shape.manner or not word.startswith("-") or word == "-":
         return ""
     if "first" in shape.manner and operands:

@@ -1,4 +1,4 @@
-"""Recursive searches: the files they would open beside those they name, and the paths that `find` reads."""
+"""Recursive searches: the files they would open in addition to those they name, and the paths that `find` reads."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions import word_set
-from agentcli.permissions.paths import Workspace, judge_path, names_protected
+from agentcli.permissions.paths import Workspace, entries_of, judge_path, names_protected
 from agentcli.permissions.readonly.option_grammar import Found
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search that goes through folders: `opens` is true for the path of a hidden file that it may read.
+    """A search through folders: `opens` is true for the path of a hidden file that it may read.
 
-    `hidden` is false where only an ignore file of the tree (`!.env`) can bring hidden files in; `follows` says that
-    links are followed.
+    `hidden` is false if hidden files are included only by an ignore file of the tree (`!.env`); `follows` is true if it
+    follows links.
     """
 
     opens: Callable[[str], bool]
@@ -28,7 +28,7 @@ class Search:
 
 
 def search_of(name: str, arguments: Sequence[str], found: Found) -> Search | None:
-    """The search that a recognised reading command makes, or None when it opens just what it names."""
+    """Return the search that a recognised reading command makes, or None if it opens only the files it names."""
     options = [word for word in arguments if word.startswith("-")]
     short = "".join(word[1:] for word in options if not word.startswith("--"))
     match name:
@@ -44,7 +44,7 @@ def search_of(name: str, arguments: Sequence[str], found: Found) -> Search | Non
 
 
 def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tuple[str, bool]:
-    """The reason that the search must ask, and true if a protected file is it; an empty reason where it may run."""
+    """Return the reason why the search must ask, and True if a protected file is that reason; an empty reason if it may run."""
     for top in tops:
         left = workspace.limits.walk
         for entry in below(top):
@@ -66,7 +66,7 @@ def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tup
 
 def _grep(options: list[str], found: Found) -> Search:
     globs = [value for kind, value in found if kind == "glob"]
-    # What no pattern speaks of is searched, unless the first of them is an --include.
+    # A file that no pattern matches is searched, unless the first pattern is an --include.
     first = next((word for word in options if word.startswith(("--include", "--exclude"))), "")
     return Search(_any_of(globs) if globs and first.startswith("--include") else _any)
 
@@ -93,12 +93,12 @@ _TYPED = word_set(
 
 
 def _of_a_type(path: str) -> bool:
-    """True if a file type of ripgrep may cover a hidden file: types go before hiding."""
+    """Return True if a file type of ripgrep may cover a hidden file: types override hiding."""
     return path.rpartition(".")[2].lower() in _TYPED
 
 
 def _may_match(glob: str, path: str) -> bool:
-    """True if a glob may stand for the file at a path, and in doubt: dialects differ in nesting, escapes and anchors."""
+    """Return True if a glob may match the file at a path, or if in doubt: dialects differ in nesting, escapes and anchors."""
     plain = glob.replace("\\", "").replace("[^", "[!").lower().rstrip("/")
     if plain.count("{") > 1 or "{" in plain.rpartition("}")[2]:
         return True
@@ -121,7 +121,7 @@ _WILD = frozenset("*?[")
 
 
 def _private(name: str) -> bool:
-    # Most names are told apart without looking closer: a walk meets thousands.
+    # A cheap check rules out most names: a walk meets thousands.
     return (name[0] in ". " or not name.isascii()) and bool(names_protected(name, write=False))
 
 
@@ -129,7 +129,7 @@ _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 
 
 def _unhidden(entry: os.DirEntry[str]) -> bool:
-    """True if an ignore file beside or above a hidden file re-includes it."""
+    """Return True if an ignore file beside or above a hidden file re-includes it."""
     folders = Path(entry.path).parents
     files = (folder / name for folder in folders for name in (*_IGNORE_FILES, ".git/info/exclude"))
     return any(_may_match(line[1:], entry.path) for file in files for line in _lines(file) if line.startswith("!"))
@@ -144,21 +144,13 @@ def _lines(file: Path) -> list[str]:
 
 
 def below(top: Path) -> Iterator[os.DirEntry[str]]:
-    """Everything below a folder, breadth first; git's own folder and links are not entered."""
+    """Yield everything below a folder, breadth first, without entering git's own folder or links."""
     waiting = [str(top)]
     for folder in waiting:
-        for entry in _entries(folder):
+        for entry in entries_of(folder):
             yield entry
             if entry.is_dir(follow_symlinks=False) and entry.name != ".git":
                 waiting.append(entry.path)
-
-
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            yield from entries
-    except OSError:
-        return
 
 
 _FIND_FLAGS = word_set("""
@@ -176,7 +168,7 @@ _FIND_FILES = word_set("""
 
 
 def find_reads(arguments: Sequence[str]) -> list[tuple[str, str]] | str:
-    """The paths that a `find` without actions looks at, or why it may do more."""
+    """Return the paths that a `find` without actions reads, or the reason why it may do more."""
     found: list[tuple[str, str]] = []
     waiting = list(reversed(arguments))
     while waiting and (waiting[-1] in ("-H", "-P") or not waiting[-1].startswith(("-", "(", "!", ","))):

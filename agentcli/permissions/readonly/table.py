@@ -1,4 +1,4 @@
-"""The table of commands that only read; any other asks."""
+"""Table of the commands that only read; any other asks."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "basename": (Shape("-az -s:text --suffix=text --multiple", "text text*"),),
     "dirname": (Shape("-z", "text text*"),),
     "pwd": (Shape("-LP"),),
-    # The binutils take what `@file` holds for arguments.
+    # The binutils read arguments from the file in `@file`.
     "strings": (Shape("-af -n:number -t:word -NUM --all --bytes=number", "object*"),),
     "od": (Shape("-abcdfiloxv -A:word -t:word -N:size -j:size -w:number", "path*"),),
     "hexdump": (Shape("-bcCdovx -n:size -s:size", "path*"),),
@@ -161,7 +161,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     **dict.fromkeys(("awk", "gawk", "mawk"), (Shape("-F:text -v:assignment", "awk path*", manner="first"),)),
     "jq": (Shape(_JQ, "jq? path*"),),
     "yq": (Shape("-rPM", "yq path path*"), Shape("", "=e|eval yq path")),
-    # Only its version and its help, like everything here.
+    # Accepts only --version and --help: `find_reads` judges the rest.
     "find": (),
     # The shell and the machine
     "cd": (Shape("", "path"),),
@@ -205,7 +205,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "getconf": (Shape("-a", "word?"),),
     "ifconfig": (Shape("-a"),),
     "ip": (Shape("-46s", "=a|addr|address|r|route|l|link =show|list? word?"),),
-    # Without -n addresses are looked up by the network, and a host that is named even with it.
+    # Without -n it looks up addresses over the network; it looks up a named host even with -n.
     "lsof": (Shape("-nPt -i:sockets -p:number", needs="-n"), Shape("-nPti", needs="-n")),
     "tput": (Shape("", "=cols|lines|colors"),),
     "zipinfo": (Shape("-1slvht", "path"),),
@@ -254,7 +254,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "openssl": (Shape("", "=version"),),
     "helm": (Shape("--short", "=version"),),
     "java": (Shape("-version", needs="-v"), Shape("--version", needs="--version")),
-    # A newer toolchain that go.mod asks for is downloaded and run even for these.
+    # Even these download and run a newer toolchain if go.mod asks for one.
     "go": (Shape("", "=version", unless=("go.mod", "go.work")), Shape("", "=env word*", unless=("go.mod", "go.work"))),
     **dict.fromkeys(
         ("pip", "pip3"), (*_VERSION, Shape("--format=word", "=list|freeze"), Shape("-f --files", "=show word word*"))

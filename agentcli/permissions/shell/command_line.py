@@ -16,49 +16,69 @@ from agentcli.permissions.readonly.fed import fed_files
 from agentcli.permissions.readonly.file_names import meanings
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.containable import ASKED, Containment, containment
+from agentcli.permissions.shell.covered import uncovered
 from agentcli.permissions.shell.destructive import destruction
 from agentcli.permissions.shell.file_commands import CHANGING, changes_inside_all
-from agentcli.permissions.shell.known_programs import INTERPRETERS, KNOWN, WRAPPERS, never_saved, wider
+from agentcli.permissions.shell.flow import Run, runs_of
+from agentcli.permissions.shell.hiding import hides, may_run, spelled
+from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved, wider
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, spellings
+from agentcli.permissions.shell.reaching import reach
 from agentcli.permissions.shell.strict import NotPlain, read_plain
+from agentcli.permissions.shell.values import BELOW, spread
 
 
 @dataclass(frozen=True)
 class CommandLine:
-    """A command line and the facts about it that depend on no rule or mode. The texts are reasons, empty where they do not apply."""
+    """Command line with the facts that depend on no rule or mode. Texts are reasons, empty if they do not apply."""
 
     text: str
     refused: str = ""
-    """The reason that it is denied unread: it is too long."""
+    """Reason to deny it unread: it is too long."""
     parts: tuple[Part, ...] = ()
-    """Every command found anywhere in it, those that wrappers and nested shells would run too."""
+    """Every command in it, including those that wrappers and nested shells would run."""
     whole: bool = False
-    """True if `parts` are all that it runs."""
+    """True if `parts` are all commands that it runs."""
     commands: tuple[Command, ...] = ()
-    """Its commands in order, where it is fully understood; else none."""
+    """Its commands in order if it is fully understood, else empty."""
     readings: tuple[Reading, ...] = ()
-    """The verdict on each of `commands`: it only reads what may be read, or not."""
+    """Verdict on each of `commands`: it only reads permitted files, or not."""
     inside: tuple[bool, ...] = ()
-    """For each of `commands`: true if all that it changes is known to be files inside the workspace."""
+    """For each of `commands`: true if it is known to change only files inside the workspace."""
+    folders: tuple[tuple[Path, ...], ...] = ()
+    """For each of `commands`: the folders that it may run in."""
     obstacle: str = ""
-    """The reason that it is not fully understood."""
+    """Reason why it is not fully understood."""
     protected: str = ""
-    """The reason that it must ask in every mode."""
+    """Reason why it must ask in every mode."""
     meant: tuple[str, ...] = ()
-    """The file names that stand for the patterns of a line that only reads."""
+    """File names that the patterns of a read-only line stand for."""
     destroys: str = ""
-    """The reason that it can only destroy."""
+    """Reason why it can only destroy."""
     workspace: Workspace | None = field(default=None, repr=False)
-    """The workspace it was analysed for; none for one that is refused unread."""
+    """The workspace it was analysed for; None if it was refused unread."""
+
+    @cached_property
+    def reaches(self) -> str:
+        """Reason why it acts outside the workspace, on others' files or as root; empty if it does not."""
+        if self.workspace is None or self.workspace.destroys or self.harmless:
+            return ""
+        return reach(self.text, self.workspace)
+
+    @cached_property
+    def followed(self) -> tuple[Run, ...] | None:
+        """Every command as it may run, with the values of variables; None if the line is too deep to follow."""
+        runs = runs_of(self.text, self.workspace) if self.workspace is not None else []
+        return None if runs is None else tuple(runs)
 
     @property
     def harmless(self) -> bool:
-        """True if every command is known to only read what may be read."""
+        """True if every command is known to only read permitted files."""
         return bool(self.commands) and not any(reading.why for reading in self.readings)
 
     @property
     def why(self) -> str:
-        """The reason that the line is not harmless."""
+        """Reason why the line is not harmless."""
         return self.obstacle or next((reading.why for reading in self.readings if reading.why), "")
 
     @property
@@ -68,7 +88,7 @@ class CommandLine:
 
     @cached_property
     def contained(self) -> Containment:
-        """The verdict on the line in the sandbox. Walks folders, so it is made only when a mode asks for it."""
+        """Verdict on the line in the sandbox. It walks folders, so it is computed only if a mode asks for it."""
         if self.workspace is None or not self.workspace.sandboxed or self.destroys or self.protected:
             return ASKED
         folders = _folders(self.parts, self.workspace)
@@ -76,7 +96,7 @@ class CommandLine:
 
     @cached_property
     def unsaved(self) -> str:
-        """The reason that no rule is ever saved for the line; empty where one may be."""
+        """Reason why no rule is ever saved for the line; empty if one may be."""
         if self.protected:
             return self.protected
         if not self.commands:
@@ -89,49 +109,84 @@ class CommandLine:
 
     @cached_property
     def prefixes(self) -> tuple[str, ...]:
-        """The patterns of the wider rules that would allow the line, one for each program that does not merely read; none where one lacks it."""
+        """Patterns of the wider rules that would allow the line, one for each program that does not only read; empty if one is missing."""
         if self.protected or self.destroys or not self.commands:
             return ()
-        patterns = [
-            wider(command.words, inside) if command.bare else ""
-            for command, reading, inside in zip(self.commands, self.readings, self.inside, strict=True)
-            if reading.why
-        ]
+        patterns = [self._wider(number) for number, reading in enumerate(self.readings) if reading.why]
         return tuple(dict.fromkeys(patterns)) if all(patterns) else ()
+
+    def _wider(self, number: int) -> str:
+        """Return the pattern of a wider rule for a command: it names all words up to the last one that a wildcard would not cover."""
+        command = self.commands[number]
+        pattern = wider(command.words, self.inside[number]) if command.bare else ""
+        if not pattern or self.inside[number]:
+            return pattern
+        named = len(pattern.split()) - 1
+        while self.uncovered(pattern, number):
+            named += 1
+            last, after = command.words[:named][-1], command.words[named : named + 1]
+            named += last.startswith("-") and "=" not in last and not "".join(after).startswith("-")  # with its value
+            words = command.words[:named]
+            if named > min(len(command.words) + 1, _NAMED_WORDS) or any(_UNNAMEABLE.search(word) for word in words):
+                return ""
+            pattern = f"{' '.join(words)} *"
+        return pattern
+
+    def uncovered(self, pattern: str, number: int) -> str:
+        """Return the reason why a rule whose pattern matches a command does not cover it; empty if it does."""
+        if self.workspace is None:
+            return "the command is not read"
+        folders = self.folders[number]
+        rounds = meanings(self.commands[number], folders, self.workspace)
+        if isinstance(rounds, str):
+            return rounds
+        reasons = (uncovered(pattern, words, folders, self.workspace) for words in rounds)
+        return next(filter(None, reasons), "")
 
     @cached_property
     def spellings(self) -> tuple[str, ...]:
-        """The ways in which a rule may name the line or any command of it, wrappers peeled off."""
-        return (self.text.strip(), *(text for part in self.parts for text in spellings(part)))
+        """All texts by which a rule may name the line or any command of it, with wrappers removed."""
+        followed = (text for run in self.followed or () for text in spelled(run))
+        return tuple(
+            dict.fromkeys((self.text.strip(), *(text for part in self.parts for text in spellings(part)), *followed))
+        )
+
+    def may_run(self, head: str) -> bool:
+        """Return True if a command that begins with `head` may run through unknown words or an alias."""
+        runs = self.followed
+        return runs is None or hides(self.text, head) or any(may_run(run, head) for run in runs)
+
+    @cached_property
+    def places(self) -> tuple[Path, ...]:
+        """Folders that any command of it may run in, even if it is not understood."""
+        return tuple(_folders(self.parts, self.workspace)) if self.workspace is not None else ()
 
     @cached_property
     def beginnings(self) -> tuple[str, ...]:
-        """The known beginnings of commands that the shell will complete: `git p` of `git p$(x)`."""
+        """Known beginnings of commands that the shell will complete: `git p` of `git p$(x)`."""
         texts = (" ".join(piece.text for piece in part.words) for part in self.parts)
         return tuple(text.partition(UNKNOWN)[0] for text in texts if UNKNOWN in text)
 
     @cached_property
     def unseen(self) -> tuple[str, ...]:
-        """The texts that may be run by something that is not understood here: scripts, arguments, values of variables."""
+        """Texts that an unknown program may run: scripts, arguments, values of variables."""
         texts = [match.group() for match in _ASSIGNED.finditer(self.text)]
         for part in self.parts:
             name = os.path.basename(part.words[0].text) if part.words else ""
-            if name.rstrip("0123456789.") in INTERPRETERS or not (name in READERS or name in WRAPPERS or name in KNOWN):
+            if is_interpreter(name) or not (name in READERS or name in WRAPPERS or name in KNOWN):
                 texts += (piece.text for piece in part.words[1:])
+        texts += (run.script for run in self.followed or ())
         return tuple(texts)
 
-    @cached_property
-    def paths(self) -> tuple[str, ...]:
-        """Everything in the line that could be a path."""
-        words = (word for part in self.parts for word in (*part.words[1:], *part.writes, *part.reads))
-        return tuple(path for word in (*(piece.text for piece in words), *self.meant) for path in _paths_in(word))
 
-
+_NAMED_WORDS = 8
+"""Largest number of words that an offered rule may name."""
+_UNNAMEABLE = re.compile(r"[\s*\\]|\A\Z")
 _ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\S)*""")
 
 
 def analyse(text: str, workspace: Workspace) -> CommandLine:
-    """Analyse a line. One that is beyond the limits is refused without being read."""
+    """Analyse a line. Refuse one beyond the limits without reading it."""
     limits = workspace.limits
     if len(text) > limits.characters:
         return CommandLine(text, f"the command is longer than {limits.characters:,} characters")
@@ -151,8 +206,9 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     meant = _meant(commands, in_turn, workspace)
     protected = _why_protected(readings, parts, workspace)
     destroys = "" if workspace.destroys else destruction(text, parts, workspace)
+    ran_in = tuple(folders for _, folders in in_turn)
     return CommandLine(
-        text, "", parts, whole, commands, readings, inside, obstacle, protected, meant, destroys, workspace
+        text, "", parts, whole, commands, readings, inside, ran_in, obstacle, protected, meant, destroys, workspace
     )
 
 
@@ -183,7 +239,7 @@ _PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|
 
 
 def _why_protected(readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace) -> str:
-    """The reason that the line must ask in every mode, or the empty string. `readings` are empty for a line that is not understood."""
+    """Return the reason why the line must ask in every mode, or the empty string. `readings` is empty if the line is not understood."""
     if readings and not any(reading.why for reading in readings):
         return ""
     for reading in readings:
@@ -197,7 +253,7 @@ def _why_protected(readings: Sequence[Reading], parts: Sequence[Part], workspace
 
 
 def _folders(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
-    """The folders that the commands of a line may run in: each `cd` may have failed."""
+    """Return the folders that the commands of a line may run in: each `cd` may fail."""
     folders = [workspace.cwd]
     for part in parts:
         values = [piece.text for piece in part.words if piece.known and not piece.text.startswith("-")]
@@ -211,7 +267,7 @@ def _folders(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
 def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -> str:
     values = [piece.text for piece in part.words]
     for piece in (*part.words[1:], *part.reads, *part.writes):
-        if piece.loose and could_name_protected(piece.text):
+        if piece.loose and _could_stand_for_protected(piece.text):
             return f"{piece.text} may stand for a protected file"
     if values and len(folders) == 1 and not part.writes and not part.reads and all(piece.known for piece in part.words):
         (reading,) = read_only((Command(tuple(values), "", True),), workspace)
@@ -221,21 +277,29 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -
     reads = name in _READING
     targets = [(word, not reads) for word in values[1:]] + [(piece.text, True) for piece in part.writes]
     for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
-        for candidate in {*_paths_in(word), *_quoted_in(name, word)}:
+        for candidate in {*paths_in(word), *_quoted_in(name, word)}:
             for folder in folders:
                 if why := _word_protected(candidate, write, folder, workspace):
                     return why
     return ""
 
 
+def _could_stand_for_protected(text: str) -> bool:
+    """Return True if the shell may put a protected name in place of a word with wildcards or braces."""
+    words = spread((text,))
+    if any(BELOW in word for word in words):
+        return True
+    return any(could_name_protected(word) or (len(words) > 1 and names_protected(word, write=True)) for word in words)
+
+
 def _quoted_in(name: str, word: str) -> Iterator[str]:
-    """The words that a script for an interpreter may name: `python -c 'open(".env")'`."""
-    if name.rstrip("0123456789.") in INTERPRETERS:
+    """Yield the words that a script for an interpreter may name: `python -c 'open(".env")'`."""
+    if is_interpreter(name):
         yield from (token for token in _IN_SCRIPTS.split(word) if token and token != word)
 
 
-def _paths_in(word: str) -> Iterator[str]:
-    """The paths that a word of an unknown command may name: itself, or what follows `=`, `:`, `@` or an option's letter."""
+def paths_in(word: str) -> Iterator[str]:
+    """Yield the paths that a word of an unknown command may name: the word, or its part after `=`, `:`, `@` or an option's letter."""
     forms = {word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")}
     if len(word) > 2 and word[0] == "-" and word[1] != "-":
         forms.add(word[2:])

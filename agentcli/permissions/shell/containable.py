@@ -1,4 +1,4 @@
-"""Commands that a sandbox may run unasked: it holds them, and what they change in the workspace can be put back."""
+"""Commands that a sandbox may run without asking: it contains them, and their changes in the workspace can be undone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ bwrap firejail systemd-run security scutil networksetup diskutil fdisk sfdisk pa
 """)
 """Programs that act on other programs, on the system, or with other rights: the sandbox would only make them fail."""
 _MEANING = word_set("alias shopt enable hash")
-"""Builtins that change what later words of the line mean."""
+"""Builtins that change the meaning of later words of the line."""
 _FED = word_set("xargs parallel find fd fdfind")
 """Programs that complete a command with names that they read or find."""
 _GONE_FOR_GOOD = word_set("shred srm wipe")
@@ -39,9 +39,10 @@ _TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
 
 @dataclass(frozen=True, slots=True)
 class Containment:
-    """The verdict on a line in the sandbox: `why` it must be asked about, empty where it may run; `records` when git writes in it.
+    """Verdict on a line in the sandbox: `why` is the reason to ask, empty if it may run; `records` is true if git writes in it.
 
-    `reads` is true where every command only reads: it runs as such, whatever another process has made of its paths meanwhile.
+    `reads` is true if every command only reads: it then runs as a read-only line, even if another process changes its
+    paths.
     """
 
     why: str = ""
@@ -57,8 +58,8 @@ def containment(
 ) -> Containment:
     """Judge a line as it would run in the sandbox.
 
-    `whole` is true where `parts` are all that it runs, `plain` where it is words and nothing else; `folders` are those that its
-    commands may run in.
+    `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only; `folders` are the
+    folders that its commands may run in.
     """
     if not whole:
         return Containment("hides what it runs")
@@ -83,7 +84,7 @@ class _Judged:
     why: str = ""
     records: bool = False
     trusted: bool = False
-    """True if nothing that the workspace supplies is run."""
+    """True if nothing from the workspace runs."""
     reads: bool = False
 
 
@@ -144,7 +145,7 @@ def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> s
 
 
 def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: Workspace) -> str:
-    """The reason that a redirection must be asked about."""
+    """Return the reason to ask about a redirection, or the empty string."""
     if UNKNOWN in text or _STREAMS.fullmatch(text):
         return ""
     if _outside(text, folders, workspace):
@@ -153,7 +154,7 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
 
 
 def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> str:
-    """The reason that a word of a command must be asked about: it names something outside the workspace, or something protected."""
+    """Return the reason to ask about a word of a command: it names something outside the workspace, or a protected file."""
     for form in {word, word.partition("=")[2]}:
         if not form or UNKNOWN in form or len(form) > 1_000 or _STREAMS.fullmatch(form) or any(map(str.isspace, form)):
             continue
@@ -165,7 +166,7 @@ def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> s
 
 
 def _leads_out(word: str, folders: Sequence[Path]) -> bool:
-    """True if a word is a path that may lead out of its folder: absolute, from the home folder, upwards, or through a link."""
+    """Return True if a word is a path that may lead out of its folder: absolute, from the home folder, upwards, or through a link."""
     if word.startswith(("/", "~", "..", "$HOME")):
         return True
     before, up, _ = word.partition("/..")
@@ -179,7 +180,7 @@ def _outside(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
 def _removal_problem(
     name: str, arguments: Sequence[str], part: Part, folders: Sequence[Path], workspace: Workspace
 ) -> str:
-    """The reason that what a command removes could not be put back."""
+    """Return the reason why files that a command removes could not be restored, or the empty string."""
     finds = name == "find" and ("-delete" in arguments or not (_REMOVING | _GONE_FOR_GOOD).isdisjoint(arguments))
     if name in _GONE_FOR_GOOD or name in _DISCARDING:
         return f"{name} discards what was there"
@@ -210,7 +211,7 @@ def _matches(word: str, folder: Path) -> list[Path]:
 
 
 def _overwriting(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """The reason that what a command about files replaces could not be put back."""
+    """Return the reason why files that a command replaces could not be restored, or the empty string."""
     if words[0] not in ("cp", "mv", "sed"):
         return ""
     targets = words[1:] if words[0] == "sed" else words[-1:]
@@ -220,7 +221,7 @@ def _overwriting(words: Sequence[str], folders: Sequence[Path], workspace: Works
 
 
 def _lost(path: Path, undo: UndoCover | None) -> str:
-    """The reason that undo could not put back what is at a path; empty where it could, or where there is nothing."""
+    """Return the reason why undo could not restore the content of a path; empty if it could, or if nothing exists there."""
     most = undo.bytes if undo is not None else 0
     skipped = undo.skipped if undo is not None else frozenset()
     try:
@@ -268,7 +269,7 @@ def _too_large(workspace: Workspace, undo: UndoCover) -> bool:
 
 
 def _scripts_problem(text: str, parts: Sequence[Part]) -> str:
-    """The reason that a script on the line must be asked about: it names something protected."""
+    """Return the reason to ask about a script on the line: it names a protected file."""
     names = {os.path.basename(part.words[0].text).rstrip("0123456789.") for part in parts if part.words}
     if names.isdisjoint(INTERPRETERS - {"sed", "awk", "jq"}) or "<<" not in text:
         return ""

@@ -1,4 +1,4 @@
-"""Commands that can only destroy: removal of whole trees that nobody means to lose, overwritten disks, fork bombs."""
+"""Commands that can only destroy: removal of whole important trees, overwritten disks, fork bombs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SYSTEM = frozenset(
     )
 )
 _WILD_PART = re.compile(r"[*?.{},\[\]!^]*[*?{\[][*?.{},\[\]!^]*")
-"""A component that stands for whatever is in a folder: `*`, `.*`, `{*,.*}`, `.[!.]*`."""
+"""A component that matches everything in a folder: `*`, `.*`, `{*,.*}`, `.[!.]*`."""
 _NARROWING = word_set(
     "-name -iname -path -ipath -wholename -regex -iregex -empty -size -mtime -mmin -newer -newermt -user"
 )
@@ -44,7 +44,7 @@ _ASSIGNED = re.compile(
 
 
 def destruction(text: str, parts: Sequence[Part], workspace: Workspace) -> str:
-    """The reason that a line can only destroy, or the empty string."""
+    """Return the reason why a line can only destroy, or the empty string."""
     if _FORK_BOMB.search(text):
         return "a fork bomb stops the machine"
     if _SCRIPTED.search(text):
@@ -68,7 +68,7 @@ def _name(part: Part) -> str:
 
 
 def _with_values(text: str) -> Sequence[Part]:
-    """The parts of the line with the values of its own plain assignments put in: `D=/; rm -rf $D`."""
+    """Return the parts of the line with the values of its own plain assignments filled in: `D=/; rm -rf $D`."""
     values = {match[1]: match[2] or match[3] or match[4] or "" for match in _ASSIGNED.finditer(text)}
     filled = text
     for name, value in values.items():
@@ -78,7 +78,7 @@ def _with_values(text: str) -> Sequence[Part]:
 
 
 def _printed(parts: Sequence[Part]) -> Iterator[Part]:
-    """The commands in texts that the line prints, for a shell that reads them: `echo 'rm -rf /' | sh`."""
+    """Yield the commands in texts that the line prints, for a shell that reads them: `echo 'rm -rf /' | sh`."""
     if any(words[0] in SHELLS for part in parts for words in runs(part)):
         texts = (piece.text for part in parts if _name(part) in ("echo", "printf") for piece in part.words[1:])
         for text in texts:
@@ -86,7 +86,7 @@ def _printed(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _folders(text: str, parts: Sequence[Part], workspace: Workspace) -> list[Path]:
-    """The folders that a command of the line may run in. A `cd` that does not work leaves it where it was."""
+    """Return the folders that a command of the line may run in. A `cd` that fails stays in its folder."""
     folder, left = workspace.cwd, []
     for part in parts:
         values = [piece.text for piece in part.words]
@@ -141,7 +141,7 @@ def _find(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspac
 
 
 def _overwritten(name: str, arguments: Sequence[str], operands: Sequence[str]) -> str:
-    """The device that a command writes to, or the empty string."""
+    """Return the device that a command writes to, or the empty string."""
     match name:
         case "dd":
             targets = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
@@ -155,9 +155,9 @@ def _overwritten(name: str, arguments: Sequence[str], operands: Sequence[str]) -
 
 
 def _whole(operands: Sequence[str], folders: Sequence[Path], workspace: Workspace, own: bool = True) -> str:
-    """The operand that stands for a tree that nobody means to lose; the workspace and its repository only if `own`."""
+    """Return the operand that names an important tree; the workspace and its repository count only if `own`."""
     for word in operands:
-        if word and UNKNOWN not in word and "\n" not in word and not impossible(word):
+        if word and word != "{}" and UNKNOWN not in word and "\n" not in word and not impossible(word):
             for folder in folders:
                 if _is_whole(_at(_folder_of(word), folder, workspace), workspace, own):
                     return word
@@ -165,7 +165,7 @@ def _whole(operands: Sequence[str], folders: Sequence[Path], workspace: Workspac
 
 
 def _folder_of(word: str) -> str:
-    """The folder whose whole content a word stands for: `/` of `/*`."""
+    """Return the folder whose whole content a word matches: `/` of `/*`."""
     parts = word.split("/")
     while len(parts) > 0 and _WILD_PART.fullmatch(parts[-1]):
         parts.pop()

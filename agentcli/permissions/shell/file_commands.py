@@ -1,4 +1,4 @@
-"""Commands about files and about git's records whose whole effect is known from their options and operands."""
+"""Commands about files and git's records whose whole effect is known from their options and operands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHANGING: dict[str, tuple[Shape, ...]] = {
     "chmod": (Shape("-v --verbose", "word path path*"),),
     "sed": (Shape(_SED_SCRIPTS, "path path*", needs="-e --expression"), Shape(_SED, "sed path path*")),
 }
-"""Commands that change files of their operands, and nothing else. None of them removes what is not in its way."""
+"""Commands that change only files of their operands. None of them removes anything but a file in its way."""
 
 _COMMIT = """
 -aqvsn -m:text -F:path --all --quiet --verbose --signoff --no-verify --message=text --file=path --author=text --date=text --allow-empty
@@ -54,26 +54,29 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     "restore": (Shape("-Sq --staged --quiet", "rev rev*", needs="-S --staged"),),
     "reset": (Shape("-q --quiet"), Shape("-q --quiet", "=HEAD rev*")),
 }
-"""Commands with which git records something and loses nothing that it does not keep."""
+"""Commands by which git records something and loses nothing that it does not keep."""
 
 
 def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """The same for a command of a plain line, with file names in place of its patterns and in every round of its loop."""
+    """Return True if a command of a plain line changes only files inside the workspace, in every round of its loop.
+
+    File names replace its patterns; `folders` are the folders that it may run in.
+    """
     rounds = meanings(command, folders, workspace)
     return not isinstance(rounds, str) and all(changes_inside(words, folders, workspace) for words in rounds)
 
 
 def changes_inside(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
-    """True if a command is known to change nothing but files inside the workspace, wherever in `folders` it runs."""
+    """Return True if a command, run in any of `folders`, is known to change only files inside the workspace."""
     name, *arguments = words
     if name == "sed" and "" in arguments[:2]:
-        arguments.remove("")  # `sed -i ''`, as on macOS; elsewhere it is an empty script, and the script names no file
+        arguments.remove("")  # `sed -i ''` as on macOS; elsewhere '' is an empty script, and the script names no file
     fitting = fit(CHANGING[name], arguments) if name in CHANGING else ""
     return not isinstance(fitting, str) and _inside(fitting[1], folders, workspace, write=True)
 
 
 def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """The reason that git does more than record, in a repository of the workspace that starts no program; empty where it does not."""
+    """Return the reason why git does more than record, in a repository of the workspace that starts no program; or the empty string."""
     _, *arguments = words
     name = arguments[0] if arguments else ""
     fitting = fit(RECORDING[name], arguments[1:]) if name in RECORDING else ""
@@ -81,7 +84,7 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
         return f"git {name} changes the repository".replace("  ", " ")
     if not _inside(fitting[1], folders, workspace, write=name in ("mv", "rm")):
         return f"git {name} leads outside the workspace"
-    return next(filter(None, (_repository_problem(folder, workspace) for folder in folders)), "")
+    return next(filter(None, (repository_problem(folder, workspace) for folder in folders)), "")
 
 
 def _inside(found: Found, folders: Sequence[Path], workspace: Workspace, *, write: bool) -> bool:
@@ -93,8 +96,8 @@ def _inside(found: Found, folders: Sequence[Path], workspace: Workspace, *, writ
     )
 
 
-def _repository_problem(folder: Path, workspace: Workspace) -> str:
-    """The reason that git may start a program where it records in a folder, or write outside the workspace."""
+def repository_problem(folder: Path, workspace: Workspace) -> str:
+    """Return the reason why git may start a program when it records in a folder, or write outside the workspace."""
     top = next((top for top in (folder, *folder.parents) if (top / ".git").exists()), None)
     inside = top is not None and any(root in (top, *top.parents) for root in workspace.resolved_roots)
     if top is None or not inside or (top / ".git").is_symlink() or not (top / ".git/config").is_file():
@@ -115,7 +118,7 @@ _AT_COMMIT = re.compile(r"^\s*(hookspath|gpgsign)\s*=(?!\s*(?:false|no|off|0)\b)
 
 
 def _program_at_commit(file: Path) -> str:
-    """The setting of a git config that has a program run when git records, or the empty string."""
+    """Return the setting of a git config that makes git run a program when it records, or the empty string."""
     try:
         found = _AT_COMMIT.search(file.read_text(encoding="utf-8", errors="replace"))
     except OSError:

@@ -1,4 +1,4 @@
-"""The parser for bash. Each thread has its own: sessions of one process may run in several."""
+"""Parser for bash. Each thread has its own, as sessions of one process may run in several threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _parsers = threading.local()
 
 
 def parser() -> Parser:
-    """The parser of this thread, made at its first use."""
+    """Return the parser of this thread, created at its first use."""
     found: Parser | None = getattr(_parsers, "bash", None)
     if found is None:
         import tree_sitter_bash

@@ -11,13 +11,13 @@ from pathlib import Path
 from agentcli.permissions import word_set
 
 WRAPPERS = word_set("""
-env nice ionice nohup setsid stdbuf xargs parallel sudo doas runuser unshare nsenter time command builtin exec eval source . trap
+env nice ionice nohup setsid stdbuf xargs parallel sudo doas pkexec run0 runuser unshare nsenter time command builtin exec eval source . trap
 alias watch strace ltrace gdb script chronic caffeinate prlimit setpriv systemd-run bwrap firejail proxychains proxychains4 torsocks
 bash sh zsh dash ksh fish busybox toybox coproc entr expect unbuffer rlwrap gtime catchsegv faketime fakeroot dbus-run-session xvfb-run
 direnv npx bunx uvx pipx timeout gtimeout su chroot flock ssh taskset chrt sg mise asdf find fd fdfind
 complete mapfile readarray bind arch tmux
 """)
-"""Commands that run another command which stands among their arguments."""
+"""Commands that run another command given among their arguments."""
 
 OPERANDS = {
     "timeout": 1,
@@ -34,7 +34,7 @@ OPERANDS = {
 }
 OPERANDS |= {"faketime": 1, "direnv": 2, "git": 3, "docker": 3, "podman": 3, "kubectl": 3}
 OPERANDS |= dict.fromkeys(word_set("uv poetry pipenv conda mamba hatch pdm rye nix bundle npm pnpm yarn bun"), 2)
-"""How many operands stand before the command that is run; elsewhere none."""
+"""Number of operands before the command that is run; 0 for any other wrapper."""
 
 RUNNING = {
     "git": word_set("bisect submodule rebase filter-branch difftool mergetool"),
@@ -46,7 +46,7 @@ RUNNING = {
     ),
     **dict.fromkeys(word_set("npm pnpm yarn bun"), word_set("exec x dlx")),
 }
-"""Commands that run another one only by some of their subcommands."""
+"""Commands of which only some subcommands run another command."""
 
 ANYWHERE = word_set("bwrap coproc firejail systemd-run")
 """Wrappers whose options take so many values that the command may begin at any word."""
@@ -56,13 +56,13 @@ MARKS = {
     "fd": word_set("-x -X --exec --exec-batch"),
     "fdfind": word_set("-x -X --exec --exec-batch"),
 }
-"""Commands that run another one only after some option."""
+"""Commands that run another command only after one of these options."""
 
 SHELLS = word_set("bash sh zsh dash ksh ash fish busybox")
 """Programs that read shell text."""
 
 EVALUATING = word_set("test [ [[ printf read let declare typeset local export readonly unset getopts wait hash enable")
-"""Builtins that run the `$(…)` of a subscript even where it is quoted."""
+"""Builtins that run the `$(…)` of a subscript even inside quotes."""
 
 
 INTERPRETERS = word_set("""
@@ -71,7 +71,7 @@ elixir iex erl ghci runghc ocaml pwsh powershell osascript ipython ts-node tsx b
 awk gawk mawk sed ed ex vi vim nvim emacs nano less more man busybox toybox sqlite sqlite3 psql mysql mongosh redis-
 cli gdb lldb uv poetry pipenv conda npx bunx uvx pipx pnpx eval source exec rlwrap expect m4 dc bc jq yq
 """)
-"""Programs that run what they are given: no rule is ever saved for them."""
+"""Programs that run scripts or programs given to them: no rule is ever saved for them."""
 
 NETWORK = word_set("""
 curl wget http https xh aria2c ssh scp sftp rsync nc ncat netcat telnet ftp lftp socat dig nslookup host ping
@@ -79,7 +79,7 @@ traceroute whois gh glab hub aws gcloud az doctl heroku vercel netlify fly kubec
 ansible ansible-playbook pip pip3 apt apt-get dnf yum brew pacman snap flatpak gem cpan twine rclone s3cmd nmap
 openssl mail sendmail
 """)
-"""Programs whose trade is the network: no rule is ever saved for them."""
+"""Programs whose purpose is the network: no rule is ever saved for them."""
 
 _FETCHING = frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule"})
 
@@ -132,14 +132,14 @@ KNOWN = (
     frozenset(_ORDINARY)
     | word_set("git docker podman kubectl cp mv ln rm rmdir chmod chown tee dd install patch gh hg svn pip pip3")
 ) - INTERPRETERS
-"""Programs whose arguments are no commands, but for the subcommands in `RUNNING`."""
+"""Programs whose arguments are not commands, except for the subcommands in `RUNNING`."""
 
 
 _NETWORKED_MODULES = word_set("pip pipx ensurepip http.server twine uv poetry")
 
 
 def is_ordinary(words: Sequence[str]) -> bool:
-    """True if a command is an ordinary build or test command, which may run unasked inside a sandbox.
+    """Return True if a command is an ordinary build or test command, which may run in a sandbox without asking.
 
     A script of the workspace can do no more there than the build tools: `./gradlew test`, `sh scripts/test.sh`.
     """
@@ -155,7 +155,7 @@ def is_ordinary(words: Sequence[str]) -> bool:
 
 
 def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
-    """True if a command asks for something that only the network has: a package, a remote repository, a tool that is not installed."""
+    """Return True if a command needs the network: for a package, a remote repository, a tool that is not installed."""
     name, *arguments = words
     if _fetches(name, arguments) or (name == "git" and not _FETCHING.isdisjoint(arguments[:2])):
         return True
@@ -169,7 +169,7 @@ def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
 
 
 _OFFLINE = word_set("clean version pkg ls list metadata tree why init fmt format lint check build test")
-"""Subcommands of build tools and package managers that ask nobody for anything."""
+"""Subcommands of build tools and package managers that do not use the network."""
 _FETCHERS = word_set("pnpx uvx pipx bunx corepack nvm rustup conda mamba nix brew")
 
 
@@ -178,12 +178,12 @@ def _above(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _is_local(path: str) -> bool:
-    """True if a path as it is written stays below the working folder."""
+    """Return True if a path as written stays below the working folder."""
     return not path.startswith(("/", "-", "~")) and ".." not in path.split("/")
 
 
 def _fetches(name: str, arguments: list[str]) -> bool:
-    """True if a build tool is asked for something that only the network has."""
+    """Return True if a build tool needs the network for its arguments."""
     if name == "go":
         return any("@" in word for word in arguments)
     modules = (word for option, word in pairwise(arguments) if option == "-m")
@@ -192,7 +192,7 @@ def _fetches(name: str, arguments: list[str]) -> bool:
 
 _WIDENED_GIT = word_set("add commit merge cherry-pick revert")
 _WIDENED_FILES = word_set("mkdir touch rmdir cp mv chmod sed")
-"""Commands about files for which a rule with a wildcard holds inside the workspace alone."""
+"""Commands about files for which a rule with a wildcard applies only inside the workspace."""
 _NOT_WIDENED = word_set("""
 rm unlink shred dd ln chown chgrp tee install patch tar unzip zip truncate rsync find kill killall pkill crontab at sudo doas systemctl
 service mount umount reboot shutdown export declare set unset read trap alias cd pushd popd ulimit umask hash enable shopt type command git
@@ -201,19 +201,14 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
 
 
 def bounded(words: Sequence[str]) -> bool:
-    """True if a rule with a wildcard covers this command only inside the workspace."""
+    """Return True if a rule with a wildcard covers this command only inside the workspace."""
     return words[0] in _WIDENED_FILES
 
 
-def starts_others(words: Sequence[str]) -> bool:
-    """True if an option of a command starts another program: no rule with a wildcard covers it."""
-    return any(word.startswith(_STARTERS) for word in words[1:])
-
-
 def wider(words: Sequence[str], inside: bool) -> str:
-    """The pattern of a rule that covers a command with other arguments; empty where none is offered.
+    """Return the pattern of a rule that covers a command with other arguments; empty if none is offered.
 
-    `inside` is true where all that the command changes is known to be files inside the workspace.
+    `inside` is true if the command is known to change only files inside the workspace.
     """
     name, *arguments = words
     if bounded(words):
@@ -235,11 +230,17 @@ def wider(words: Sequence[str], inside: bool) -> str:
     return f"{name} {first} *"
 
 
+def is_interpreter(program: str) -> bool:
+    """Return whether a program, given by name or path, runs scripts: `python3.12` as `python`."""
+    name = os.path.basename(program)
+    return name in INTERPRETERS or name.rstrip("0123456789.") in INTERPRETERS
+
+
 def never_saved(words: Sequence[str]) -> str:
-    """The reason that a command is asked about each time, phrased to follow its name; empty where a rule may be saved for it."""
+    """Return the reason to ask about a command each time, phrased to follow its name; empty if a rule may be saved for it."""
     name, *arguments = words
     base = os.path.basename(name)
-    if base.rstrip("0123456789.") in INTERPRETERS or base in INTERPRETERS:
+    if is_interpreter(base):
         return f"{base} runs whatever it is given"
     if base in WRAPPERS or any(word.startswith(_STARTERS) for word in arguments):
         return f"{base} starts other programs"

@@ -1,9 +1,9 @@
-"""Reasons that a line of shell text is more than plain words, in words for people."""
+"""Reasons why a line of shell text is more than plain words, for people to read."""
 
 from __future__ import annotations
 
 UNCHECKED = ": can't be checked"
-"""Ends the reason about a line that is more than plain words."""
+"""Suffix of the reason for a line that is more than plain words."""
 
 OBSTACLES = {
     "$": "uses $… or $(…)",
@@ -47,5 +47,5 @@ _NODES = {
 
 
 def unusual_node(node: str) -> str:
-    """The reason about a line with a node of this type in its syntax tree."""
+    """Return the reason for a line with a node of this type in its syntax tree."""
     return f"{_NODES.get(node, 'holds ' + node.replace('_', ' '))}{UNCHECKED}"

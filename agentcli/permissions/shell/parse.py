@@ -1,4 +1,4 @@
-"""Parser of shell text: every command that it may run, those of wrappers and nested shells too, for rules that forbid."""
+"""Parser of shell text: finds every command that it may run, in wrappers and nested shells too, for deny rules."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command of a line that is fully understood. `joint` is what stands before it; `bare` is true where the name is unquoted."""
+    """One simple command of a fully understood line. `joint` is the operator before it; `bare` is true if the name is unquoted."""
 
     words: tuple[str, ...]
     joint: str
     bare: bool
     globs: tuple[str, ...] = ()
-    """Beside each word the pattern of the file names that the shell puts in its place, empty where the word stays; or nothing at all."""
+    """For each word the pattern of the file names that the shell puts in its place, empty if the word stays; or no entries at all."""
     loop: Loop | None = None
-    """The loop whose body the command belongs to; `PLACE` in a word is the loop's variable."""
+    """The loop whose body contains the command; `PLACE` in a word is the loop's variable."""
 
     @property
     def text(self) -> str:
-        """The command as rules match it: words joined by blanks, quoted only where a blank is part of a word."""
+        """The command as rules match it: words joined by blanks, quoted only if a blank is part of a word."""
         variable = f"${self.loop.variable}" if self.loop else ""
         words = [word.replace(PLACE, variable) for word in self.words]
         spaced = any(not word or any(letter.isspace() for letter in word) for word in words)
@@ -39,7 +39,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A `for` loop over words, with the patterns of those that the shell replaces by file names."""
+    """A `for` loop over words, with the patterns of the words that the shell replaces by file names."""
 
     variable: str
     words: tuple[str, ...]
@@ -48,9 +48,9 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A word of any line as far as it can be told: `text` with `UNKNOWN` for what only the shell will know.
+    """A word of any line as far as it is known: `text` with `UNKNOWN` for text that only the shell will know.
 
-    `loose` when it holds an unquoted wildcard or brace, so that the shell may put other words in its place.
+    `loose` is true if it contains an unquoted wildcard or brace, so that the shell may replace it by other words.
     """
 
     text: str
@@ -69,7 +69,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """Every command of a line, nested ones too, the texts fed to them, and a flag for a line that the parser could read whole."""
+    """Every command of a line, nested ones too, the texts fed to them, and whether the parser read the line without error."""
 
     parts: tuple[Part, ...]
     fed: tuple[str, ...]
@@ -82,7 +82,7 @@ _LOOSE = frozenset("*?[{")
 
 
 def parse(text: str) -> ParsedLine:
-    """Every command that a line may run, however nested, for rules that forbid."""
+    """Return every command that a line may run, however nested, for deny rules."""
     tree = parser().parse(text.encode("utf-8", "surrogatepass"))
     root = tree.root_node
     fed = [node for node in below(root) if node.type in ("heredoc_body", "herestring_redirect")]
@@ -91,14 +91,16 @@ def parse(text: str) -> ParsedLine:
 
 
 def below(node: Node) -> Iterator[Node]:
-    """Every node of a syntax tree below this one."""
-    for child in node.children:
-        yield child
-        yield from below(child)
+    """Yield every node of a syntax tree below this one."""
+    waiting = list(reversed(node.children))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
 
 
 def assigned_words(text: str) -> tuple[str, ...]:
-    """The words that a line puts into variables: the list of a loop, the value of an assignment."""
+    """Return the words that a line assigns to variables: the list of a loop, the value of an assignment."""
     nodes = below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node)
     values = (
         value
@@ -122,7 +124,7 @@ def _commands(root: Node) -> Iterator[Node]:
 
 
 def _stands_alone(node: Node) -> bool:
-    """True if a redirection belongs to no simple command, but to a group, a pipeline, a `$(<file)`, or to nothing at all."""
+    """Return True if a redirection belongs to no simple command, but to a group, a pipeline, a `$(<file)`, or to nothing."""
     if node.type == "command_substitution":
         return node.child_by_field_name("redirect") is not None
     body = node.child_by_field_name("body")
@@ -152,8 +154,13 @@ def _redirects(node: Node) -> list[Node]:
     return [child for outer in around for child in outer.children if child.type == "file_redirect"]
 
 
+def parse_word(node: Node) -> Piece:
+    """Return the value of one word of a syntax tree, as far as it is known without its line."""
+    return _value(node)
+
+
 def _value(node: Node) -> Piece:
-    """A word's value; what the shell would fill in stands as UNKNOWN, but for HOME and PWD."""
+    """Return the value of a word, with UNKNOWN for text that the shell would fill in, except for HOME and PWD."""
     raw = (node.text or b"").decode("utf-8", "replace")
     match node.type:
         case "word" | "number" | "string_content" | "variable_name" | "test_operator" | "[" | "]" | "[[" | "]]":
@@ -178,14 +185,14 @@ def _value(node: Node) -> Piece:
 
 
 def _fed(node: Node) -> str:
-    """The text of a here-document or here-string, as far as it can be told."""
+    """Return the text of a here-document or here-string, as far as it is known."""
     if node.type == "heredoc_body":
         return (node.text or b"").decode("utf-8", "replace")
     return _value(node.children[-1]).text
 
 
 def _ansi(body: str) -> str:
-    """The value of `$'…'`."""
+    """Return the value of `$'…'`."""
     try:
         return body.encode("latin-1", "backslashreplace").decode("unicode_escape")
     except (UnicodeDecodeError, UnicodeEncodeError):
@@ -197,20 +204,20 @@ _DEPTH = 6
 
 
 def contents(text: str) -> tuple[tuple[Part, ...], bool]:
-    """All commands of a line, also those that wrappers and nested shells would run, as deep as text can be followed.
+    """Return all commands of a line, also those in wrappers and nested shells, as deep as text can be followed.
 
-    Also tells whether they are all: false when something is hidden from view.
+    The second value is false if the line may run commands that were not found.
     """
     parts: list[Part] = []
     whole = _look(text, parts, _DEPTH)
-    # A word may go on in the next line, where the parser sees two of them.
+    # A word may continue in the next line, where the parser sees two words.
     if "\\\n" in text:
         whole = _look(text.replace("\\\n", ""), parts, _DEPTH) and whole
     return tuple(parts), whole
 
 
 def spellings(part: Part) -> Iterator[str]:
-    """The ways in which a rule may name what this part runs, wrappers peeled off."""
+    """Yield the texts by which a rule may name the commands of this part, with wrappers removed."""
     line = [piece.text for piece in part.words]
     if not line:
         return
@@ -226,7 +233,7 @@ def spellings(part: Part) -> Iterator[str]:
 
 
 def runs(part: Part) -> Iterator[list[str]]:
-    """The commands that a part may run, without folders in their names and global options of git: itself, and those it wraps."""
+    """Yield the commands that a part may run, without folders in names and global options of git: its own, and those it wraps."""
     line = [piece.text for piece in part.words]
     if line and line[0]:
         for words in (line, *_wrapped(line)):
@@ -235,7 +242,7 @@ def runs(part: Part) -> Iterator[list[str]]:
 
 
 def _wrapped(line: list[str]) -> Iterator[list[str]]:
-    """The commands that a wrapper may run: wherever one may begin, as the value of an option cannot be told from an operand."""
+    """Yield the commands that a wrapper may run: from each possible start, as an option's value looks like an operand."""
     name, arguments = os.path.basename(line[0]), line[1:]
     if marks := MARKS.get(name):
         yield from (arguments[index + 1 :] for index, word in enumerate(arguments[:-1]) if word in marks)
@@ -269,7 +276,7 @@ _GIT_VALUED = frozenset(
 
 
 def _plain_git(line: list[str]) -> list[str]:
-    """`git -C x -c a=b push` as `git push`, and `git-push` too."""
+    """Return `git -C x -c a=b push` as `git push`, and `git-push` too."""
     name = os.path.basename(line[0])
     if name.startswith("git-"):
         return ["git", name.removeprefix("git-"), *line[1:]]
@@ -302,7 +309,7 @@ def _look(text: str, parts: list[Part], depth: int) -> bool:
 
 
 def _reads_script(part: Part) -> bool:
-    """True if a shell takes its commands from standard input."""
+    """Return True if a shell reads its commands from standard input."""
     if not part.words:
         return False
     operands = [word.text for word in part.words[1:] if not word.text.startswith("-") or word.text in ("-", "-s", "-c")]
@@ -310,7 +317,7 @@ def _reads_script(part: Part) -> bool:
 
 
 def _has_alias(part: Part) -> bool:
-    """True if git is given an alias on the command line: `git -c alias.x='!…' x`."""
+    """Return True if git gets an alias on the command line: `git -c alias.x='!…' x`."""
     return part.words[0].text == "git" and any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3])
 
 

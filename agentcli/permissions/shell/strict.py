@@ -1,4 +1,4 @@
-"""Shell text as plain commands, read strictly so that it may be approved."""
+"""Shell text as plain commands, parsed strictly so that it may be approved."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NotPlain:
-    """The reason that a line is more than plain words joined by `&& || ; |` and newlines."""
+    """Reason why a line is more than plain words joined by `&& || ; |` and newlines."""
 
     why: str
 
 
 def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
-    """The commands of a line of plain words only, or the reason that it is not one.
+    """Parse a line of plain words into its commands, or return the reason why it is not one.
 
-    Two readers must agree on every word's place, ours and tree-sitter's, so that no quirk of either decides alone.
+    Two parsers, ours and tree-sitter, must agree on the position of every word, so that no quirk of either decides
+    alone.
     """
     if odd := next((letter for letter in text if letter == PLACE or (letter not in "\n\t" and invisible(letter))), ""):
         return NotPlain(f"holds the invisible character U+{ord(odd):04X}")
@@ -58,7 +59,7 @@ _END = r"(?=[\s;|&]|$)"
 _REDIRECT = re.compile(rf"(?:[0-9]?>>?[ \t]*/dev/null|&>>?[ \t]*/dev/null|[0-9]?<[ \t]*/dev/null|[0-9]?>&[0-9]){_END}")
 _BRACKET = re.compile(rf"\[\[?(?=[ \t])|\]\]?{_END}")
 _DOLLAR = r'\$(?=["|) ])'
-"""A dollar sign that stands for itself."""
+"""A dollar sign with no special meaning."""
 _WORD = re.compile(
     r"(?P<bare>(?:[A-Za-z0-9_./,:=+@%^~#!-]|[^\x00-\x7f])+)"
     r"|(?P<escape>\\[!-/:-@\[-`{-~ ])"
@@ -67,13 +68,13 @@ _WORD = re.compile(
     r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\})"
     r"|(?P<wild>[*?])"
 )
-# Whatever the shell puts for `--include=*.py`, it still begins with `--include=` and names files to search.
+# With any file name in place of `--include=*.py`, the word still begins with `--include=` and names files to search.
 _FIXED_OPTIONS = ("--include=", "--exclude=", "--exclude-dir=", "--glob=", "--iglob=")
 
 
 @dataclass(slots=True)
 class _Reader:
-    """The commands read so far, and the one that is being read."""
+    """Commands read so far, and the one that is being read."""
 
     commands: list[Command] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
@@ -82,11 +83,11 @@ class _Reader:
     loop: Loop | None = None
     """The loop whose body is being read."""
     closed: bool = False
-    """True just behind a loop."""
+    """True directly after a loop."""
     joint: str = ""
     bare: bool = False
     begun: bool = False
-    """Whether a redirection stands here without its command."""
+    """True if a redirection has been read, but not its command."""
 
     def add(self, value: str, start: int, end: int, bare: bool, glob: str = "") -> None:
         self.bare = self.bare if self.words else bare
@@ -120,7 +121,7 @@ def _lex(text: str) -> tuple[tuple[Command, ...], list[tuple[int, int]]] | NotPl
 
 
 def _step(text: str, index: int, reader: _Reader) -> int | NotPlain:
-    """Read the token at `index`; the index after it."""
+    """Read the token at `index`; return the index after it."""
     if blank := (_BLANK.match(text, index) or _COMMENT.match(text, index)):
         return blank.end()
     if redirect := _REDIRECT.match(text, index):
@@ -149,13 +150,13 @@ def _step(text: str, index: int, reader: _Reader) -> int | NotPlain:
 
 
 _FOR = re.compile(r"for[ \t]+(?P<name>[a-z][a-z0-9]{0,15})[ \t]+in(?=[ \t])")
-"""The beginning of a loop over words. Its variable has a name that means nothing to the shell or to programs."""
+"""Beginning of a loop over words. Its variable has a name without meaning to the shell or to programs."""
 _DONE = re.compile(rf"done{_END}")
 _DO = re.compile(r"[ \t]*(?:;|\n)\s*do(?=[ \t\n])")
 
 
 def _loop(text: str, mark: re.Match[str], reader: _Reader) -> int | NotPlain:
-    """Begin a loop, up to its `do`, or end the one that is being read; the index after it."""
+    """Begin a loop, up to its `do`, or end the one that is being read; return the index after it."""
     name = mark.groupdict().get("name")
     if name is None:
         if reader.loop is None or reader.joint not in (";", "\n") or reader.commands[-1].loop is not reader.loop:
@@ -200,7 +201,7 @@ def _joint(mark: re.Match[str], reader: _Reader) -> int | NotPlain:
 
 
 def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int, str] | NotPlain:
-    """The value of the word at `start`, where it ends, and the pattern of the file names that the shell puts in its place."""
+    """Return the value of the word at `start`, the index after it, and the pattern of the file names that the shell puts in its place."""
     index, value = start, []
     pattern: list[str] = []
     wild = False
@@ -212,7 +213,7 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
             return NotPlain(f"{problem}{UNCHECKED}")
         wild = wild or (piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start))
         value.append(_piece_value(piece.lastgroup or "", raw, variable))
-        # What `?` stands for depends on the locale: `*` stands for more.
+        # What `?` matches depends on the locale; `*` matches more.
         pattern.append("*" if piece.lastgroup == "wild" else glob.escape(value[-1]))
         index = piece.end()
     if wild and (first or any(PLACE in each for each in value)):
@@ -226,7 +227,7 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
 
 @lru_cache(maxsize=64)
 def _pieces(variable: str) -> re.Pattern[str]:
-    """The pieces of a word, in a loop those with its variable in double quotes as well."""
+    """Return the pattern of the pieces of a word; in a loop, also with its variable in double quotes."""
     if not variable:
         return _WORD
     inside = rf"\$(?:{variable}(?!\w)|\{{{variable}\}})"
@@ -273,7 +274,7 @@ _TEST_WORDS = _WORD_NODES | {"test_operator", "extglob_pattern", "[", "[[", "]",
 
 
 def _tree_spans(text: str, variables: frozenset[str]) -> list[tuple[int, int]] | NotPlain:
-    """The spans of the words of simple commands as tree-sitter sees them, in order; NotPlain where it sees anything else."""
+    """Return the spans of the words of simple commands that tree-sitter finds, in order; NotPlain if it finds anything else."""
     root = parser().parse(text.encode()).root_node
     if root.has_error:
         return NotPlain("the command cannot be parsed")
@@ -301,12 +302,12 @@ def _collect(node: Node, spans: list[tuple[int, int]], variables: frozenset[str]
 
 
 def _usual(node: Node, variables: frozenset[str]) -> bool:
-    """True if a node inside a word is text, or the variable of a loop on the line."""
+    """Return True if a node inside a word is text, or the variable of a loop on the line."""
     if node.type in ("simple_expansion", "expansion"):
         return (node.text or b"").decode("utf-8", "replace").strip("${}") in variables
     return node.type in _STRING_NODES or (node.type in _VARIABLE_NODES and bool(variables))
 
 
 def _redirected(redirect: Node) -> list[tuple[int, int]]:
-    """The words that tree-sitter takes for further targets of a redirection: they are arguments."""
+    """Return the words that tree-sitter takes for further targets of a redirection: they are arguments."""
     return [(word.start_byte, word.end_byte) for word in redirect.children_by_field_name("destination")[1:]]

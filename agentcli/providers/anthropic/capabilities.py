@@ -1,4 +1,4 @@
-"""Names of optional fields in refusals of the Messages API and of servers that speak it."""
+"""Names of optional fields in refusals of the Messages API and of servers with its wire format."""
 
 from __future__ import annotations
 

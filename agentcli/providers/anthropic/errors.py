@@ -1,4 +1,4 @@
-"""Causes of the Messages API's errors, told apart by status, type and code; by wording only where nothing else tells them apart."""
+"""Causes of the Messages API's errors, distinguished by status, type and code; by wording only if these do not suffice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPENT = ("contract_spend_limit_reached", "enforced_spend_limit_reached")
 
 
 def from_status(error: Any, key: str | None, vendor: str = "The provider") -> ModelError:
-    """A ModelError from the SDK's APIStatusError."""
+    """Make a ModelError from the SDK's APIStatusError."""
     status = int(error.status_code)
     text = error.api_message if isinstance(error.api_message, str) else ""
     cause = _cause(status, error.type or "", error.error_code or "", text)
@@ -43,7 +43,7 @@ def from_status(error: Any, key: str | None, vendor: str = "The provider") -> Mo
 
 
 def from_event(event: Mapping[str, Any], key: str | None, vendor: str = "The provider") -> ModelError:
-    """A ModelError from an `error` event in the middle of a stream, where the status is 200 and means nothing."""
+    """Make a ModelError from an `error` event in the middle of a stream, whose status, 200, means nothing."""
     raw = event.get("error")
     body: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
     kind, text = str(body.get("type") or ""), str(body.get("message") or "")
@@ -61,7 +61,7 @@ def _cause(status: int, kind: str, code: str, text: str) -> Cause:
     if status in (408, 409):
         return BY_STATUS[status]
     if kind == "api_error" and 400 <= status < 500:
-        kind = ""  # servers that know no other type say so of everything: the status tells more
+        kind = ""  # servers without other types use it for everything: the status says more
     if kind == "invalid_request_error" or (status == 400 and kind not in _BY_TYPE):
         return "too_large" if status == 413 else bad_request_cause(text)
     if kind in _BY_TYPE:

@@ -1,9 +1,9 @@
-"""The Anthropic Messages API, and every server that speaks its wire format, through the official SDK."""
+"""The Anthropic Messages API, and every server with its wire format, through the official SDK."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -11,13 +11,14 @@ from urllib.parse import urlsplit
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
+from agentcli.core.streams import closing
 from agentcli.providers.anthropic.errors import from_event, from_status
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.anthropic.platform import on_platform, platform_errors, refused_by_platform
 from agentcli.providers.anthropic.reply import Reply
 from agentcli.providers.anthropic.request import Former, to_body, to_wire
 from agentcli.providers.errors import vendor_name
-from agentcli.providers.http import PreparedRequest, connection_error, http_client, quiet_sdk
+from agentcli.providers.http import connection_error, http_client, quiet_sdk
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
@@ -38,8 +39,6 @@ class AnthropicModel:
         self._base_url = bare or ("" if settings.platform else PROVIDERS[KIND].url)
         self._former = Former()
         self._used = UsedIds()
-        self._prepared: tuple[Mapping[str, str], PreparedRequest] | None = None
-        """A request with its own headers, those that `to_body` gave it."""
 
     @property
     def spec(self) -> ModelSpec:
@@ -47,18 +46,19 @@ class AnthropicModel:
         return self._spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Model.stream`."""
+        """Stream a reply as `Model.stream`."""
         await warmed(KIND)
         reply = Reply(self._used.of(request))
         with self._translated(reply):
-            async for data in self._events(request):
-                for step in self._read(reply, data):
-                    yield step
+            async with closing(self._events(request)) as stream:
+                async for data in stream:
+                    for step in self._read(reply, data):
+                        yield step
         for step in reply.end():
             yield step
 
     async def count(self, request: Request) -> int | None:
-        """See `Model.count`."""
+        """Count tokens as `Model.count`."""
         platform = PLATFORMS.get(self._settings.platform)
         if not self._settings.counting or (platform and not platform.counts):
             return None
@@ -74,61 +74,54 @@ class AnthropicModel:
             return None
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         if "_client" in self.__dict__:
             await self._client.close()
 
     async def _events(self, request: Request) -> AsyncIterator[str]:
-        """The JSON of each event of a reply."""
+        """Yield the JSON of each event of a reply."""
         if self._settings.platform == "bedrock":
-            # Framed by Amazon's own rules, which the SDK alone reads.
-            async with await self._client.messages.create(**to_wire(request, self._settings), stream=True) as events:
+            # Framed by Amazon's own rules, which only the SDK reads.
+            answer = await self._client.messages.create(**to_wire(request, self._settings), stream=True)
+            async with answer as typed, closing(typed) as events:
                 async for event in events:
                     yield event.to_json(indent=None)
         elif self._settings.platform:
             # The SDK moves fields of the body.
             create = self._client.messages.with_streaming_response.create
-            async with create(**to_wire(request, self._settings), stream=True) as response:
-                async for data in self._data(response.http_response):
+            async with (
+                create(**to_wire(request, self._settings), stream=True) as response,
+                closing(self._data(response.http_response)) as stream,
+            ):
+                async for data in stream:
                     yield data
         else:
-            async for data in self._data(await self._post(request)):
-                yield data
+            async with closing(self._data(await self._post(request))) as stream:
+                async for data in stream:
+                    yield data
 
     async def _post(self, request: Request) -> Any:
-        """The response to a body of our own making: the SDK copies, checks and encodes the whole history anew for each request."""
+        """Send a body made here; return the response.
+
+        The SDK would copy, check and encode the whole history for each request.
+        """
         import httpx2
 
         body, headers = to_body(request, self._settings, self._former)
-        if self._prepared and self._prepared[0] == headers:
-            try:
-                return await self._good(await self._prepared[1].send(self._http, body))
-            except (OSError, RuntimeError) as error:
-                # Those of TLS, and of an event loop that has ended, pass through httpx as they are; the SDK takes them for errors of the connection.
-                raise connection_error(error, self._settings, self._host) from None
-        response = await self._client.post(
+        return await self._client.post(
             "/v1/messages", cast_to=httpx2.Response, content=body, options={"headers": headers}, stream=True
         )
-        self._prepared = headers, PreparedRequest(response.request, self._client.default_headers)
-        return response
-
-    async def _good(self, response: Any) -> Any:
-        """The response, unless it is a refusal. Raises the SDK's error for one."""
-        if response.is_success:
-            return response
-        await response.aread()
-        try:
-            answer = json.loads(response.text)
-        except (ValueError, RecursionError):
-            answer = response.text
-        raise self._sdk.APIStatusError(f"Status {response.status_code}", response=response, body=answer)
 
     async def _data(self, response: Any) -> AsyncIterator[str]:
-        """The data of each event. It costs a fraction of the SDK's typed events and hides neither unknown kinds nor the true bytes of a block."""
+        """Yield the data of each event, at a fraction of the cost of the SDK's typed events.
+
+        They would also hide unknown kinds and the true bytes of a block.
+        """
         try:
             await self._refuse_json(response)
-            async for data in event_data(response.aiter_bytes()):
-                yield data
+            async with closing(event_data(response.aiter_bytes())) as stream:
+                async for data in stream:
+                    yield data
         finally:
             await response.aclose()
 
@@ -144,7 +137,7 @@ class AnthropicModel:
                 raise from_event(event, self._key, vendor_name(self._settings))
             yield from reply.read(event)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            if reply.stopped:  # such as the farewell of another wire format
+            if reply.stopped:  # such as the last line of another wire format
                 return
             raise ModelError(
                 f"The reply does not follow the wire format ({type(error).__name__}).", "bad_reply"
@@ -152,7 +145,7 @@ class AnthropicModel:
 
     @contextmanager
     def _translated(self, reply: Reply) -> Iterator[None]:
-        """Foreign errors become ModelErrors; one that strikes after the reply's stop reason is of no interest."""
+        """Turn foreign errors into ModelErrors; ignore errors after the reply's stop reason."""
         import httpx2
 
         sdk = self._sdk
@@ -165,9 +158,9 @@ class AnthropicModel:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             if not reply.stopped:
                 raise connection_error(error, self._settings, self._host) from None
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
             if not reply.stopped:
-                raise ModelError("The reply is garbled.", "bad_reply") from None
+                raise ModelError("The reply is garbled.", "bad_reply") from error
         except platform_errors(self._settings) as error:
             raise refused_by_platform(error, self._settings) from None
         except sdk.AnthropicError as error:
@@ -220,7 +213,7 @@ def _cause(error: Exception) -> Exception:
 
 
 def _in_json(body: bytes, key: str | None, vendor: str) -> ModelError:
-    """The error for an answer in JSON to a request for a stream."""
+    """Return the error for an answer in JSON to a request for a stream."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):

@@ -20,11 +20,11 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "claude": f"{KIND}/claude-sonnet-5-5",
     }
 )
-"""Short names, each for the newest model of its line that we have figures for."""
+"""Short names, each for the newest model of its line with known figures."""
 
 
 def _claude(model: str, *prices: float, cache_minimum: int = 512, **known: Any) -> ModelSpec:
-    """A Claude with its prices: input, output, 5-minute write, read."""
+    """Make a Claude's spec with its prices: input, output, 5-minute write, read."""
     fresh, out, write, read = prices
     return ModelSpec(
         KIND, model, KIND,
@@ -45,8 +45,9 @@ _HAIKU_OVER = {
     "over_cache_read": 0.05,
     "over_cache_write": 0.625,
 }
-# Prices in USD per million tokens and limits as the vendor's pages had them in November 2026. Where a page is silent (the outputs of the
-# 4.5 models and of Sonnet 4.6) the figure is the family's usual one. Not confirmed: when Opus 4.5 and Haiku 4.5 end; their earliest dates have come.
+# Prices in USD per million tokens and limits as on the vendor's pages in November 2026. If a page has no figure (the
+# outputs of the 4.5 models and of Sonnet 4.6), it is the family's usual one. Not confirmed: the end dates of Opus 4.5
+# and Haiku 4.5, whose earliest dates have come.
 MODELS: tuple[ModelSpec, ...] = (
     _claude("claude-fable-5-1", 10, 50, 12.5, 0.25, preserved_thinking=True, system_messages=True),
     _claude("claude-fable-5", 10, 50, 12.5, 1.0, system_messages=True),

@@ -20,8 +20,11 @@ _CLIENTS = MappingProxyType(
 
 
 def on_platform(sdk: Any, settings: ProviderSettings, base_url: str) -> Any:
-    """The SDK's client for the platform of these settings. Raises ModelError where it lacks a region or the like."""
-    # Neither class is an attribute of the package: a session that needs none spares the import.
+    """Make the SDK's client for the platform of these settings.
+
+    Raises ModelError if it lacks, for example, a region.
+    """
+    # Neither class is an attribute of the package, so that sessions without a platform need not import it.
     module, name = _CLIENTS[settings.platform]
     make = getattr(import_module(module), name)
     headers: dict[str, str] = dict(settings.headers)
@@ -35,7 +38,7 @@ def on_platform(sdk: Any, settings: ProviderSettings, base_url: str) -> Any:
 
 
 def platform_errors(settings: ProviderSettings) -> tuple[type[Exception], ...]:
-    """The errors by which a platform's SDK says that it finds no credentials; none where there is no platform."""
+    """Return the errors by which a platform's SDK says that it finds no credentials; none without a platform."""
     if not settings.platform:
         return ()
     if settings.platform == "bedrock":
@@ -48,7 +51,7 @@ def platform_errors(settings: ProviderSettings) -> tuple[type[Exception], ...]:
 
 
 def refused_by_platform(error: Exception, settings: ProviderSettings) -> ModelError:
-    """The error for credentials or a region that are missing, with the variables that name them."""
+    """Return the error for missing credentials or a missing region, with the variables that name them."""
     cloud = PLATFORMS[settings.platform]
     variables = ", ".join(" or ".join(group) for group in cloud.required)
     text = scrubbed(str(error), None).rstrip(".")

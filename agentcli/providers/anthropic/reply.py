@@ -1,4 +1,4 @@
-"""The events of a Messages stream, put together into parts that are complete or not there at all."""
+"""The events of a Messages stream, joined into parts that are complete or absent."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ STOPS: Mapping[str, Stop] = {
 _CUT_SHORT: tuple[Stop, ...] = ("max_tokens", "context_exceeded")
 _CALL_FIELDS = ("caller", "toolset_name")
 _DIRECT = {"type": "direct"}
-"""The caller of a call that the model makes itself: what a call without the field means as well, so that it is not sent back each time."""
+"""The caller of a call that the model makes itself.
+
+A call without the field means the same, so it is not sent back each time.
+"""
 
 
 _TWICE = Text("")
-"""Stands where a call came a second time."""
+"""Placeholder for a repeated call."""
 
 
 @dataclass(slots=True)
 class _Block:
-    """A block that is being streamed: as it began, what has come since, and its index among the parts that are held back.
+    """A block that is being streamed: its beginning, the pieces since then, and its index among the parts that are held back.
 
     `server_id` is the id that the server gave a call.
     """
@@ -57,8 +60,8 @@ class _Block:
 class Reply:
     """One streamed reply: `read` each event's JSON, then `end`.
 
-    From the first tool call on parts are held back until the stop reason is known, because only then is it known
-    whether the last call is whole: a reply that ran into its limit looks the same as a finished one up to there.
+    From the first tool call on, parts are held back until the stop reason is known. Only then is it known if the last
+    call is whole: until there, a reply that reached its limit looks the same as a finished one.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:
@@ -72,7 +75,10 @@ class Reply:
         self._malformed = ""
 
     def read(self, event: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """Steps of the reply that follow from an event. Raises KeyError, TypeError or ValueError where it is not of this wire format."""
+        """Yield the steps that follow from an event.
+
+        Raises KeyError, TypeError or ValueError for another wire format.
+        """
         match event["type"]:
             case "message_start":
                 yield from self._count(event["message"].get("usage"))
@@ -95,13 +101,13 @@ class Reply:
 
     @property
     def stopped(self) -> bool:
-        """True once the stop reason is known: only the end of the stream is missing then."""
+        """True once the stop reason is known: then only the end of the stream is missing."""
         return bool(self._stop)
 
     def end(self) -> Iterator[StreamEvent]:
-        """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
+        """Yield the remaining steps at the end of the stream. Raises ModelError(cause="network") if it was cut off."""
         if not self._stop:
-            raise ModelError("The reply was cut off.", "network")
+            raise ModelError("The reply was cut off.", "network", begun=True)
         for block in self._open.values():
             if block.kind == "tool_use":
                 self._malformed = sendable(str(block.begun["name"]))
@@ -143,7 +149,7 @@ class Reply:
             case _:
                 pass
         if self._calls:
-            # Its place; what never ends stays nothing, as the half of a call must.
+            # Its place; a block that never ends stays None, as half of a call must.
             block.index = len(self._pending)
             self._pending.append(None)
 
@@ -174,7 +180,7 @@ class Reply:
             yield PartDone(part)
 
     def _count(self, usage: Any) -> Iterator[StreamEvent]:
-        """Counts are cumulative: a later one replaces an earlier one, a missing one leaves it."""
+        """Add counts, which are cumulative: a later one replaces an earlier one, a missing one keeps it."""
         if isinstance(usage, dict):
             self._usage |= {name: value for name, value in usage.items() if value is not None}
         if self._usage:
@@ -182,7 +188,7 @@ class Reply:
 
 
 def _applied(managed: Any) -> Iterator[StreamEvent]:
-    """The edits that were applied to the request; nothing where the server does not speak of them."""
+    """Yield the edits that were applied to the request, if the server reports any."""
     edits = managed.get("applied_edits") if isinstance(managed, dict) else None
     if not isinstance(edits, list):
         return
@@ -219,7 +225,7 @@ def _show(block: _Block, text: Any) -> Iterator[StreamEvent]:
 
 
 def _part(block: _Block) -> Part | None:
-    """The part that the finished block makes; None for a call whose input cannot be read."""
+    """Return the part of a finished block; None for a call whose input cannot be read."""
     text = "".join(block.pieces)
     match block.kind:
         case "text":
@@ -235,7 +241,7 @@ def _part(block: _Block) -> Part | None:
 
 
 def to_usage(raw: Mapping[str, Any]) -> Usage:
-    """Usage as reported; this API counts what the cache read or wrote apart from the input."""
+    """Convert the reported usage; this API counts tokens that the cache read or wrote apart from the input."""
     details = raw.get("output_tokens_details")
     return Usage(
         input=tokens(raw.get("input_tokens")),
@@ -247,7 +253,7 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
 
 
 def _call(block: Json, text: str) -> ToolCall | None:
-    """A call whose whole input was read strictly, else None: half an input must never look like a whole one."""
+    """Return a call if its whole input is valid, else None: half an input must never look like a whole one."""
     try:
         value = json.loads(text, parse_constant=_refuse) if text else block.get("input") or {}
     except (ValueError, RecursionError):

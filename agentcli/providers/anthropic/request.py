@@ -1,4 +1,4 @@
-"""A request as the Messages API wants it: pure, so that equal requests give equal bytes."""
+"""A request in the form of the Messages API: pure, so that equal requests give equal bytes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ Json = dict[str, Any]
 
 _CACHED = {"type": "ephemeral"}
 _INTERLEAVED = "interleaved-thinking-2025-05-14"
-"""Lets models of style "budget" think between tool calls; those that cannot take no notice."""
+"""Lets models of style "budget" think between tool calls; other models ignore it."""
 _EDITING = "context-management-2025-06-27"
-"""Without it `context_management` is refused."""
+"""Without it, `context_management` is refused."""
 _UNCACHEABLE = ("thinking", "redacted_thinking")
 
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
-    """The arguments of the SDK's `messages.create`.
+    """Return the arguments of the SDK's `messages.create`.
 
-    `request.options` may hold `thinking` (bool, default true; models of style "budget" think only where it is asked for),
-    `effort` (low … max), `thinking_budget` (tokens, for models of that style; else by `effort`) and `thinking_display`. A `temperature` is not sent: Claude takes none.
+    `request.options` may have `thinking` (bool, default true; models of style "budget" think only on request), `effort`
+    (low … max) and `thinking_budget` (tokens, for models of that style; else by `effort`). A `temperature` is not sent:
+    Claude does not take one.
     """
     former = Former()
     arguments, marked = _arguments(request, settings, former)
@@ -39,7 +40,10 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
 
 
 def to_body(request: Request, settings: ProviderSettings, former: Former) -> tuple[bytes, Mapping[str, str]]:
-    """The body of `POST /v1/messages` as it is sent for a stream, and its own headers. What stands in `former` too is not made again."""
+    """Return the body of a streaming `POST /v1/messages`, and its own headers.
+
+    Parts that are in `former` are not made again.
+    """
     arguments, marked = _arguments(request, settings, former)
     headers: Mapping[str, str] = arguments.pop("extra_headers", {})
     extra = arguments.pop("extra_body", {})
@@ -48,7 +52,7 @@ def to_body(request: Request, settings: ProviderSettings, former: Former) -> tup
 
 
 def _arguments(request: Request, settings: ProviderSettings, former: Former) -> tuple[Json, Marked]:
-    """The arguments but for the messages, which are then in `former`, and those of them that bear a cache mark."""
+    """Return the arguments without the messages, which are then in `former`, and the messages with a cache mark."""
     deferred, operator = _deferred(request, settings), request.model.system_messages and settings.name == KIND
     rules = Rules(request.model, frozenset(tool.name for tool in deferred), operator)
     messages = former.messages.of(request.messages, rules)
@@ -71,7 +75,7 @@ def _arguments(request: Request, settings: ProviderSettings, former: Former) -> 
 
 
 def _extra_body(model: str, settings: ProviderSettings) -> Json:
-    """Fields beside the SDK's own, the user's last."""
+    """Return fields beside the SDK's own, the user's last."""
     platform = PLATFORMS.get(settings.platform)
     version = platform.version(model) if platform else ""
     return ({"anthropic_version": version} if version else {}) | dict(settings.extra_body)
@@ -82,7 +86,7 @@ def _deferred(request: Request, settings: ProviderSettings) -> tuple[ToolSchema,
 
 
 def context_edits(clearing: Clearing, *, thinks: bool) -> list[Json]:
-    """The edits of `context_management`: thoughts come first, and may be named only where the request has the model think."""
+    """Return the edits of `context_management`: thoughts come first, and only if the request lets the model think."""
     kind = "tool_uses" if clearing.counts_uses else "input_tokens"
     uses: Json = {
         "type": "clear_tool_uses_20250919",
@@ -110,10 +114,10 @@ def _tool(tool: ToolSchema) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules by which messages are put into the wire's form: for this model, with references to the `deferred` tools.
+    """The rules for the wire form of messages: for this model, with references to the `deferred` tools.
 
-    With `operator`, reminders of agentcli's own travel as system messages right behind the user's turn: the model then takes them for
-    what they are, and they never come between a call and its result.
+    With `operator`, agentcli's own reminders are sent as system messages right after the user's turn: the model then
+    knows who wrote them, and they never come between a call and its result.
     """
 
     model: ModelSpec
@@ -132,21 +136,21 @@ class Former:
     def head(
         self, request: Request, deferred: Sequence[ToolSchema], marked: bool
     ) -> tuple[Sequence[Json], Sequence[Json]]:
-        """System text and tools; the last one that a cache compares first may bear a mark."""
+        """Return system text and tools; the last one that a cache compares first may have a mark."""
         fixed = request.system, request.tools, deferred, marked
         if self._head[0] != fixed:
             system = [{"type": "text", "text": text} for text in request.system if text.strip()]
             tools = [_tool(tool) for tool in request.tools]
             if marked and (last := system or tools):
                 last[-1] = _with_mark(last[-1])
-            # Behind the mark: they count for no cache, and may bear none.
+            # After the mark: they do not count for a cache, and may have no mark.
             tools += [{**_tool(tool), "defer_loading": True} for tool in deferred]
             self._head = fixed, (system, tools)
         return self._head[1]
 
 
 def _formed(source: RequestMessage, rules: Rules) -> Sequence[Json]:
-    """The messages that one of a request becomes; nothing where none of its parts can be sent but reminders."""
+    """Return the wire messages of a request's message; none if only reminders could be sent."""
     content, reminders, _ = _blocks(source, rules)
     if not content:
         return ()
@@ -155,7 +159,7 @@ def _formed(source: RequestMessage, rules: Rules) -> Sequence[Json]:
 
 
 def _blocks(source: RequestMessage, rules: Rules) -> tuple[list[Json], list[Json], list[int]]:
-    """The blocks of a message, the reminders that go behind it, and the indexes of the parts that the blocks were made of."""
+    """Return the blocks of a message, the reminders that follow it, and the indexes of the parts of the blocks."""
     content: list[Json] = []
     reminders: list[Json] = []
     parts: list[int] = []
@@ -201,12 +205,12 @@ def _block(part: Part | ToolResult, turn: RequestMessage, rules: Rules) -> Json 
 
 
 def _own(meta: Mapping[str, Any] | None, turn: RequestMessage, model: ModelSpec) -> Mapping[str, Any] | None:
-    """This provider's metadata of a part; another provider's is opaque and is not sent."""
+    """Return this provider's metadata of a part; another provider's is opaque and is not sent."""
     return meta.get(KIND) if meta and turn.provider == model.provider else None
 
 
 def _thought(part: Thinking, turn: RequestMessage, model: ModelSpec) -> Json | None:
-    """A thinking block goes back only to the model that wrote it: signatures are bound to model, position and prefix."""
+    """Return a thinking block only to the model that wrote it: signatures are bound to model, position and prefix."""
     if (turn.provider, turn.model) != (model.provider, model.id):
         return None
     raw = _own(part.meta, turn, model)
@@ -232,11 +236,11 @@ def _result(result: ToolResult, deferred: Set[str]) -> Json:
 
 
 Marked = dict[int, Json]
-"""The messages that bear a cache mark, by their number on the wire."""
+"""The messages with a cache mark, by their number on the wire."""
 
 
 def _chosen(breakpoints: Sequence[Breakpoint]) -> Sequence[Breakpoint]:
-    """The marks in the order of the request, the newest where there are too many."""
+    """Return the marks in the order of the request, the newest if there are too many."""
     ordered = sorted(breakpoints, key=lambda point: (point.message, point.part if point.part >= 0 else 1 << 30))
     too_many = len(ordered) > MOST_BREAKPOINTS
     return [*ordered[:1], *ordered[1 - MOST_BREAKPOINTS :]] if too_many else ordered
@@ -245,7 +249,7 @@ def _chosen(breakpoints: Sequence[Breakpoint]) -> Sequence[Breakpoint]:
 def _marked(
     marks: Sequence[Breakpoint], source: Sequence[RequestMessage], messages: WireMessages[Rules], rules: Rules
 ) -> Marked:
-    """The messages with these marks; one that falls on nothing sent moves back in its turn."""
+    """Return the messages with these marks; a mark on a part that is not sent moves back within its turn."""
     marked: Marked = {}
     for point in marks:
         if not 0 <= point.message < len(source):
@@ -266,7 +270,7 @@ def _with_mark(block: Json) -> Json:
 
 
 def _last_cacheable(point: Breakpoint, content: Sequence[Json], parts: Sequence[int]) -> int | None:
-    """Index of the block of a message that bears this mark."""
+    """Return the index of the message's block for this mark."""
     candidates = (
         number
         for number, part in enumerate(parts)
@@ -280,7 +284,7 @@ def _thinking(request: Request, messages: Sequence[Json], max_tokens: int) -> Js
     wire: Json = {}
     match request.model.thinking:
         case "adaptive" if options.get("thinking", True):
-            wire["thinking"] = {"type": "adaptive", "display": options.get("thinking_display") or "summarized"}
+            wire["thinking"] = {"type": "adaptive", "display": "summarized"}
         case "budget" if options.get("thinking") and _may_think(messages):
             if (budget := budget_within(options, max_tokens)) is not None:
                 wire["thinking"] = {"type": "enabled", "budget_tokens": budget}
@@ -292,7 +296,7 @@ def _thinking(request: Request, messages: Sequence[Json], max_tokens: int) -> Js
 
 
 def _may_think(messages: Sequence[Json]) -> bool:
-    """Budget models refuse to think on when the running tool loop began without a thought, as after a switch of models."""
+    """Return True if budget models may think: not if the running tool loop began without a thought, as after a switch."""
     first: Json | None = None
     for message in reversed(messages):
         kinds = [block["type"] for block in message["content"]]

@@ -1,111 +1,127 @@
-"""The Gemini API, asked through the official SDK's own HTTP client: of the SDK only that is imported, and it is given the body as bytes.
-
-The SDK's hundreds of models of requests and replies take longer to import than all else that a run does, and convert the whole
-history anew for each request.
-"""
+"""Gemini through the official SDK's public client: the Gemini API with a key, or Vertex AI with the account of the machine."""
 
 from __future__ import annotations
 
-import json
+import asyncio
+import os
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
-from functools import cached_property, partial
-from types import ModuleType
 from typing import Any
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
-from agentcli.core.sanitise import safe_line
-from agentcli.providers.google.client import connected
-from agentcli.providers.google.errors import from_answer, from_api_error
-from agentcli.providers.google.request import Former, Json, countable, to_body
-from agentcli.providers.http import PreparedRequest, http_client, tls_context
+from agentcli.core.streams import closing
+from agentcli.providers.google.errors import from_api_error
+from agentcli.providers.google.request import Former, Json, countable, to_arguments
+from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed, tls_context
 from agentcli.providers.settings import ProviderSettings
 
 
-class GeminiApi:
-    """Connection to generateContent with a key."""
+class GoogleApi:
+    """Connection to generateContent by the SDK's client, with a key or the account of a platform."""
 
-    def __init__(self, settings: ProviderSettings, key: str | None, base_url: str, sdk: ModuleType) -> None:
-        self._sdk = sdk
+    def __init__(self, settings: ProviderSettings, key: str | None, base_url: str) -> None:
         self._settings = settings
         self._key = key
         self._base_url = base_url
         self._former = Former()
-        self._prepared: tuple[str, PreparedRequest] | None = None
-        """A request with the model in its address."""
+        self._http: Any = None
+        self._client: Any = None
 
-    def fits(self) -> bool:
-        """True if the SDK has what is used of it here, some of which it calls private."""
+    def formed(self, request: Request) -> Json:
+        """Return a request for `chunks`, as the SDK takes it."""
+        return to_arguments(request, self._settings, self._former)
+
+    async def chunks(self, formed: Json) -> AsyncGenerator[Json, None]:
+        """Yield the chunks of a reply in the wire's field names.
+
+        Raises ModelError for a refusal, also in mid-stream.
+        """
+        client = await self._connected()
+        responses: list[Any] = []
+        opened.set(responses)
         try:
-            asked = self._client._build_request("post", "models/any:countTokens", {})
-            used = self._client._async_request, self._client.async_request, self._sdk.HttpResponse
-            refused = self._sdk.errors.APIError.raise_for_async_response
-            return bool(asked.url and asked.headers and refused and all(used))
-        except Exception:  # noqa: BLE001 - an SDK that is built differently may fail in any way
-            return False
-
-    async def chunks(self, request: Request) -> AsyncGenerator[Json, None]:
-        """The chunks of a reply, as they come. Raises ModelError for a refusal, also one in the middle of the stream."""
-        with self._translated():
-            answer = await self._post(request)
-            try:
-                async for chunk in answer.async_segments():
-                    if "error" in chunk:  # in the middle of a stream, with a status that was good
-                        raise from_answer(0, chunk, answer.headers, self._key, self._settings)
-                    yield chunk
-            finally:
-                await answer.response_stream.aclose()
-
-    async def _post(self, request: Request) -> Any:
-        """The response to a request for a stream. Raises the SDK's error for a refusal."""
-        model, body = _model(request), to_body(request, self._settings, self._former)
-        if self._prepared and self._prepared[0] == model:
-            response = await self._prepared[1].send(self._http, body)
-            await self._sdk.errors.APIError.raise_for_async_response(response)
-            return self._sdk.HttpResponse(response.headers, response)
-        asked = self._client._build_request("post", f"{model}:streamGenerateContent?alt=sse", {})
-        asked.data = body
-        answer = await self._client._async_request(asked, stream=True)
-        self._prepared = model, PreparedRequest(answer.response_stream.request, self._settings.headers)
-        return answer
+            with self._translated():
+                async with closing(await client.aio.models.generate_content_stream(**formed)) as chunks:
+                    async for chunk in chunks:
+                        yield chunk.model_dump(by_alias=True, exclude_none=True)
+        finally:
+            # Closing the SDK's generator leaves the connection open until garbage collection; closing the response does
+            # not.
+            opened.set(None)
+            for response in responses:
+                await response.aclose()
 
     async def count(self, request: Request) -> Any:
-        """The number of tokens as the API counts them."""
-        contents = countable(request)
+        """Return the number of tokens that the API counts."""
+        client = await self._connected()
+        options = {"http_options": {"extra_body": {"contents": countable(request)}}}
         with self._translated():
-            answer = await self._client.async_request("post", f"{_model(request)}:countTokens", {"contents": contents})
-        return json.loads(answer.body)["totalTokens"]
+            counted = await client.aio.models.count_tokens(model=request.model.id, contents="", config=options)
+        return counted.total_tokens
 
     async def close(self) -> None:
-        """Give the connections back."""
-        if "_http" in self.__dict__:
+        """Close the connections."""
+        if self._http is not None:
             await self._http.aclose()
+
+    async def _connected(self) -> Any:
+        if self._client is None:
+            import google.genai as sdk
+
+            # For Vertex AI it looks for credentials, which takes time and must not block the event loop.
+            connect = self._connect
+            made = await asyncio.to_thread(connect, sdk) if self._settings.platform else connect(sdk)
+            self._client = self._client or made
+        return self._client
+
+    def _connect(self, sdk: Any) -> Any:
+        quiet_sdk("google.genai", "google_genai")
+        context = tls_context(self._base_url)
+        self._http = http_client(self._settings, self._base_url, without_comments=True)
+        options: dict[str, Any] = {
+            "httpx_async_client": self._http,
+            "headers": dict(self._settings.headers),
+            # It makes its own clients for requests that wait and for web sockets, neither of which is used here: with
+            # the same settings for TLS they load no certificates.
+            "client_args": {"verify": context},
+            "async_client_args": {"ssl": context},
+        }
+        if self._base_url:
+            options["base_url"] = self._base_url
+        if self._settings.version:
+            options["api_version"] = self._settings.version
+        with self._translated():
+            try:
+                return sdk.Client(http_options=options, **self._account())
+            except (ImportError, ValueError) as error:
+                why = scrubbed(str(error), self._key)
+                raise ModelError(f"The Gemini SDK cannot start: {why}", "bad_request") from None
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """The SDK's own errors become ModelErrors."""
+        """Turn the SDK's own errors into ModelErrors."""
+        from google.auth.exceptions import GoogleAuthError
+        from google.genai.errors import APIError
+
         try:
             yield
-        except self._sdk.errors.APIError as error:
+        except APIError as error:
             raise from_api_error(error, self._key, self._settings) from None
+        except GoogleAuthError as error:
+            raise ModelError(f"Vertex AI cannot be asked: {scrubbed(str(error), self._key)}", "auth") from None
 
-    @cached_property
-    def _http(self) -> Any:
-        return http_client(self._settings, self._base_url, without_comments=True)
+    def _account(self) -> dict[str, Any]:
+        """Return the key, or for Vertex AI project and location.
 
-    @cached_property
-    def _client(self) -> Any:
-        make = partial(self._sdk.BaseApiClient, vertexai=False, api_key=self._key or "none")
-        # It would make a client of its own for requests that wait, and load the certificates again for web sockets; neither is used.
-        unused = {"httpx_client": self._http, "async_client_args": {"ssl": tls_context(self._base_url)}}
-        return connected(make, self._http, self._settings, self._key, self._base_url, **unused)
-
-
-def _model(request: Request) -> str:
-    """The model in a path, as the SDK writes it."""
-    model = request.model.id
-    name = model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
-    if ".." in name or "?" in name or "&" in name:
-        raise ModelError(f"{safe_line(model)} is no name of a model.", "bad_request")
-    return name
+        The SDK finds these two itself, but with a base URL it drops them and the credentials. An address whose headers
+        have their own authorization is a gateway, which gets neither.
+        """
+        if not self._settings.platform:
+            return {"vertexai": False, "api_key": self._key or "none"}
+        project = os.environ.get("GOOGLE_CLOUD_PROJECT", "")
+        own = any(name.lower() == "authorization" for name in self._settings.headers)
+        if not self._base_url or not project or own:
+            return {"vertexai": True}
+        location = os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
+        return {"vertexai": True, "project": project, "location": location}

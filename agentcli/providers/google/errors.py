@@ -1,4 +1,4 @@
-"""Causes of Gemini's errors, told apart by code, status and details; by wording only where nothing else tells them apart."""
+"""Causes of Gemini's errors, distinguished by code, status and details; by wording only if these do not suffice."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _BY_CODE: Mapping[int, Cause] = {**BY_STATUS, 499: "network"}
 def from_answer(
     code: int, answer: Any, headers: Mapping[str, str] | None, key: str | None, settings: ProviderSettings
 ) -> ModelError:
-    """A ModelError from the JSON of an answer, whether it came with this status or, with the status 0, in the middle of a stream.
+    """Make a ModelError from the JSON of an answer with this status or, with the status 0, in the middle of a stream.
 
-    A server that knows no such path may serve another version of the API than that of the settings; a platform has but one.
+    A server without such a path may have another version of the API than the settings; a platform has only one.
     """
     if isinstance(answer, list) and len(answer) == 1:
         answer = answer[0]
@@ -59,13 +59,13 @@ def from_answer(
 
 
 def from_api_error(error: Any, key: str | None, settings: ProviderSettings) -> ModelError:
-    """A ModelError from the SDK's APIError."""
+    """Make a ModelError from the SDK's APIError."""
     headers = getattr(error.response, "headers", None)
     return from_answer(int(error.code or 0), error.details, headers, key, settings)
 
 
 def _error(answer: Any) -> Mapping[str, Any]:
-    """Code, status and message of an answer, which stand in its `error` or beside it."""
+    """Return code, status and message of an answer, which are in its `error` or beside it."""
     outer = answer if isinstance(answer, Mapping) else {}
     inner = outer.get("error")
     return {**(inner if isinstance(inner, Mapping) else {}), **outer}
@@ -94,7 +94,7 @@ def _cause(code: int, status: str, text: str, details: list[Mapping[str, Any]]) 
 
 
 def _is_daily(detail: Mapping[str, Any]) -> bool:
-    """True if a daily quota is used up: waiting a minute does not help."""
+    """Return True if a daily quota is used up: waiting a minute does not help."""
     violations = detail.get("violations")
     return isinstance(violations, list) and any("perday" in str(violation).lower() for violation in violations)
 

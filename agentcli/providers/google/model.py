@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
+from agentcli.core.streams import closing
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.reply import Reply
 from agentcli.providers.http import connection_error
-from agentcli.providers.preload import own_sdk, warmed
+from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import UsedIds
 
 if TYPE_CHECKING:
-    from agentcli.providers.google.api import GeminiApi
-    from agentcli.providers.google.sdk import SdkApi
+    from agentcli.providers.google.api import GoogleApi
 
 
 class GoogleModel:
@@ -39,11 +39,13 @@ class GoogleModel:
         return self._spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Model.stream`."""
+        """Stream a reply as `Model.stream`."""
         await warmed(KIND)
-        reply = Reply(self._used.of(request))
+        api = self._api
+        # Formed outside of the translation of wire errors: an error of ours would be reported as the provider's.
+        formed, reply = api.formed(request), Reply(self._used.of(request))
         with self._translated(reply):
-            async with aclosing(self._api.chunks(request)) as chunks:
+            async with closing(api.chunks(formed)) as chunks:
                 async for chunk in chunks:
                     for step in reply.read(chunk):
                         yield step
@@ -51,7 +53,10 @@ class GoogleModel:
             yield step
 
     async def count(self, request: Request) -> int | None:
-        """See `Model.count`. This API counts contents only, so system text and tools are counted as if they were one."""
+        """Count tokens as `Model.count`.
+
+        This API counts only contents, so system text and tools are counted as contents.
+        """
         if not self._settings.counting:
             return None
         await warmed(KIND)
@@ -65,13 +70,13 @@ class GoogleModel:
         return counted if isinstance(counted, int) else None
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         if "_api" in self.__dict__:
             await self._api.close()
 
     @contextmanager
     def _translated(self, reply: Reply) -> Iterator[None]:
-        """Foreign errors become ModelErrors; one that strikes after the reply's finish reason is of no interest."""
+        """Turn foreign errors into ModelErrors; ignore errors after the reply's finish reason."""
         import httpx2
 
         try:
@@ -80,23 +85,28 @@ class GoogleModel:
             if not reply.stopped:
                 raise connection_error(error, self._settings, self._host) from None
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-            # The SDK takes what it reads for well-formed, and so do we: its own errors and pydantic's are ValueErrors.
-            if not reply.stopped:
+            # The SDK expects well-formed input, as does this code: its own errors and pydantic's are ValueErrors.
+            if _is_in_calls(error):
+                reply.break_call()
+            elif not reply.stopped:
                 raise ModelError(
                     f"The reply does not follow the wire format ({type(error).__name__}).", "bad_reply"
-                ) from None
+                ) from error
 
     @property
     def _host(self) -> str:
         return urlsplit(self._base_url or PROVIDERS[KIND].url).hostname or self._settings.name
 
     @cached_property
-    def _api(self) -> GeminiApi | SdkApi:
-        from agentcli.providers.google.api import GeminiApi
-        from agentcli.providers.google.sdk import SdkApi
+    def _api(self) -> GoogleApi:
+        from agentcli.providers.google.api import GoogleApi
 
-        if not self._settings.platform:
-            api = GeminiApi(self._settings, self._key, self._base_url, own_sdk(KIND))
-            if api.fits():
-                return api
-        return SdkApi(self._settings, self._key, self._base_url)
+        return GoogleApi(self._settings, self._key, self._base_url)
+
+
+def _is_in_calls(error: Exception) -> bool:
+    """Return True if the SDK refuses nothing but arguments of calls: those are the model's own, and it is told so; the wire is in order."""
+    errors = getattr(error, "errors", None)
+    found = errors() if callable(errors) else ()
+    places = [each.get("loc", ()) for each in found]
+    return bool(places) and all("args" in place and {"functionCall", "function_call"} & {*place} for place in places)

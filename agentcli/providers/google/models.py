@@ -20,11 +20,14 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "argon": f"{KIND}/gemini-4-argon",
     }
 )
-"""Short names, each for the newest model of its line that we have figures for."""
+"""Short names, each for the newest model of its line with known figures."""
 
 
 def _gemini(model: str, *prices: float, **known: Any) -> ModelSpec:
-    """A Gemini with its prices: input, output, cache read. Writing its implicit cache costs what fresh input costs."""
+    """Make a Gemini's spec with its prices: input, output, cache read.
+
+    Writing its implicit cache costs as much as input.
+    """
     fresh, out, read = prices
     return ModelSpec(
         KIND, model, KIND,
@@ -58,8 +61,9 @@ _PRO_25_OVER = {
     "over_cache_write": 2.5,
 }
 
-# Prices in USD per million tokens, limits and dates as the vendor's pages, or others who read them, had them in November 2026. Not confirmed: the
-# cache reads of models other than 3.8 Flash and 3.1 Pro (the family's usual tenth), after a change of prices too, and that of 4 Argon.
+# Prices in USD per million tokens, limits and dates as on the vendor's pages, or in reports about them, in November
+# 2026. Not confirmed: the cache reads of models other than 3.8 Flash and 3.1 Pro (the family's usual tenth), also after
+# a change of prices, and of 4 Argon.
 MODELS: tuple[ModelSpec, ...] = (
     _gemini("gemini-4-argon", 2, 10, 0.2, later=[("2026-12-01", 4, 20, 0.4)]),
     _gemini("gemini-3.8-flash", 0.75, 3.75, 0.075, later=[("2027-01-01", 1.5, 7.5, 0.15)]),

@@ -1,4 +1,4 @@
-"""The chunks of a Gemini stream, put together into parts that are complete or not there at all."""
+"""The chunks of a Gemini stream, joined into parts that are complete or absent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STOPS: Mapping[str, Stop] = {
     "CONTINUATION": "pause",
     "RECITATION": "recitation",
     "OTHER": "other",
-    # Named by the API, yet nothing to go on from.
+    # Named by the API, but no state to continue from.
     **dict.fromkeys(("FINISH_REASON_UNSPECIFIED", "NO_IMAGE", "IMAGE_OTHER", "PUP_LIMITED_DISABLED"), "error"),
     **dict.fromkeys(
         ("SAFETY", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "ESCALATION", "MODEL_ARMOR"), "refusal"
@@ -32,7 +32,7 @@ STOPS: Mapping[str, Stop] = {
     **dict.fromkeys(("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"), "refusal"),
 }  # fmt: skip
 _LONGEST_REASON = 40
-"""Characters shown of a finish reason."""
+"""Maximum characters of a finish reason that are shown."""
 _CALLED = re.compile(r"(?:\bdefault_api[.:]|\bcall:)(?:default_api[.:])?(\w+)")
 """A tool's name in a finish message."""
 
@@ -40,8 +40,8 @@ _CALLED = re.compile(r"(?:\bdefault_api[.:]|\bcall:)(?:default_api[.:])?(\w+)")
 class Reply:
     """One streamed reply: `read` each chunk, then `end`.
 
-    Text of one kind is joined across chunks; a part with a thought signature stays a part of its own, even when it is
-    empty, because its signature holds for that very part. From the first call on parts are held back until the finish
+    Text of one kind is joined across chunks; a part with a thought signature remains separate, even if it is empty,
+    because its signature is valid for that very part. From the first call on, parts are held back until the finish
     reason is known.
     """
 
@@ -57,7 +57,10 @@ class Reply:
         self._usage: Usage | None = None
 
     def read(self, chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """Steps of the reply that follow from a chunk, in the field names of the wire. Raises TypeError and the like for a malformed one."""
+        """Yield the steps that follow from a chunk, in the wire's field names.
+
+        Raises TypeError and similar if malformed.
+        """
         blocked = (chunk.get("promptFeedback") or {}).get("blockReason")
         if blocked is not None:
             self._finish, self._detail = "SAFETY", f"the prompt was blocked: {_name(blocked)}"
@@ -77,14 +80,19 @@ class Reply:
         """True once the finish reason is known."""
         return bool(self._finish)
 
+    def break_call(self) -> None:
+        """Take note that the model has sent a call that is none, with which the reply ends."""
+        self._finish = "MALFORMED_FUNCTION_CALL"
+
     def end(self) -> Iterator[StreamEvent]:
-        """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
+        """Yield the remaining steps at the end of the stream. Raises ModelError(cause="network") if it was cut off."""
         if not self._finish:
-            raise ModelError("The reply was cut off.", "network")
+            raise ModelError("The reply was cut off.", "network", begun=True)
         if self._finish == "MISSING_THOUGHT_SIGNATURE":
             raise ModelError("The provider misses a thought signature in the history.", "signature")
         yield from self._flush()
-        # A call arrives in one piece, so an end nobody knows behind whole calls takes nothing from them: some servers make up their own.
+        # A call arrives in one piece, so an unknown finish reason after whole calls does no harm: some servers invent
+        # their own.
         stop = STOPS.get(self._finish, "end_turn" if self._calls else "error")
         if (
             stop == "max_tokens"
@@ -132,7 +140,7 @@ class Reply:
         yield CallDelta(call_id, name or "", "")
 
     def _flush(self, meta: Meta | None = None) -> Iterator[StreamEvent]:
-        """End the present run of text, if there is one; an unsigned empty one says nothing."""
+        """End the present run of text, if there is one; drop it if it is empty and unsigned."""
         text, self._run = "".join(self._run), []
         if not text and not meta:
             return
@@ -144,14 +152,14 @@ class Reply:
 
 
 def to_usage(raw: Mapping[str, Any]) -> Usage:
-    """Usage as reported; this API counts cached tokens inside the prompt, and thoughts outside the candidates."""
+    """Convert the reported usage; this API counts cached tokens inside the prompt, and thoughts outside the candidates."""
     cached, thoughts = tokens(raw.get("cachedContentTokenCount")), tokens(raw.get("thoughtsTokenCount"))
     prompt = tokens(raw.get("promptTokenCount")) + tokens(raw.get("toolUsePromptTokenCount"))
     return Usage(max(0, prompt - cached), tokens(raw.get("candidatesTokenCount")) + thoughts, thoughts, cached)
 
 
 def _meta(part: Mapping[str, Any]) -> Meta | None:
-    """The signature of a part, in the one form in which it is kept: servers write base64 in either alphabet, the SDK gives bytes."""
+    """Return a part's signature in its one stored form: servers write base64 in either alphabet, the SDK returns bytes."""
     given = part.get("thoughtSignature")
     if not given:
         return None
@@ -175,12 +183,12 @@ def _string(holder: Mapping[str, Any], name: str) -> str | None:
 
 
 def _tool_named(message: Any) -> str:
-    """The tool that a finish message about a malformed call names, as in `print(default_api.write(…` or `call:write{…`."""
+    """Return the tool that a finish message about a malformed call names, as in `print(default_api.write(…` or `call:write{…`."""
     found = _CALLED.search(message if isinstance(message, str) else "")
     return found[1] if found else ""
 
 
 def _name(value: Any) -> str:
-    """A reason by its name, also one that the SDK knows and one in small letters."""
+    """Return the name of a reason, also for the SDK's own values and for lower case."""
     name = str(getattr(value, "value", value))
     return name.upper() if name.upper() in STOPS else name

@@ -1,7 +1,4 @@
-"""A request as Gemini's generateContent wants it: pure, so that equal requests give equal bytes.
-
-Settings are in the SDK's field names, which those of the wire follow from; contents are in those of the wire, which the SDK takes too.
-"""
+"""A request in the form of Gemini's generateContent: pure, so that equal requests give equal bytes."""
 
 from __future__ import annotations
 
@@ -9,9 +6,11 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentcli.core.errors import ModelError
 from agentcli.core.message import SIGNATURE, File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
-from agentcli.providers.body import BodyWriter, WireMessages
+from agentcli.core.sanitise import safe_line
+from agentcli.providers.body import WireMessages
 from agentcli.providers.google.models import KIND
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.thinking import wanted_budget
@@ -20,34 +19,39 @@ from agentcli.providers.wire import attachment, fit_to_send, wire_name
 Json = dict[str, Any]
 
 FOREIGN_CALL = base64.urlsafe_b64encode(b"skip_thought_signature_validator").decode()
-"""Stands in for the signature of a call that this provider did not make; documented for histories from elsewhere."""
+"""Replacement for the signature of a call that this provider did not make; documented for histories from elsewhere."""
 
 _PLAIN_SCHEMA = frozenset(
     {"type", "description", "properties", "required", "items", "enum", "nullable", "minimum", "maximum"}
 )
 
 
-def to_body(request: Request, settings: ProviderSettings, former: Former) -> bytes:
-    """The body of a request for a reply. What stands in `former` too is not made again.
+def to_arguments(request: Request, settings: ProviderSettings, former: Former) -> Json:
+    """Return the arguments of the SDK's `generate_content_stream`, with the whole body, so that it converts no history.
 
-    `request.options` may hold `thinking` (bool, default true; None sends nothing about it), `effort` (minimal … xhigh, for models of style "level") and
-    `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget"; else by `effort`, or the model's choice),
-    and `temperature`.
+    Raises ModelError for a model whose name would change the address.
     """
-    messages = former.messages.of(request.messages, request.model)
-    fields = {**former.beginning(request), "generationConfig": _generation(_reply_settings(request))}
-    return former.writer.write(_with(fields, settings.extra_body), "contents", messages, {})
-
-
-def to_sdk(request: Request, settings: ProviderSettings) -> Json:
-    """The same request as the arguments of the SDK's `generate_content_stream`."""
-    config = fit_to_send(_beginning(request)) | _reply_settings(request) | _BY_OURSELVES
-    if settings.extra_body:
-        config["http_options"] = {"extra_body": fit_to_send(dict(settings.extra_body))}
-    return {"model": request.model.id, "contents": typed(_contents(request)), "config": config}
+    if any(sign in request.model.id for sign in ("..", "?", "&")):
+        raise ModelError(f"{safe_line(request.model.id)} is no name of a model.", "bad_request")
+    config = {"http_options": {"extra_body": to_body(request, settings, former)}, **_BY_OURSELVES}
+    return {"model": request.model.id, "contents": _REPLACED, "config": config}
 
 
 _BY_OURSELVES: Json = {"automatic_function_calling": {"disable": True}, "automatic_continuation": False}
+_REPLACED = [{"role": "user", "parts": [{"text": "-"}]}]
+"""Contents for the SDK, which requires some. The body's contents replace them: its lists override the SDK's own."""
+
+
+def to_body(request: Request, settings: ProviderSettings, former: Former) -> Json:
+    """Return the body of a request for a reply. Parts that are in `former` are not made again.
+
+    `request.options` may have `thinking` (bool, default true; None sends nothing about it), `effort` (minimal … xhigh,
+    for models of style "level"), `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget";
+    else by `effort`, or the model's choice), and `temperature`.
+    """
+    contents = list(former.messages.of(request.messages, request.model).messages)
+    body = {**former.beginning(request), "generationConfig": _generation(request), "contents": contents}
+    return _with(body, fit_to_send(dict(settings.extra_body)))
 
 
 class Former:
@@ -55,68 +59,42 @@ class Former:
 
     def __init__(self) -> None:
         self.messages = WireMessages(_formed, "parts")
-        self.writer = BodyWriter()
         self._beginning: tuple[object, Json] = ((), {})
 
     def beginning(self, request: Request) -> Json:
-        """System text and tools."""
+        """Return system text and tools."""
         fixed = request.system, request.tools
         if self._beginning[0] != fixed:
-            self._beginning = fixed, _wire_beginning(_beginning(request))
+            self._beginning = fixed, fit_to_send(_beginning(request))
         return self._beginning[1]
-
-
-def _contents(request: Request) -> list[Json]:
-    return fit_to_send(Former().messages.of(request.messages, request.model).messages)
 
 
 def _beginning(request: Request) -> Json:
     begin: Json = {}
     system = [{"text": text} for text in request.system if text.strip()]
     if system:
-        begin["system_instruction"] = {"parts": system}
+        begin["systemInstruction"] = {"parts": system}
     if request.tools:
-        begin["tools"] = [{"function_declarations": [_tool(tool) for tool in request.tools]}]
+        begin["tools"] = [{"functionDeclarations": [_tool(tool) for tool in request.tools]}]
     return begin
 
 
-def _reply_settings(request: Request) -> Json:
-    config: Json = {"max_output_tokens": min(request.max_output, request.model.max_output)}
+def _generation(request: Request) -> Json:
+    """Return the settings of the reply."""
+    generation: Json = {"maxOutputTokens": min(request.max_output, request.model.max_output)}
     if "temperature" in request.options:
-        config["temperature"] = request.options["temperature"]
-    return config | _thinking(request)
+        generation["temperature"] = request.options["temperature"]
+    return generation | _thinking(request)
 
 
 def _formed(message: RequestMessage, model: ModelSpec) -> Sequence[Json]:
     parts = [*_parts(message, model)]
-    return [{"role": "model" if message.role == "assistant" else "user", "parts": parts}] if parts else []
-
-
-def _generation(settings: Json) -> Json:
-    """The settings of a reply under their names on the wire."""
-    generation = {_camel(name): value for name, value in settings.items()}
-    if "thinking_level" in (thinking := generation.get("thinkingConfig", {})):
-        generation["thinkingConfig"] = thinking | {"thinking_level": thinking["thinking_level"].upper()}
-    return generation
-
-
-def _wire_beginning(config: Json) -> Json:
-    """System text and tools under their names on the wire."""
-    body: Json = {}
-    if "system_instruction" in config:
-        body["systemInstruction"] = config["system_instruction"]
-    if "tools" in config:
-        declared = config["tools"][0]["function_declarations"]
-        body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in declared]}]
-    return body
-
-
-def _declaration(tool: Json) -> Json:
-    return tool | ({"parameters": _plain(tool["parameters"])} if "parameters" in tool else {})
+    role = "model" if message.role == "assistant" else "user"
+    return fit_to_send([{"role": role, "parts": parts}]) if parts else []
 
 
 def _plain(schema: Json) -> Json:
-    """A plain schema with the names of types as the wire has them."""
+    """Return a plain schema with the wire's names of types."""
     made = schema | {"type": schema["type"].upper()}
     if "properties" in schema:
         made["properties"] = {name: _plain(inner) for name, inner in schema["properties"].items()}
@@ -125,13 +103,8 @@ def _plain(schema: Json) -> Json:
     return made
 
 
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
-
-
 def _with(body: Json, extra: Mapping[str, Any]) -> Json:
-    """A body with the user's own fields in it, written in either case, as the SDK merges them."""
+    """Merge the user's own fields into a body, in either spelling, as the SDK does."""
     names = {name.replace("_", "").lower(): name for name in body}
     merged = dict(body)
     for given, value in extra.items():
@@ -141,27 +114,11 @@ def _with(body: Json, extra: Mapping[str, Any]) -> Json:
     return merged
 
 
-def typed(contents: list[Json]) -> list[Json]:
-    """Contents as the SDK takes them: bytes, where the wire has base64."""
-
-    def decoded(part: Json) -> Json:
-        for name, value in part.items():
-            if name == "thoughtSignature":
-                part = {**part, name: base64.urlsafe_b64decode(value)}
-            elif name == "inlineData":
-                part = {**part, name: {**value, "data": base64.urlsafe_b64decode(value["data"])}}
-            elif name == "functionResponse" and "parts" in value:
-                part = {**part, name: {**value, "parts": [decoded(one) for one in value["parts"]]}}
-        return part
-
-    return [{**content, "parts": [decoded(part) for part in content["parts"]]} for content in contents]
-
-
 def countable(request: Request) -> list[Json]:
-    """The contents with system text and tools put in front as text, for the counting endpoint, which takes neither."""
+    """Return the contents with system text and tools before them as text, for the counting endpoint, which takes neither."""
     tools = (f"{tool.name}\n{tool.description}\n{dict(tool.parameters)}" for tool in request.tools)
     head = fit_to_send([{"text": text} for text in (*request.system, *tools) if text.strip()])
-    found = _contents(request)
+    found = Former().messages.of(request.messages, request.model).messages
     if found and found[0]["role"] == "user":
         found = [{**found[0], "parts": [*head, *found[0]["parts"]]}, *found[1:]]
     elif head:
@@ -170,26 +127,32 @@ def countable(request: Request) -> list[Json]:
 
 
 def _tool(tool: ToolSchema) -> Json:
-    """The plain form of a schema where it can say all, as every version of the API takes it; else JSON Schema as it is."""
-    form = "parameters" if _is_plain(tool.parameters) else "parameters_json_schema"
+    """Return a tool with the plain form of its schema if that is sufficient, as all API versions take it; else JSON Schema."""
     declared: Json = {"name": tool.name, "description": tool.description}
-    return declared | ({form: dict(tool.parameters)} if tool.parameters.get("properties") else {})
+    if not tool.parameters.get("properties"):
+        return declared
+    if _is_plain(tool.parameters):
+        return declared | {"parameters": _plain(dict(tool.parameters))}
+    return declared | {"parameters_json_schema": dict(tool.parameters)}
 
 
 def _is_plain(schema: Any) -> bool:
-    if (
-        not isinstance(schema, Mapping)
-        or not isinstance(schema.get("type"), str)
-        or not _PLAIN_SCHEMA.issuperset(schema)
-    ):
+    """Return True if the plain form of a schema says everything. A stored schema may contain anything."""
+    match schema:
+        case {"type": "object", **rest}:
+            inner = rest.get("properties")
+            if not isinstance(inner, Mapping) or not inner:
+                return False
+        case {"type": str()}:
+            inner = schema.get("properties", {})
+        case _:
+            return False
+    listed = schema.get("enum", [])
+    if not _PLAIN_SCHEMA.issuperset(schema) or not isinstance(inner, Mapping) or not isinstance(listed, list):
         return False
-    if schema["type"] == "object" and not schema.get("properties"):
+    if not all(isinstance(value, str) for value in listed):
         return False
-    if not all(isinstance(value, str) for value in schema.get("enum", ())):
-        return False
-    return all(
-        map(_is_plain, [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])])
-    )
+    return all(map(_is_plain, [*inner.values(), *([schema["items"]] if "items" in schema else [])]))
 
 
 def _parts(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
@@ -210,7 +173,7 @@ def _parts(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
             yield sent
         if isinstance(part, ToolResult) and not _takes_media(model):
             pictures += part.images
-    # After everything else, because nothing may stand between the responses to one step.
+    # After everything else, because nothing may come between the responses to one step.
     yield from map(_image, pictures)
 
 
@@ -263,7 +226,7 @@ def _response(result: ToolResult, model: ModelSpec) -> Json:
 
 
 def _takes_media(model: ModelSpec) -> bool:
-    """True if a function response may hold media, as from the third generation on."""
+    """Return True if a function response may contain media, as from the third generation on."""
     return model.thinking != "budget"
 
 
@@ -272,18 +235,13 @@ def _thinking(request: Request) -> Json:
     wanted = options.get("thinking", True)
     if wanted is None:
         return {}
+    config: Json = {"include_thoughts": bool(wanted)}
     match request.model.thinking:
         case "level":
-            config: Json = {"include_thoughts": bool(wanted)}
-            if options.get("effort"):
-                config["thinking_level"] = "high" if options["effort"] == "max" else options["effort"]
-            elif not wanted:
-                config["thinking_level"] = "low"
-            return {"thinking_config": config}
+            level = "high" if options.get("effort") == "max" else options.get("effort") or ("" if wanted else "low")
+            return {"thinkingConfig": config | ({"thinking_level": level.upper()} if level else {})}
         case "budget":
-            config = {"include_thoughts": bool(wanted)}
-            if wanted and (budget := wanted_budget(options)):
-                config["thinking_budget"] = budget
-            return {"thinking_config": config}
+            budget = wanted_budget(options) if wanted else None
+            return {"thinkingConfig": config | ({"thinking_budget": budget} if budget else {})}
         case _:
             return {}

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def parsed(text: str) -> Any:
-    """The value of a whole text, read strictly; an empty text is an empty object, and what is not valid JSON is None."""
+    """Parse a whole text strictly; an empty text is an empty object, and invalid JSON is None."""
     if not text.strip():
         return {}
     try:

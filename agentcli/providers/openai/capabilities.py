@@ -1,4 +1,4 @@
-"""Names of optional fields in refusals of OpenAI's API and of servers that speak it."""
+"""Names of optional fields in refusals of OpenAI's API and of servers with its wire format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "thoughts": r"reasoning_content|reasoning_details|messages\S*\breasoning\b",
         "effort": r"reasoning[_.]effort|\beffort\b",
         "thinking": r"\breasoning\b|\bthinking\b|encrypted[ _]content is not supported",
-        "cache": r"prompt_cache_\w+",
+        "cache": r"prompt_cache_\w+|cache_control",
         "result_images": r"(function_call_output|tool (message|result|output)s?|role\W+tool)\b.*\b(input_image|image_url|images?)\b"
         r"|\b(input_image|image_url|images?)\b.*(function_call_output|tool (message|result|output)s?|role\W+tool)\b",
         "images": r"\b(images?|image_url|input_image|vision|multimodal)\b.*(support|accept|allow|permitted|unknown|unexpected|expected|enabled|not)"

@@ -1,4 +1,4 @@
-"""The chunks of a chat completion, put together into parts that are complete or not there at all."""
+"""The chunks of a chat completion, joined into parts that are complete or absent."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ STOPS: Mapping[str, Stop] = {
     "model_length": "context_exceeded",
 }
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning")
-"""Fields in which servers stream thoughts; where both are there they say the same."""
+"""Fields in which servers stream thoughts; if both are present, they say the same."""
 _DETAIL_TEXTS = ("text", "summary", "data")
 _CALL_FIELDS = ("id", "index", "type", "function")
 _LONGEST_REASON = 40
-"""Characters shown of a finish reason."""
+"""Maximum characters of a finish reason that are shown."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """A call that is being streamed: its id as the server gave it, and as it is used here."""
+    """A call that is being streamed: its id from the server, and the one used here."""
 
     server_id: Any
     call_id: str
@@ -52,7 +52,8 @@ class _Call:
 class Reply:
     """One streamed reply: `read` each chunk's JSON, then `end`.
 
-    A run of text or thoughts is a part once another begins; calls are parts at the end, when the finish reason is known.
+    A run of text or thoughts becomes a part once another begins; calls become parts at the end, when the finish reason
+    is known.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:
@@ -69,7 +70,10 @@ class Reply:
         self._over = False
 
     def read(self, chunk: Any) -> Iterator[StreamEvent]:
-        """Steps of the reply that follow from a chunk. Raises KeyError, TypeError, ValueError or AttributeError for one that is none."""
+        """Yield the steps that follow from a chunk.
+
+        Raises KeyError, TypeError, ValueError or AttributeError if malformed.
+        """
         for choice in (chunk.get("choices") or [])[:1]:
             yield from self._delta(choice.get("delta") or choice.get("message") or {})
             if choice.get("finish_reason"):
@@ -80,25 +84,25 @@ class Reply:
             yield UsageSeen(to_usage(usage))
 
     def close(self) -> None:
-        """Take note that the server has said its last."""
+        """Note that the server has sent its last line."""
         self._over = True
 
     @property
     def stopped(self) -> bool:
-        """True once nothing that counts is missing: the finish reason is known, and the usage or the last line has come."""
+        """True once nothing relevant is missing: the finish reason is known, and the usage or the last line has come."""
         return bool(self._finish) and (self._over or self._usage is not None)
 
     def end(self) -> Iterator[StreamEvent]:
-        """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
+        """Yield the remaining steps at the end of the stream. Raises ModelError(cause="network") if it was cut off."""
         if not self._finish:
-            raise ModelError("The reply was cut off.", "network")
+            raise ModelError("The reply was cut off.", "network", begun=True)
         for thought, text in self._tags.end():
             yield from self._add("tags" if thought else "text", text)
         yield from self._flush()
         stop = STOPS.get(self._finish, "tool_use" if self._calls else "error")
         made = [(each, self._made(each)) for each in self._calls]
         if stop in ("max_tokens", "context_exceeded", "error") and made:
-            made.pop()  # it may look whole and yet be cut
+            made.pop()  # it may look whole although it was cut off
         broken = [each.name for each, part in made if part is None]
         yield from (PartDone(part) for _, part in made if part is not None and not self._again(part))
         detail = "" if stop != "error" else sendable(self._finish)[:_LONGEST_REASON]
@@ -142,7 +146,7 @@ class Reply:
                 pass
 
     def _add(self, source: str, text: str) -> Iterator[StreamEvent]:
-        """Add text to the present run; `source` names where it came from, and so its kind."""
+        """Add text to the present run; `source` names its origin, and so its kind."""
         if source != self._source and (self._source or source == "text"):
             yield from self._flush()
         if not text:
@@ -152,7 +156,7 @@ class Reply:
         yield TextDelta(text) if source == "text" else ThinkingDelta(text)
 
     def _flush(self) -> Iterator[StreamEvent]:
-        """End the present run of text, if there is one. Details of reasoning that came without a text are a thought, too."""
+        """End the present run of text, if there is one. Reasoning details without a text are a thought, too."""
         text, source, self._run = "".join(self._run), self._source, []
         if text and source == "text":
             yield PartDone(Text(text))
@@ -183,7 +187,7 @@ class Reply:
         yield CallDelta(call.call_id, call.name, text)
 
     def _made(self, call: _Call) -> ToolCall | None:
-        """A call whose whole input was read strictly, else None: half an input must never look like a whole one."""
+        """Return a call if its whole input is valid, else None: half an input must never look like a whole one."""
         value = parsed("".join(call.pieces))
         if not can_run(call.name, value):
             return None
@@ -196,7 +200,7 @@ class Reply:
 
 
 def _merge(details: list[Json], piece: Json) -> None:
-    """Add a piece of a reasoning detail: pieces with one index and of one type are one detail, whose texts go on."""
+    """Add a piece of a reasoning detail: pieces of one index and type are one detail, whose texts are joined."""
     last = details[-1] if details else {}
     if not last or (last.get("type"), last.get("index")) != (piece.get("type"), piece.get("index")):
         details.append(piece)
@@ -211,14 +215,21 @@ def _counted(usage: Mapping[str, Any]) -> bool:
 
 
 def to_usage(raw: Mapping[str, Any]) -> Usage:
-    """Usage as reported; this API counts cached tokens inside the prompt, and thoughts inside the completion."""
+    """Convert the reported usage; this API counts cached tokens inside the prompt, and thoughts inside the completion."""
     prompt, output = tokens(raw.get("prompt_tokens")), tokens(raw.get("completion_tokens"))
     details, parts = _table(raw.get("prompt_tokens_details")), _table(raw.get("completion_tokens_details"))
-    read = tokens(details.get("cached_tokens")) or tokens(raw.get("prompt_cache_hit_tokens"))
-    written = tokens(details.get("cache_write_tokens"))
+    read = _first(details.get("cached_tokens"), raw.get("prompt_cache_hit_tokens"), raw.get("cache_read_input_tokens"))
+    written = _first(
+        details.get("cache_write_tokens"), details.get("cache_creation_tokens"), raw.get("cache_creation_input_tokens")
+    )
     read = min(read, prompt)
     written = min(written, prompt - read)
     return Usage(prompt - read - written, output, min(output, tokens(parts.get("reasoning_tokens"))), read, written)
+
+
+def _first(*values: Any) -> int:
+    """Return the first valid number of tokens: vendors and gateways have different fields."""
+    return next((count for value in values if (count := tokens(value))), 0)
 
 
 def _table(value: Any) -> Mapping[str, Any]:

@@ -1,13 +1,13 @@
-"""A request as chat completions want it: pure, so that equal requests give equal bytes."""
+"""A request in the form of chat completions: pure, so that equal requests give equal bytes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.core.model import MOST_BREAKPOINTS, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
@@ -15,22 +15,26 @@ from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
 Json = dict[str, Any]
 
 LONGEST_ID = 40
-"""Characters of a call's id that the vendor takes."""
+"""Maximum characters of a call's id for the vendor."""
+_MARK: Mapping[str, Any] = {"cache_control": {"type": "ephemeral"}}
+"""The mark up to which a gateway lets Claude cache, in the form of OpenRouter and LiteLLM: on a message's blocks, and for a tool's result on the message."""
 _FOLLOW = "The images of the tool results:"
 
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
-    """The body of `POST /v1/chat/completions` without `stream`.
+    """Return the body of `POST /v1/chat/completions` without `stream`.
 
-    `request.options` may hold `effort` (for models of style "level"), `temperature`, `session` (the key of the prompt cache, for the vendor
-    alone), and what a server was found to want: `stream_options` and `max_completion_tokens` (bool).
+    `request.options` may have `effort` (for models of style "level"), `temperature`, `session` (the key of the prompt
+    cache, only for the vendor), and options that a server was found to need: `stream_options` and
+    `max_completion_tokens` (bool).
     """
     own = settings.name == KIND
     options = request.options
+    marks = _marks(request) if settings.caching and request.model.cache_explicit else {}
     limit = "max_completion_tokens" if own or options.get("max_completion_tokens") else "max_tokens"
     wire: Json = {
         "model": request.model.id,
-        "messages": [*_system(request.system), *_messages(request)],
+        "messages": [*_system(request.system, marked=-1 in marks), *_messages(request, marks)],
         limit: min(request.max_output, request.model.max_output),
     }
     if request.tools:
@@ -49,15 +53,29 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
 
 
 def _reasoning(request: Request, own: bool) -> Json:
-    """The effort. The vendor's models that think take no tools on this wire unless they are told not to think."""
+    """Return the effort. On this wire, the vendor's thinking models take tools only if they are told not to think."""
     if own and request.tools:
         return {"reasoning_effort": "none"}
     return {"reasoning_effort": request.options["effort"]} if request.options.get("effort") else {}
 
 
-def _system(system: Sequence[str]) -> list[Json]:
+Marks = Mapping[int, Set[int]]
+"""The parts after which there is a cache mark, by the number of their message; the system is message -1."""
+
+
+def _marks(request: Request) -> Marks:
+    """Return the marks of a request, the newest if there are too many."""
+    marks: dict[int, set[int]] = {}
+    for point in request.breakpoints[-MOST_BREAKPOINTS:]:
+        parts = request.messages[point.message].parts if point.message >= 0 else ()
+        marks.setdefault(point.message, set()).add(point.part if point.part >= 0 else len(parts) - 1)
+    return marks
+
+
+def _system(system: Sequence[str], *, marked: bool) -> list[Json]:
     text = "\n\n".join(text for text in system if text.strip())
-    return [{"role": "system", "content": text}] if text else []
+    content: Any = [{"type": "text", "text": text, **_MARK}] if marked else text
+    return [{"role": "system", "content": content}] if text else []
 
 
 def _tool(tool: ToolSchema) -> Json:
@@ -65,11 +83,12 @@ def _tool(tool: ToolSchema) -> Json:
     return {"type": "function", "function": function}
 
 
-def _messages(request: Request) -> list[Json]:
-    """The messages; neighbours of one side are joined, because many templates want the sides to take turns."""
+def _messages(request: Request, marks: Marks) -> list[Json]:
+    """Return the messages; neighbours of one side are joined, because many templates want the sides to alternate."""
     messages: list[Json] = []
-    for turn in request.messages:
-        for message in _of_model(turn, request.model) if turn.role == "assistant" else _of_user(turn):
+    for number, turn in enumerate(request.messages):
+        marked = marks.get(number, frozenset())
+        for message in _of_model(turn, request.model, marked) if turn.role == "assistant" else _of_user(turn, marked):
             last = messages[-1] if messages else {"role": ""}
             if message["role"] == last["role"] and message["role"] != "tool":
                 _join(last, message)
@@ -95,24 +114,30 @@ def _blocks(content: Any) -> list[Json]:
 
 
 def _content(blocks: Sequence[Json]) -> str | list[Json] | None:
-    """Blocks as the plainest content that holds them: many servers read nothing but a text."""
+    """Return blocks as the plainest content that can express them: many servers read only text."""
     if not blocks:
         return None
-    if all(block["type"] == "text" for block in blocks):
+    if all(block["type"] == "text" and len(block) == len(("type", "text")) for block in blocks):
         return "\n\n".join(block["text"] for block in blocks)
     return list(blocks)
 
 
-def _of_user(turn: RequestMessage) -> list[Json]:
-    """The results of tools, each a message of its own, then the user's. Images in results follow in it: the wire takes no others there."""
+def _of_user(turn: RequestMessage, marked: Set[int]) -> list[Json]:
+    """Return the results of tools as messages of their own, then the user's, with the results' images: results take none."""
+    results = [number for number, part in enumerate(turn.parts) if isinstance(part, ToolResult)]
+    last_result = max(results, default=-1)
     messages: list[Json] = []
     blocks: list[Json] = []
     images: list[Image] = []
-    for part in turn.parts:
+    for number, part in enumerate(turn.parts):
         match part:
             case ToolResult():
-                result = {"role": "tool", "tool_call_id": wire_id(part.call_id, LONGEST_ID), "content": part.output}
-                messages.append(result)
+                result: Json = {
+                    "role": "tool",
+                    "tool_call_id": wire_id(part.call_id, LONGEST_ID),
+                    "content": part.output,
+                }
+                messages.append({**result, **(_MARK if number in marked else {})})
                 images += part.images
             case Text(text) if text.strip():
                 blocks.append({"type": "text", "text": text})
@@ -124,19 +149,24 @@ def _of_user(turn: RequestMessage) -> list[Json]:
                 pass
     if images:
         blocks = [{"type": "text", "text": _FOLLOW}, *map(_image, images), *blocks]
+    if blocks and any(number > last_result for number in marked):
+        blocks[-1] = {**blocks[-1], **_MARK}
     if blocks:
         messages.append({"role": "user", "content": _content(blocks)})
     return messages
 
 
-def _of_model(turn: RequestMessage, model: ModelSpec) -> list[Json]:
+def _of_model(turn: RequestMessage, model: ModelSpec, marked: Set[int]) -> list[Json]:
     own = (turn.provider, turn.model) == (model.provider, model.id)
     texts = [part.text for part in turn.parts if isinstance(part, Text) and part.text.strip()]
     calls = [_call(part, own) for part in turn.parts if isinstance(part, ToolCall)]
     thoughts = _thoughts(turn.parts) if own else {}
     if not texts and not calls:
         return []
-    message: Json = {"role": "assistant", "content": "\n\n".join(texts) or None, **thoughts}
+    content: Any = "\n\n".join(texts) or None
+    if marked and content:
+        content = [{"type": "text", "text": content, **_MARK}]
+    message: Json = {"role": "assistant", "content": content, **thoughts}
     return [message | ({"tool_calls": calls} if calls else {})]
 
 
@@ -152,7 +182,7 @@ def _call(call: ToolCall, own: bool) -> Json:
 
 
 def _thoughts(parts: Sequence[Part | ToolResult]) -> Json:
-    """The model's thoughts in the field in which they came; those in tags, and those of other models, are not sent."""
+    """Return the model's thoughts in their original field; thoughts in tags, and other models' thoughts, are not sent."""
     found: Json = {}
     for part in parts:
         raw = part.meta.get(KIND) if isinstance(part, Thinking) and part.meta else None

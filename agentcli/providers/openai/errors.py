@@ -1,4 +1,4 @@
-"""Causes of OpenAI's errors, told apart by status, code and type; by wording only where nothing else tells them apart."""
+"""Causes of OpenAI's errors, distinguished by status, code and type; by wording only if these do not suffice."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
     ("billing", r"exceeded your current quota|insufficient (balance|credits?|funds|quota)|requires more credits|out of credits"),
     ("auth", r"incorrect api key|no auth credentials|invalid (api )?key"),
 )  # fmt: skip
-"""Wordings of these vendors alone; those that all share are in `providers.errors`."""
+"""Wordings of these vendors alone; those that all vendors share are in `providers.errors`."""
 _IN_TEXT = r"try again in (\d+(?:\.\d+)?) ?(ms|s)\b"
-"""The wait that a message asks for, where no header can."""
+"""The wait that a message asks for, if there are no headers."""
 
 
 def from_status(error: Any, key: str | None, settings: ProviderSettings) -> ModelError:
-    """A ModelError from the SDK's APIStatusError. A model that wants the other wire format is named the setting for it."""
+    """Make a ModelError from the SDK's APIStatusError. For a model of the other wire format, it names the setting."""
     status = int(error.status_code)
     headers = error.response.headers
     body = error.body
@@ -80,7 +80,7 @@ def from_status(error: Any, key: str | None, settings: ProviderSettings) -> Mode
 
 
 def from_event(raw: Any, key: str | None, vendor: str = "The provider") -> ModelError:
-    """A ModelError from an error in the middle of a stream, where the status is 200 and means nothing."""
+    """Make a ModelError from an error in the middle of a stream, whose status, 200, means nothing."""
     if isinstance(raw, str):
         raw = {"message": raw}
     kind, code, text = _fields(raw if isinstance(raw, Mapping) else {})
@@ -91,7 +91,7 @@ def from_event(raw: Any, key: str | None, vendor: str = "The provider") -> Model
 
 
 def _fields(error: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Type, code and message. Servers of this wire format put numbers, words or nothing there."""
+    """Return type, code and message. Servers of this wire format put numbers, words or nothing there."""
     kind, code, text = (error.get(name) for name in ("type", "code", "message"))
     return str(kind or ""), str(code or ""), text if isinstance(text, str) else ""
 
@@ -105,18 +105,18 @@ def _cause(status: int, kind: str, code: str, text: str) -> Cause:
     for name in (code, kind):
         if name in _BY_CODE and not (name in ("requests", "tokens") and status != 429):
             found = _BY_CODE[name]
-            return _BY_STATUS.get(status, found) if found == "server" else found  # the most general word there is
+            return _BY_STATUS.get(status, found) if found == "server" else found  # "server" is the most general cause
     if status in (400, 422) or (kind == "invalid_request_error" and status not in _BY_STATUS):
         return bad_request_cause(text)
     if status == 413:
         return "too_long" if bad_request_cause(text) == "too_long" else "too_large"
     if status == 500 and bad_request_cause(text) == "too_long":
-        return "too_long"  # llama.cpp and kin, whose every fault is a 500
+        return "too_long"  # llama.cpp and similar servers, whose every fault is a 500
     return _BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 
 def _retry_after(headers: Mapping[str, str], text: str) -> float | None:
-    """The wait that is asked for: in the usual headers, by the limit that is used up, or in the message."""
+    """Return the requested wait: from the usual headers, by the limit that is used up, or from the message."""
     usual = retry_after(headers)
     if usual is not None:
         return usual
@@ -128,7 +128,7 @@ def _retry_after(headers: Mapping[str, str], text: str) -> float | None:
 
 
 def _duration(text: str) -> float | None:
-    """Seconds of a duration such as `1h2m3.5s` or `120ms`; None for anything else."""
+    """Return the seconds of a duration such as `1h2m3.5s` or `120ms`; None for anything else."""
     found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?", text)
     if not found or not any(found.groups()):
         return None

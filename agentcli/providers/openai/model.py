@@ -1,16 +1,17 @@
-"""OpenAI's Responses API, and chat completions as every compatible server speaks them, through the official SDK."""
+"""OpenAI's Responses API, and chat completions as every compatible server has them, through the official SDK."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
+from agentcli.core.streams import closing
 from agentcli.providers.errors import vendor_name
 from agentcli.providers.http import connection_error, http_client, quiet_sdk
 from agentcli.providers.openai import chat_reply, chat_request, responses_reply, responses_request
@@ -43,21 +44,27 @@ class OpenAIModel:
         return self._spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Model.stream`."""
+        """Stream a reply as `Model.stream`."""
         await warmed(KIND)
         wire, reply = self._wire(request), self._reply(request)
         with self._translated(reply):
             path = "/responses" if self._responses else "/chat/completions"
-            async with aclosing(await self._post(path, {**wire, "stream": True}, stream=True)) as response:
-                # The raw events cost a fraction of the SDK's typed ones, and keep the fields that servers add.
-                async for data in self._events(response):
+            # The raw events cost a fraction of the SDK's typed ones, and keep the fields that servers add.
+            async with (
+                closing(await self._post(path, {**wire, "stream": True}, stream=True)) as response,
+                closing(self._events(response)) as stream,
+            ):
+                async for data in stream:
                     for step in self._read(reply, data):
                         yield step
         for step in reply.end():
             yield step
 
     async def count(self, request: Request) -> int | None:
-        """See `Model.count`. Only the Responses API counts, and of its servers hardly any but the vendor's."""
+        """Count tokens as `Model.count`.
+
+        Only the Responses API counts, and hardly any server of it but the vendor's.
+        """
         if not (self._settings.counting and self._responses and _is_vendors(self._base_url)):
             return None
         await warmed(KIND)
@@ -72,7 +79,7 @@ class OpenAIModel:
             return None
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         if "_client" in self.__dict__:
             await self._client.close()
 
@@ -88,7 +95,7 @@ class OpenAIModel:
         )
 
     async def _post(self, path: str, wire: dict[str, Any], *, stream: bool = False) -> Any:
-        """The SDK's response to a request. Its typed methods would import hundreds of models of requests and replies, which nothing here needs."""
+        """Return the SDK's response to a request. Its typed methods would import hundreds of unneeded models."""
         import httpx2
 
         body = {name: value for name, value in wire.items() if name != "extra_body"}
@@ -96,12 +103,13 @@ class OpenAIModel:
         return await self._client.post(path, cast_to=httpx2.Response, body=body, options=options, stream=stream)
 
     async def _events(self, response: Any) -> AsyncIterator[str]:
-        """The JSON of each event of a reply; of a server that does not stream, the whole reply as one."""
+        """Yield the JSON of each event of a reply; if the server does not stream, the whole reply as one."""
         if "json" in response.headers.get("content-type", "").lower():
             yield _as_event(await response.aread(), self._key, vendor_name(self._settings))
             return
-        async for data in event_data(response.aiter_bytes()):
-            yield data
+        async with closing(event_data(response.aiter_bytes())) as stream:
+            async for data in stream:
+                yield data
 
     def _read(self, reply: Any, data: str) -> Iterator[StreamEvent]:
         if data.strip() == _LAST:
@@ -113,7 +121,7 @@ class OpenAIModel:
                 raise from_event(error, self._key, vendor_name(self._settings))
             yield from reply.read(event)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            if reply.stopped:  # such as the farewell of another wire format
+            if reply.stopped:  # such as the last line of another wire format
                 return
             raise ModelError(
                 f"The reply does not follow the wire format ({type(error).__name__}).", "bad_reply"
@@ -121,7 +129,7 @@ class OpenAIModel:
 
     @contextmanager
     def _translated(self, reply: Any) -> Iterator[None]:
-        """Foreign errors become ModelErrors; one that strikes after the reply's end is of no interest."""
+        """Turn foreign errors into ModelErrors; ignore errors after the reply's end."""
         import httpx2
 
         sdk = self._sdk
@@ -134,9 +142,9 @@ class OpenAIModel:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             if not reply.stopped:
                 raise connection_error(error, self._settings, self._host) from None
-        except ValueError:
+        except ValueError as error:
             if not reply.stopped:
-                raise ModelError("The reply is garbled.", "bad_reply") from None
+                raise ModelError("The reply is garbled.", "bad_reply") from error
         except sdk.OpenAIError as error:
             raise ModelError(f"The SDK refused the request ({type(error).__name__}).", "bad_request") from None
 
@@ -170,29 +178,29 @@ class OpenAIModel:
 
     @property
     def _bearer(self) -> bool:
-        """True if the key travels as the SDK sends it."""
+        """True if the key is sent in the SDK's own way."""
         return bool(self._key) and self._settings.auth == "bearer"
 
     @property
     def _unauthorized(self) -> dict[str, Any]:
-        """The option of a request whose key, if there is one, travels elsewhere; the SDK wants it said each time."""
+        """The option for a request whose key is not in the SDK's header; the SDK needs it for each request."""
         return {} if self._bearer else {"headers": {"Authorization": self._sdk.omit}}
 
 
 def _with_version(url: str) -> str:
-    """The address with the version of the API; people copy addresses without, and the SDK adds none."""
+    """Return the address with the version of the API; people copy addresses without, and the SDK adds none."""
     parts = urlsplit(url.rstrip("/"))
     return parts._replace(path=parts.path if parts.path.strip("/") else "/v1").geturl()
 
 
 def _is_vendors(url: str) -> bool:
-    """True for an address of the vendor's own, by whatever name it is configured."""
+    """Return True for the vendor's own address, under any provider name."""
     host = urlsplit(url).hostname or ""
     return host == "api.openai.com" or host.endswith(".api.openai.com")
 
 
 def _error_in(event: Any) -> Any:
-    """The error that an event of either wire tells; None for any other."""
+    """Return the error in an event of either wire; None for any other event."""
     if not isinstance(event, dict):
         return None
     if event.get("type") == "response.failed":
@@ -211,7 +219,7 @@ def _cause(error: Exception) -> Exception:
 
 
 def _as_event(body: bytes, key: str | None, vendor: str) -> str:
-    """An answer in JSON to a request for a stream: the reply as an event. Raises ModelError for any other answer."""
+    """Return a JSON answer to a request for a stream as an event. Raises ModelError unless it is a reply."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):

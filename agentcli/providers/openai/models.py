@@ -19,13 +19,16 @@ ALIASES: Mapping[str, str] = MappingProxyType(
         "luna": f"{KIND}/gpt-6-luna",
     }
 )
-"""Short names, each for the newest model of its line that we have figures for."""
+"""Short names, each for the newest model of its line with known figures."""
 _LONG = 272_000
 """Prompt tokens beyond which the whole request costs twice the input and one and a half times the output."""
 
 
 def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -> ModelSpec:
-    """A GPT with its prices: input, output, cache read. Writing its cache costs a quarter more than fresh input, from 5.6 on; `write` else."""
+    """Make a GPT's spec with its prices: input, output, cache read.
+
+    From 5.6 on, writing its cache costs a quarter more than fresh input; for older models `write`.
+    """
     fresh, out, read = prices
     written = fresh * 1.25 if write is None else write
     over: dict[str, Any] = {
@@ -48,9 +51,10 @@ def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -
     )  # fmt: skip
 
 
-# Prices in USD per million tokens and limits as the vendor's pages, or others who read them, had them on 2026-11-18; the window is shared by the
-# prompt (at most 922,000) and the reply. Not confirmed: the cache reads of 6.2 Sol (that of 6.1 Sol), the long-prompt prices of the 6.1 and
-# 6.2 models (the family's usual factors), and whether the lower price of 5.6 Sol, promised through 2026-11-21, still holds.
+# Prices in USD per million tokens and limits as on the vendor's pages, or in reports about them, on 2026-11-18; the
+# prompt (at most 922,000) and the reply share the window. Not confirmed: the cache reads of 6.2 Sol (taken from 6.1
+# Sol), the long-prompt prices of the 6.1 and 6.2 models (the family's usual factors), and the lower price of 5.6 Sol
+# after 2026-11-21.
 MODELS: tuple[ModelSpec, ...] = (
     _gpt("gpt-6.2-astra", 8, 40, 0.4),
     _gpt("gpt-6.2-sol", 2, 10, 0.1),

@@ -1,4 +1,4 @@
-"""The events of a Responses stream, put together into parts that are complete or not there at all."""
+"""The events of a Responses stream, joined into parts that are complete or absent."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Json = dict[str, Any]
 
 INCOMPLETE: Mapping[str, Stop] = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
 _LONGEST_REASON = 40
-"""Characters shown of a reason."""
+"""Maximum characters of a reason that are shown."""
 _BEGUN = "in_progress"
 
 
 @dataclass(slots=True)
 class _Pending:
-    """A part that is held back, or None for a call that cannot be read; `name` is that of its tool."""
+    """A part that is held back, or None for a call that cannot be read, with the `name` of its tool."""
 
     part: Part | None
     name: str = ""
@@ -33,7 +33,7 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Begun:
-    """A call that is being streamed, by the id that it is used with here."""
+    """A call that is being streamed, with the id used here."""
 
     call_id: str
     name: str
@@ -43,8 +43,8 @@ class _Begun:
 class Reply:
     """One streamed reply: `read` each event's JSON, then `end`.
 
-    An item counts when it is done. From the first call on parts are held back until the response is over, because only
-    then is it known whether the last call is whole.
+    An item counts once it is done. From the first call on, parts are held back until the response is over, because only
+    then is it known if the last call is whole.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:
@@ -58,7 +58,10 @@ class Reply:
         self._reason = ""
 
     def read(self, event: Any) -> Iterator[StreamEvent]:
-        """Steps of the reply that follow from an event. Raises KeyError, TypeError, ValueError or AttributeError for one that is none."""
+        """Yield the steps that follow from an event.
+
+        Raises KeyError, TypeError, ValueError or AttributeError if malformed.
+        """
         match str(event["type"]):
             case "response.output_item.added":
                 yield from self._start(event.get("output_index"), event["item"])
@@ -81,7 +84,7 @@ class Reply:
                 pass
 
     def close(self) -> None:
-        """Take note that the server has said its last; the event of its end has said so already."""
+        """Do nothing at the server's last line: the final event has said so already."""
 
     @property
     def stopped(self) -> bool:
@@ -89,9 +92,9 @@ class Reply:
         return bool(self._status)
 
     def end(self) -> Iterator[StreamEvent]:
-        """The remaining steps at the end of the stream. Raises ModelError(cause="network") when it was cut."""
+        """Yield the remaining steps at the end of the stream. Raises ModelError(cause="network") if it was cut off."""
         if not self._status:
-            raise ModelError("The reply was cut off.", "network")
+            raise ModelError("The reply was cut off.", "network", begun=True)
         stop = self._stop
         last = self._pending[-1] if self._pending else None
         if self._status != "completed" and last and (last.part is None or isinstance(last.part, ToolCall)):
@@ -133,7 +136,7 @@ class Reply:
             case "function_call":
                 self._call(index, item)
             case _:
-                pass  # a tool of the vendor's own, which is never asked for
+                pass  # a tool of the vendor's own, which is never requested
 
     def _add(self, part: Part | None) -> Iterator[StreamEvent]:
         if part is None:
@@ -144,7 +147,7 @@ class Reply:
             yield PartDone(part)
 
     def _call(self, index: Any, item: Json) -> None:
-        """Hold back a call whose whole input was read strictly, else its place: half an input must never look like a whole one."""
+        """Hold back a call if its whole input is valid, else its place: half an input must never look like a whole one."""
         self._calls = True
         begun = self._begun.pop(index, None)
         name, value = item.get("name"), parsed(_text(item.get("arguments") or ""))
@@ -173,7 +176,7 @@ def _text(value: Any) -> str:
 
 
 def _message(item: Json) -> tuple[str, bool]:
-    """The text of a message, and True if the model refuses in it."""
+    """Return the text of a message, and True if the model refuses in it."""
     texts, refused = [], False
     for block in item.get("content") or []:
         refused = refused or block.get("type") == "refusal"
@@ -182,13 +185,13 @@ def _message(item: Json) -> tuple[str, bool]:
 
 
 def _thoughts(item: Json) -> str:
-    """The summary of a reasoning item, or its text where the server gives all of it."""
+    """Return the summary of a reasoning item, or its text if the server sends all of it."""
     blocks = item.get("summary") or item.get("content") or []
     return "\n\n".join(_text(block.get("text") or "") for block in blocks)
 
 
 def to_usage(raw: Mapping[str, Any]) -> Usage:
-    """Usage as reported; this API counts what the cache read or wrote inside the input, and reasoning inside the output."""
+    """Convert the reported usage; this API counts cache reads and writes inside the input, reasoning inside the output."""
     prompt, output = tokens(raw.get("input_tokens")), tokens(raw.get("output_tokens"))
     details, parts = _table(raw.get("input_tokens_details")), _table(raw.get("output_tokens_details"))
     read = min(tokens(details.get("cached_tokens")), prompt)

@@ -1,4 +1,4 @@
-"""A request as the Responses API wants it: pure, so that equal requests give equal bytes."""
+"""A request in the form of the Responses API: pure, so that equal requests give equal bytes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ LEAST_OUTPUT = 16
 
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
-    """The body of `POST /v1/responses` without `stream`. Nothing is stored by the vendor: the whole input is sent each time.
+    """Return the body of `POST /v1/responses` without `stream`.
 
-    `request.options` may hold `thinking` (bool, default true; None sends nothing about it), `effort` (low … max), `summaries` (bool, default true) and
-    `session` (the key of the prompt cache).
+    The vendor stores nothing: each request has the whole input. `request.options` may have `thinking` (bool, default
+    true; None sends nothing about it), `effort` (low … max), `summaries` (bool, default true) and `session` (the key of
+    the prompt cache).
     """
     options = request.options
     wire: Json = {
@@ -54,7 +55,7 @@ def _reasoning(options: Mapping[str, Any]) -> Json:
 
 
 def _tool(tool: ToolSchema) -> Json:
-    """A tool with its schema as it is; without `strict` this API would take the schema for a strict one."""
+    """Return a tool with its schema unchanged; without `strict`, this API would treat the schema as a strict one."""
     return {
         "type": "function",
         "name": tool.name,
@@ -101,7 +102,10 @@ def _image(image: Image) -> Json:
 
 
 def _of_model(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
-    """The items of a reply. Reasoning goes back as it came, only to the model that wrote it, and only with what followed it."""
+    """Yield the items of a reply.
+
+    Reasoning is sent unchanged, only to its own model, and only with the items after it.
+    """
     own = (turn.provider, turn.model) == (model.provider, model.id)
     reasoning: list[Json] = []
     for part in turn.parts:
@@ -134,6 +138,6 @@ def _item(part: Part | ToolResult, own: bool) -> Json | None:
 
 
 def countable(wire: Mapping[str, Any]) -> Json:
-    """The fields of a request that the counting endpoint takes."""
+    """Return the fields of a request that the counting endpoint takes."""
     taken: Sequence[str] = ("model", "input", "instructions", "tools", "reasoning")
     return {name: wire[name] for name in taken if name in wire}

@@ -1,4 +1,4 @@
-"""Thoughts in `<think>` tags at the beginning of a text, as servers without a reasoning parser pass them on."""
+"""Thoughts in `<think>` tags at the beginning of a text, as servers without a reasoning parser send them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ OPENED, CLOSED = "<think>", "</think>"
 
 
 class ThinkTags:
-    """A reader of text in pieces that tells the thoughts at its beginning from the rest. A tag further on is text like any other."""
+    """A reader of text in pieces that separates the thoughts at its beginning from the rest.
+
+    A later tag is normal text.
+    """
 
     def __init__(self) -> None:
         self._held = ""
         self._state = "start"
 
     def read(self, piece: str) -> list[tuple[bool, str]]:
-        """The runs that are certain now, each with True if it is a thought. What may be half a tag is held back."""
+        """Return the runs that are certain now, each with True if it is a thought.
+
+        Possible halves of tags are held back.
+        """
         self._held += piece
         runs: list[tuple[bool, str]] = []
         if self._state == "start":
@@ -41,13 +47,13 @@ class ThinkTags:
         return [run for run in runs if run[1]]
 
     def end(self) -> list[tuple[bool, str]]:
-        """The rest, when no more follows."""
+        """Return the rest at the end of the text."""
         held, self._held = self._held, ""
         return [(self._state == "thought", held)] if held and self._state not in ("opened", "after") else []
 
 
 def _half_tag(text: str) -> int:
-    """Characters at the end of a text that may be the beginning of a closing tag, with the line ends before it."""
+    """Return the length of the text's end that may begin a closing tag, with the line ends before it."""
     trimmed = text.rstrip("\n")
     for size in range(min(len(CLOSED) - 1, len(text)), 0, -1):
         if text.endswith(CLOSED[:size]):

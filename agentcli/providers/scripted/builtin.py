@@ -12,7 +12,7 @@ from agentcli.providers.scripted.model import Reply, ScriptedModel, call, load, 
 
 
 def scripted(spec: ModelSpec, *_settings: object) -> ScriptedModel:
-    """The scripted model that `script:<name-or-path>` means. Raises InputError where there is no such script."""
+    """Return the scripted model for `script:<name-or-path>`. Raises InputError if there is no such script."""
     name, _, argument = spec.id.partition(":")
     if name in BUILT_IN:
         return ScriptedModel(spec, BUILT_IN[name](argument))
@@ -23,19 +23,22 @@ def scripted(spec: ModelSpec, *_settings: object) -> ScriptedModel:
 
 
 def echo(_: str = "") -> Callable[[Request], Reply]:
-    """Answers with the user's last prompt."""
+    """Make a script that answers with the user's last prompt."""
     return lambda request: say(last_prompt(request) or "(nothing)")
 
 
 def long_reply(argument: str = "") -> Callable[[Request], Reply]:
-    """One long Markdown reply, each block tagged `#0000` and on; the argument is `BLOCKS` or `BLOCKS@RATE` (characters a second)."""
+    """Make a script with one long Markdown reply, its blocks tagged `#0000` and up.
+
+    The argument is `BLOCKS` or `BLOCKS@RATE`, in characters per second.
+    """
     blocks, _, rate = argument.partition("@")
     text = "\n\n".join(_block(number) for number in range(_number(blocks, 80)))
     return lambda _: say(text, rate=_number(rate, 4000))
 
 
 def steps(argument: str = "") -> Callable[[Request], Reply]:
-    """Works through N tool steps on each prompt, with the first reading tool on offer, and then says that it is done."""
+    """Make a script that works through N tool steps on each prompt, with the first available reading tool, and then ends."""
     wanted = _number(argument, 3)
 
     def reply(request: Request) -> Reply:
@@ -55,7 +58,7 @@ BUILT_IN: dict[str, Callable[[str], Callable[[Request], Reply]]] = {
 
 
 def last_prompt(request: Request) -> str:
-    """The user's last prompt, without injected text."""
+    """Return the user's last prompt, without injected text."""
     for turn in reversed(request.messages):
         own = [part.text for part in turn.parts if isinstance(part, Text) and not part.synthetic]
         if turn.role == "user" and own:

@@ -5,18 +5,18 @@ A script is a list of replies, or a function from the request to a reply. As a J
     {"replies": [
         {"thinking": "…",                          optional, comes first
          "text": "…" or ["…", "…"],                optional; a list is streamed piece by piece
-         "calls": [{"name": "read", "input": {"file_path": "a.py"}, "id": "call_1"}],      optional; ids are made up where absent
+         "calls": [{"name": "read", "input": {"file_path": "a.py"}, "id": "call_1"}],      optional; missing ids are invented
          "stop": "end_turn",                       optional; else "tool_use" with calls and "end_turn" without
-         "usage": {"input": 10, "output": 5, "reasoning": 0, "cache_read": 0, "cache_write": 0},     optional; else reckoned from the request
+         "usage": {"input": 10, "output": 5, "reasoning": 0, "cache_read": 0, "cache_write": 0},     optional; else estimated from the request
          "delay": 0.5,                             seconds before the first piece
-         "rate": 400,                              characters a second; 0 or absent is at once
+         "rate": 400,                              characters per second; 0 or absent is at once
          "fault": {"cause": "overloaded", "message": "…", "after": 2, "retry_after": 1.5, "status": 529}}     fails after that many deltas
      ],
-     "then": "repeat"}                             when the list is used up: "repeat" the last reply, start again ("loop"), or "fail"
+     "then": "repeat"}                             after the last reply: "repeat" it, start again ("loop"), or "fail"
 
-and is named on the command line as `script:path/to/file.json`. Built in are `script:echo` (the user's last words),
-`script:long-reply` (80 tagged blocks at 4,000 characters a second; `script:long-reply:BLOCKS@RATE` for others) and
-`script:steps:N` (N tool steps on each prompt). Whatever the script, a request for a state snapshot is answered with
+and is named on the command line as `script:path/to/file.json`. Built in are `script:echo` (the user's last prompt),
+`script:long-reply` (80 tagged blocks at 4,000 characters per second; `script:long-reply:BLOCKS@RATE` for others) and
+`script:steps:N` (N tool steps on each prompt). Every script answers a request for a state snapshot with
 one.
 """
 
@@ -40,12 +40,12 @@ from agentcli.providers.scripted.summary import snapshot, wants_summary
 
 Then = Literal["repeat", "loop", "fail"]
 PIECE = 12
-"""Characters in one delta, where a reply does not say."""
+"""Characters in one delta, unless a reply sets its own pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failure with this cause after `after` deltas; `after` beyond the last delta cuts off only the end."""
+    """A failure with this cause after `after` deltas: 0 replaces the whole reply, a number beyond the last delta cuts off only the end."""
 
     cause: Cause = "overloaded"
     message: str = "the script says so"
@@ -56,7 +56,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One reply of the model. `pieces` replaces the even cutting of texts; `rate` is in characters a second, 0 at once."""
+    """One reply of the model.
+
+    `pieces` replaces the even cutting of texts; `rate` is in characters per second, 0 at once.
+    """
 
     parts: tuple[Part, ...] = ()
     stop: Stop | None = None
@@ -68,7 +71,7 @@ class Reply:
 
     @property
     def ending(self) -> Stop:
-        """Its stop reason, by default what its parts ask for."""
+        """The stop reason, by default the one that the parts require."""
         return self.stop or ("tool_use" if any(isinstance(part, ToolCall) for part in self.parts) else "end_turn")
 
 
@@ -76,19 +79,22 @@ Script = Sequence[Reply] | Callable[[Request], Reply]
 
 
 def say(text: str, *calls: ToolCall, thinking: str = "", **more: Any) -> Reply:
-    """A reply in one line: `say("Let me look.", call("read", file_path="a"))`."""
+    """Make a reply in one line: `say("Let me look.", call("read", file_path="a"))`."""
     parts: list[Part] = [Thinking(thinking, "scripted")] if thinking else []
     parts += [Text(text)] if text else []
     return Reply((*parts, *calls), **more)
 
 
 def call(tool: str, /, call_id: str = "", **arguments: Any) -> ToolCall:
-    """A tool call in one line; without an id it gets one when it is played."""
+    """Make a tool call in one line; without an id it gets one when it is played."""
     return ToolCall(call_id, tool, arguments)
 
 
 class ScriptedModel:
-    """A Model that plays a script. Usage is reckoned from the request, with a prompt cache that behaves like a real one."""
+    """A Model that plays a script.
+
+    Usage is estimated from the request, with a prompt cache that behaves like a real one.
+    """
 
     def __init__(
         self,
@@ -114,9 +120,11 @@ class ScriptedModel:
         return self._spec
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
-        """See `Model.stream`. A request for a summary is answered with one, without using up the script."""
+        """Stream a reply as `Model.stream`. A request for a summary gets one, without using up the script."""
         reply = self._numbered(say(snapshot(request)) if wants_summary(request) else self._next(request), request)
         await self._wait(reply.delay)
+        if reply.fault and not reply.fault.after:
+            raise _failure(reply.fault)
         usage = reply.usage or self._reckon(request, reply)
         yield UsageSeen(replace(usage, output=min(usage.output, 1), reasoning=0))
         sent = 0
@@ -135,7 +143,7 @@ class ScriptedModel:
         yield Stopped(reply.ending, tool=calls[-1] if calls and reply.ending == "malformed_call" else "")
 
     async def count(self, request: Request) -> int | None:
-        """The size that `stream` would report."""
+        """Return the size that `stream` would report."""
         return sum(tokens for _, tokens in blocks(request))
 
     def _next(self, request: Request) -> Reply:
@@ -149,7 +157,7 @@ class ScriptedModel:
         return self._script[number % len(self._script)] if self._then == "loop" else self._script[-1]
 
     def _numbered(self, reply: Reply, request: Request) -> Reply:
-        """With ids for the calls that have none, unlike those of the conversation so far."""
+        """Add ids, new to the conversation, to the calls that have none."""
         taken = {part.call_id for turn in request.messages for part in turn.parts if isinstance(part, ToolCall)}
         parts: list[Part] = []
         for part in reply.parts:
@@ -175,12 +183,12 @@ class ScriptedModel:
     async def _wait(self, seconds: float) -> None:
         import asyncio
 
-        # Even without a pace others get their turn between two pieces, as they do while a real reply arrives.
+        # Even without a pace, other tasks get their turn between two pieces, as while a real reply arrives.
         await (asyncio.sleep(0) if seconds <= 0 else (self._sleep or asyncio.sleep)(seconds))
 
 
 def blocks(request: Request) -> list[tuple[bytes, int]]:
-    """The blocks of the prompt in the order of the cache, each with its size in tokens."""
+    """Return the blocks of the prompt in the order of the cache, each with its size in tokens."""
     texts = [f"{tool.name} {tool.description} {json.dumps(dict(tool.parameters))}" for tool in request.tools]
     texts += request.system
     for turn in request.messages:
@@ -189,7 +197,7 @@ def blocks(request: Request) -> list[tuple[bytes, int]]:
 
 
 def breakpoints(request: Request) -> list[int]:
-    """The request's breakpoints as indices into `blocks`."""
+    """Return the request's breakpoints as indices into `blocks`."""
     head = len(request.tools) + len(request.system)
     starts = [head]
     for turn in request.messages:
@@ -204,12 +212,12 @@ def breakpoints(request: Request) -> list[int]:
 
 
 def tokens_of(text: str) -> int:
-    """Tokens of a text by the rule of thumb of four characters each."""
+    """Estimate the tokens of a text: four characters each."""
     return -(-len(text) // 4)
 
 
 def load(path: Path) -> tuple[Sequence[Reply], Then]:
-    """The script in a JSON file, and what comes after its end. Raises InputError where it cannot be used."""
+    """Read the script in a JSON file, and its `then`. Raises InputError if it cannot be used."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
         then = raw.get("then", "repeat")
@@ -221,7 +229,7 @@ def load(path: Path) -> tuple[Sequence[Reply], Then]:
 
 
 def reply_from_json(raw: Mapping[str, Any]) -> Reply:
-    """One reply of a script file. Raises KeyError, TypeError or ValueError for a field that makes no sense."""
+    """Read one reply of a script file. Raises KeyError, TypeError or ValueError for an invalid field."""
     unknown = sorted(set(raw) - {"thinking", "text", "calls", "stop", "usage", "delay", "rate", "fault"})
     if unknown:
         raise ValueError(f"a reply has no field {unknown[0]!r}")

@@ -1,4 +1,4 @@
-"""State snapshots as a scripted model writes them: read off the request, without understanding it."""
+"""State snapshots as a scripted model writes them: taken from the request, without understanding it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from agentcli.core.model import Request
 
 
 def wants_summary(request: Request) -> bool:
-    """True if the last user message asks for a state snapshot."""
+    """Return True if the last user message asks for a state snapshot."""
     texts = [part.text for part in request.messages[-1].parts if isinstance(part, Text)] if request.messages else []
     return bool(texts) and "generate the <state_snapshot>" in texts[-1]
 
 
 def snapshot(request: Request) -> str:
-    """A well-formed state snapshot of the facts that can be read off a conversation without understanding it."""
+    """Write a well-formed state snapshot of the facts that a conversation shows without understanding it."""
     wishes, files, commands = [], [], []
     for turn in request.messages[:-1]:
         for part in turn.parts:
@@ -33,7 +33,7 @@ def snapshot(request: Request) -> str:
 
 
 def state_snapshot(wishes: Sequence[str], files: Sequence[str], commands: Sequence[str]) -> str:
-    """A well-formed state snapshot with these contents, after a short scratchpad."""
+    """Write a well-formed state snapshot with these contents, after a short scratchpad."""
     return _SNAPSHOT.format(
         goal=wishes[0] if wishes else "Go on with the user's task.",
         knowledge="\n".join(f"- The user said: {wish}" for wish in wishes[:8]) or "- nothing yet",

@@ -16,7 +16,7 @@ from agentcli.sessions.checkpoints.checkpoints import Checkpoints, Pending, Rest
 from agentcli.sessions.checkpoints.undo import Batch, Taking, batch_id, batches, to_redo, to_rewind, to_undo
 
 UNCOVERED_TOLD = 3
-"""Files that are named where a change cannot be taken back."""
+"""Number of files that a message names if a change cannot be taken back."""
 
 
 class Noted(Protocol):
@@ -29,9 +29,10 @@ class Noted(Protocol):
 
 
 class Changes:
-    """The changes that the agent and its commands made in one session; undoes and redoes them.
+    """The changes that the agent and its commands made in one session, with undo and redo.
 
-    `append` writes a checkpoint record, by default straight into the session; an agent that announces its records passes its own.
+    `append` writes a checkpoint record, by default straight into the session; an agent that announces its records
+    passes its own.
     """
 
     def __init__(
@@ -42,51 +43,55 @@ class Changes:
 
     @contextmanager
     def edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Iterator[None]:
-        """Around a batch of edits to these files, whether or not it goes well."""
+        """Note the changes of a batch of edits to these files, even if it fails."""
         with self._around(self._checkpoints.before_edits(paths, calls)):
             yield
 
     @contextmanager
     def saving(self, path: Path) -> Iterator[None]:
-        """Around the saving of a file by an editor before it is edited, which is taken back apart from the edits."""
+        """Note the saving of a file by an editor before the agent's edits, which is undone apart from them."""
         with self._around(self._checkpoints.before_edits([path]), of_reply=False):
             yield
 
     @contextmanager
     def command(self, calls: Sequence[str] = ()) -> Iterator[None]:
-        """Around a command that may write anywhere in the workspace."""
+        """Note the changes of a command that may write anywhere in the workspace."""
         with self._around(self._checkpoints.before_command(calls)):
             yield
 
     def recover(self) -> None:
-        """Note what a change did whose process died in the middle of it. For a session that was just opened for writing."""
-        # Read as they are asked for: a long session has thousands, of which most openings need none, the others the newest.
+        """Note the changes of a batch whose process died during it.
+
+        Call this right after opening a session for writing.
+        """
+        # Read lazily: a long session has thousands, of which most openings need none, the others the newest.
         newest_first = self._session.records_of("checkpoint", newest_first=True)
         checkpoint = self._checkpoints.recover(map(batch_id, newest_first))
         if checkpoint:
             self._append(checkpoint)
 
     def undo(self) -> Restored:
-        """Put files back as they were before the newest batch. Raises InputError when there is nothing to undo."""
+        """Restore files to their state before the newest batch. Raises InputError if there is nothing to undo."""
         return self._take_back(to_undo(self.batches()), "There is no change to files left to undo.")
 
     def redo(self) -> Restored:
-        """Take the newest undo or rewind back. Raises InputError when there is none, or files were changed since."""
+        """Take the newest undo or rewind back. Raises InputError if there is none, or files were changed since."""
         return self._take_back(to_redo(self.batches()), "There is nothing to redo.")
 
     def redoes(self) -> int:
-        """The number of the record that `redo` would take back, 0 for none."""
+        """Return the number of the record that `redo` would take back, 0 for none."""
         batches = self.batches()
         taking = to_redo(batches)
         return max((batch.seq for batch in batches if batch.id in taking.batches), default=0)
 
     def rewind(self, seq: int) -> Restored:
-        """Put files back as they were at record `seq`. Raises InputError when nothing was changed since."""
+        """Restore files to their state at record `seq`. Raises InputError if no file was changed since."""
         return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.")
 
     def batches(self) -> list[Batch]:
-        """Everything that was changed, undone and redone, oldest first."""
-        return batches(self._session.records_of("checkpoint"))
+        """Return all changes, undoes and redoes, oldest first, without those recorded in an imported file."""
+        foreign = self._session.history.foreign
+        return batches(record for record in self._session.records_of("checkpoint") if record.seq > foreign)
 
     @contextmanager
     def _around(self, pending: Pending, of_reply: bool = True) -> Iterator[None]:
@@ -98,7 +103,7 @@ class Changes:
                 self._append(Checkpoint({**checkpoint.data, "reply": self._reply() if of_reply else 0}))
 
     def _reply(self) -> int:
-        """The number of the newest message: a tool that runs was asked for by it."""
+        """Return the number of the newest message, which asked for the running tool."""
         entries = reversed(self._session.history.entries)
         return next((entry.seq for entry in entries if isinstance(entry.body, Message)), 0)
 
@@ -112,7 +117,7 @@ class Changes:
 
 
 def listed(uncovered: Mapping[str, str]) -> str:
-    """Files without a way back in a line: the first few with the reason, and how many more there are."""
+    """Name files without a way back on one line: the first few with the reason, and how many more there are."""
     named = [f"{path} ({why})" for path, why in list(uncovered.items())[:UNCOVERED_TOLD]]
     more = len(uncovered) - len(named)
     return "; ".join([*named, *([f"and {more:,} more"] if more else [])])

@@ -1,4 +1,4 @@
-"""File states for `/undo`, `/redo` and `/rewind`: taken before the agent changes anything, and put back on demand."""
+"""File states for `/undo`, `/redo` and `/rewind`: taken before the agent changes anything, and restored on demand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Literal
@@ -14,6 +14,7 @@ from typing import Literal
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Checkpoint
+from agentcli.core.temporary import temporary_name
 from agentcli.sessions.checkpoints.file_states import (
     INSTALLED,
     LIMITS,
@@ -36,7 +37,7 @@ Cause = Literal["edits", "command", "restore"]
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A change that is about to happen, `started` in nanoseconds since the epoch, and what stood before it."""
+    """A change that is about to happen, `started` in nanoseconds since the epoch, and the states before it."""
 
     id: str
     cause: Cause
@@ -47,10 +48,10 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The state that a file, link or folder is restored to, and the state it must still have for that to be safe.
+    """The state to which a file, link or folder is restored, and the state it must have for that to be safe.
 
-    `wanted` None removes the file, which is done only where `created` says that the agent made it. `left` is how the agent
-    left it.
+    If `wanted` is None, the file is removed, but only if `created` says that the agent made it. `left` is the state in
+    which the agent left it.
     """
 
     path: Path
@@ -61,9 +62,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Result of a restore. Append `record`: `/redo` goes by it. `skipped`: path → the reason why it was left alone.
+    """Result of a restore. Append `record`: `/redo` needs it. `skipped` maps a path that was left alone to the reason.
 
-    `uncovered`: files that may have changed as well but cannot be restored → the reason.
+    `uncovered` maps files that may have changed too, but cannot be restored, to the reason.
     """
 
     changed: tuple[Path, ...]
@@ -75,7 +76,8 @@ class Restored:
 class Checkpoints:
     """The states of files under `roots`, kept in `folder` (a session's `checkpoints/`). Never touches a repository.
 
-    `listing` says which files a command may change that are worth covering; `pool` is shared by the sessions of a project.
+    `listing` names the files worth covering that a command may change; sessions of a project share `pool`. `objection`
+    returns the reason why a file must not be restored, or an empty text.
     """
 
     def __init__(
@@ -85,16 +87,18 @@ class Checkpoints:
         *,
         listing: Listing = plain_listing,
         limits: CheckpointLimits = LIMITS,
+        objection: Callable[[Path], str] = lambda _: "",
         pool: Path | None = None,
         disk: Disk = DISK,
     ) -> None:
         self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
         self._folder, self._listing, self._disk = folder, listing, disk
+        self._forbids = objection
         self._objects = Objects(folder / "objects", disk, pool)
         self._reader = StateReader(self._objects, limits)
 
     def before_edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Pending:
-        """Take the states of files that are about to be edited or made, with the folders that are made for them."""
+        """Take the states of files before they are edited or made, and of the folders to be made for them."""
         plain = {_plain(path): None for path in paths}
         folders = {folder: None for path in plain for folder in self._missing(path)}
         found = self._reader.read({**folders, **plain}, durable=True)
@@ -105,7 +109,7 @@ class Checkpoints:
         return self._pending("command", calls, self._reader.read_all(self._roots, self._listing))
 
     def after(self, pending: Pending) -> Checkpoint | None:
-        """The change's record, to be appended to the session; None if it changed nothing."""
+        """Return the change's record, to append to the session; None if nothing changed."""
         edits = pending.cause == "edits"
         now = self._reader.read(pending.before.states) if edits else self._states_after(pending)
         before, after = _differences(pending.before, now)
@@ -128,18 +132,18 @@ class Checkpoints:
         return Checkpoint(data | ({"skipped": installed} if installed else {}))
 
     def recover(self, recorded: Iterable[str]) -> Checkpoint | None:
-        """The record of a change whose process died before it was written, to be appended; `recorded` are the ids of all batches."""
+        """Return the record of a change whose process died before writing it, to append; `recorded` are the known batches' ids."""
         pending = _read_pending(self._folder / "pending.json")
         return None if pending is None or pending.id in recorded else self.after(pending)
 
     def restore(self, targets: Sequence[Target], undoes: Sequence[str]) -> Restored:
-        """Put files back. What somebody else changed since is left alone.
+        """Restore files. Files that someone else changed since are left alone.
 
-        A file is removed only when the agent made it. Nothing is written outside of the roots.
+        A file is removed only if the agent made it. Nothing outside the roots is written.
         """
         now = self._reader.read([target.path for target in targets], durable=True)
         links = _links(now.states)
-        # What is seen through a link that took a folder's place is another file.
+        # A path through a link that replaced a folder leads to another file.
         states = {path: state if links.isdisjoint(path.parents) else None for path, state in now.states.items()}
         now = replace(now, states=states)
         skipped: dict[Path, str] = {}
@@ -166,14 +170,14 @@ class Checkpoints:
 
     def _pending(self, cause: Cause, calls: Sequence[str], found: FileStates) -> Pending:
         pending = Pending(new_id(), cause, tuple(calls), found, time.time_ns())
-        # Without it a crash in the middle cannot be undone, which is no reason to stop the work.
+        # Without it, an interrupted change cannot be undone, which is no reason to stop the work.
         with contextlib.suppress(OSError):
             make_folder(self._disk, self._folder)
             write_file(self._disk, self._folder / "pending.json", _encode(pending), durable=cause == "edits")
         return pending
 
     def _states_after(self, pending: Pending) -> FileStates:
-        """The states after a command, without files that merely began or ceased to be listed."""
+        """Return the states after a command, without files that only entered or left the listing."""
         now = self._reader.read_all(self._roots, self._listing)
         links = _links(now.states)
         gone = [path for path in pending.before.states if path not in now.states]
@@ -187,7 +191,7 @@ class Checkpoints:
         created: set[Path] = set()
         for path in sorted(path for path in now.states if path not in pending.before.states):
             if any(root in path.parents for root in pending.before.uncovered):
-                del states[path]  # it lay beyond the limit before, which is said of the root
+                del states[path]  # it was over the limit before, which the root's reason says
             elif not rules_changed and (path.parent in created or _created_since(path, pending.started)):
                 created.add(path)
             else:
@@ -197,7 +201,7 @@ class Checkpoints:
         return FileStates(states, uncovered, marks, now.skipped)
 
     def _objection(self, target: Target, now: FileStates) -> str:
-        """The reason why a file is left alone, or an empty text."""
+        """Return the reason why a file is left alone, or an empty text."""
         if target.path in now.uncovered:
             return now.uncovered[target.path]
         current = now.states[target.path]
@@ -209,7 +213,7 @@ class Checkpoints:
             return "was not made by the agent"
         if current != target.left:
             return "was changed since by somebody else"
-        return ""
+        return self._forbids(target.path)
 
     def _put_back(self, target: Target, current: State | None) -> str:
         wanted = target.wanted
@@ -235,13 +239,13 @@ class Checkpoints:
         return ""
 
     def _link(self, path: Path, to: str) -> str:
-        aside = path.with_name(f".{path.name[:100]}.{new_id()}")
+        aside = path.with_name(temporary_name(path.name))
         os.symlink(to, aside)
         self._disk.rename(aside, path)
         return ""
 
     def _missing(self, path: Path) -> Iterator[Path]:
-        """The folders inside the roots that are not there yet and will be made for a file."""
+        """Yield the folders inside the roots that do not exist yet and will be made for a file."""
         for folder in path.parents:
             if not self._inside(folder) or os.path.lexists(folder):
                 return
@@ -257,13 +261,13 @@ def _links(states: States) -> set[Path]:
 
 
 def _turn(target: Target) -> tuple[bool, int]:
-    """The order of restoring: what goes, from the inside out, then what comes, from the outside in."""
+    """Return the sort key of a restore: first removals, from the inside out, then the rest, from the outside in."""
     depth = len(target.path.parts)
     return (False, -depth) if target.wanted is None else (True, depth)
 
 
 def _changed_unseen(before: FileStates, after: FileStates) -> dict[Path, str]:
-    """Files that may have changed without their states being kept → the reason."""
+    """Return the files that may have changed without their states being kept, with the reasons."""
     unseen = {**before.uncovered, **after.uncovered}
     return {path: why for path, why in unseen.items() if before.marks.get(path) != after.marks.get(path)}
 
@@ -286,7 +290,7 @@ def _read_pending(path: Path) -> Pending | None:
         uncovered = {Path(name): str(why) for name, why in raw["uncovered"].items()}
         states = FileStates(states_from_json(raw["before"]), uncovered, {})
         return Pending(str(raw["id"]), raw["cause"], tuple(raw["calls"]), states, int(raw["started"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -298,7 +302,7 @@ def _created_since(path: Path, started: int) -> bool:
 
 
 def _differences(before: FileStates, after: FileStates) -> tuple[States, States]:
-    """The states of what changed, then and now. What could not be seen at either time is no change."""
+    """Return the changed states, before and after. Paths that could not be read at either time do not count."""
     unseen = before.uncovered.keys() | after.uncovered.keys()
     changed = {
         path
@@ -310,6 +314,6 @@ def _differences(before: FileStates, after: FileStates) -> tuple[States, States]
 
 
 def _plain(path: Path) -> Path:
-    """Absolute, without dots and links."""
+    """Return an absolute path, without dots and links."""
     absolute = Path(os.path.abspath(path))
     return Path(os.path.realpath(absolute if absolute.is_symlink() else absolute.parent / absolute.name))

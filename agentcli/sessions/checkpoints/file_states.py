@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.setting import setting
+from agentcli.core.text.ranges import Bytes, Seconds
 from agentcli.sessions.checkpoints.objects import Objects
 from agentcli.sessions.storage.disk import reason
 
@@ -26,20 +28,20 @@ _FRESH = 50_000_000  # nanoseconds: a file written this recently may be written 
 class CheckpointLimits:
     """`[checkpoints]`: limits of the files that `/undo` and `/rewind` can restore."""
 
-    file_bytes: int = 5_000_000
-    """Maximum bytes of one file."""
-    total_bytes: int = 500_000_000
-    """Maximum bytes of all file contents that a session keeps."""
+    file_bytes: Bytes = setting(5_000_000, project="never")
+    """Maximum of one file."""
+    total_bytes: Bytes = setting(500_000_000, project="never")
+    """Maximum of all file contents that a session keeps."""
     files: int = 20_000
     """Maximum files of a workspace."""
     ignored_bytes: int = 1_000_000
     """Maximum bytes of a file that git ignores."""
     ignored_files: int = 2_000
     """Maximum entries of all folders together that git ignores."""
-    seconds: float = 1.0
-    """Maximum seconds for one scan of the workspace; 0: no checkpoints."""
-    export_bytes: int = 50_000_000
-    """Maximum bytes of file contents, newest first, in an export without redaction."""
+    seconds: Seconds = setting(1.0, project="never")
+    """Maximum for one scan of the workspace; 0: no checkpoints."""
+    export_bytes: Bytes = setting(50_000_000, project="never")
+    """Maximum of file contents, newest first, in an export with `--keep-secrets`."""
 
 
 LIMITS = CheckpointLimits()
@@ -47,7 +49,10 @@ LIMITS = CheckpointLimits()
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A regular file: its content by hash, and its mode bits. Or a symbolic link to `link`, or a folder, without contents."""
+    """A regular file: its content by hash, and its mode bits.
+
+    Or a symbolic link to `link`, or a folder, without contents.
+    """
 
     sha256: str
     mode: int
@@ -62,14 +67,15 @@ class State:
 Mark = tuple[int, ...]
 """A fingerprint of a file's metadata: it changes when the file does."""
 States = Mapping[Path, State | None]
-"""The state at each path; None where there was nothing."""
+"""The state at each path; None if there was nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStates:
-    """The states of files at one moment; `uncovered`: path → the reason why it could not be kept; `marks` show whether it changed.
+    """The states of files at one moment.
 
-    `skipped` are the folders in it that were left out without a look.
+    `uncovered` maps a path to the reason why its state could not be kept; its entry in `marks` shows if it changed.
+    `skipped` are the folders that were left out unread.
     """
 
     states: States
@@ -80,14 +86,14 @@ class FileStates:
 
 @dataclasses.dataclass
 class StateReader:
-    """Reads the states of files and keeps their contents; opens a file again only when it has changed."""
+    """Reader of file states that keeps the contents; it opens a file again only if it has changed."""
 
     objects: Objects
     limits: CheckpointLimits = LIMITS
     _known: dict[str, tuple[Mark, Path, State]] = field(default_factory=dict)
 
     def read(self, paths: Iterable[Path], durable: bool = False) -> FileStates:
-        """The states of these paths."""
+        """Return the states of these paths."""
         states: dict[Path, State | None] = {}
         uncovered: dict[Path, str] = {}
         for path in paths:
@@ -95,7 +101,7 @@ class StateReader:
         return FileStates(states, uncovered, {path: _mark_at(path) for path in uncovered})
 
     def read_all(self, roots: Iterable[Path], listing: Listing) -> FileStates:
-        """The states of all files that the listing names, as far as the limits go."""
+        """Return the states of all files that the listing names, up to the limits."""
         states: dict[Path, State | None] = {}
         uncovered: dict[Path, str] = {}
         skipped: list[Path] = []
@@ -128,7 +134,8 @@ class StateReader:
         try:
             status = os.lstat(name)
             known = self._known.get(name)
-            if known and known[0] == _mark(status):
+            # What a scan has read may not lie on the medium yet: an edit reads and keeps it durably.
+            if known and known[0] == _mark(status) and not (durable and known[2].sha256):
                 states[known[1]] = known[2]
                 return
             path = Path(name)
@@ -163,11 +170,14 @@ class StateReader:
 
 Kind = Literal["file", "ignored", "folder", "skipped", "large"]
 Listing = Callable[[Path, int], Iterable[tuple[str, Kind]]]
-"""The content of a folder, as relative paths. `large` ones are ignored folders beyond so many entries; nothing in them is listed."""
+"""A function that lists a folder, as relative paths.
+
+`large` folders are ignored ones with more than so many entries; their files are not listed.
+"""
 
 
 def plain_listing(root: Path, most: int = 0) -> Iterator[tuple[str, Kind]]:
-    """All files except those in folders that a command installs again. The default where no listing reads .gitignore."""
+    """List all files except those in folders that a command can rebuild: the default without a reader of .gitignore."""
     base = os.path.join(root, "")
     for folder, folders, names in os.walk(base):
         inside = os.path.join(folder, "")[len(base) :]
@@ -190,7 +200,7 @@ def _mark_at(path: Path) -> Mark:
 
 
 class _NotCovered(Exception):
-    """A file is left out, by rule."""
+    """The reason why a rule leaves a file out."""
 
 
 def _content(path: Path) -> bytes:
@@ -200,7 +210,7 @@ def _content(path: Path) -> bytes:
 
 
 def states_from_json(raw: Any) -> dict[Path, State | None]:
-    """The states in a checkpoint record; what cannot be understood is left out."""
+    """Return the states in a checkpoint record; unknown entries are left out."""
     states: dict[Path, State | None] = {}
     for path, state in dict(raw or {}).items():
         with contextlib.suppress(KeyError, TypeError, ValueError):
@@ -215,7 +225,7 @@ def _state_from_json(state: Any) -> State:
 
 
 def states_to_json(states: States) -> dict[str, Any]:
-    """States as a checkpoint record holds them."""
+    """Return states as a checkpoint record has them."""
     return {str(path): None if state is None else _state_to_json(state) for path, state in states.items()}
 
 

@@ -1,4 +1,4 @@
-"""Selects what `/undo`, `/redo` and `/rewind` take back, from the records alone: file changes, and rewinds of the conversation."""
+"""Choice of the changes that `/undo`, `/redo` and `/rewind` take back, from the records alone: file changes, and rewinds of the conversation."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.record import Body, Checkpoint, Compaction, Prune, Record, Settings, Title, Undo
 
-if TYPE_CHECKING:  # every opening of a session comes by here, and few take something back
+if TYPE_CHECKING:  # every opening of a session imports this module, and few take anything back
     from agentcli.sessions.checkpoints.checkpoints import Target
     from agentcli.sessions.checkpoints.file_states import State
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch of edits, one command, or one restoring, with what it changed.
+    """The changes of one batch of edits, one command, or one restore.
 
-    `undoes` are the ids that a restoring took back. `uncovered` says which files it may have changed without a way back,
-    those in folders of installed packages among them.
-    `reply` is the number of the message that asked for it, 0 where that is not known.
+    `undoes` are the ids that a restore took back. `uncovered` maps files that may have changed without a way back, such
+    as folders of installed packages, to the reason. `reply` is the number of the message that asked for the batch, 0 if
+    unknown.
     """
 
     id: str
@@ -39,7 +39,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """Batches to be taken back together, and what to ask of `Checkpoints.restore` for that."""
+    """Batches to take back together, and the targets for `Checkpoints.restore`."""
 
     batches: tuple[str, ...]
     targets: tuple[Target, ...]
@@ -47,18 +47,18 @@ class Taking:
 
 
 def batches(records: Iterable[Record]) -> list[Batch]:
-    """All batches of a session's records, oldest first."""
+    """Return all batches in a session's records, oldest first."""
     return [_batch(record, record.body.data) for record in records if isinstance(record.body, Checkpoint)]
 
 
 def batch_id(record: Record) -> str:
-    """The id of the batch in a checkpoint record."""
+    """Return the id of the batch in a checkpoint record."""
     data = record.body.data if isinstance(record.body, Checkpoint) else {}
     return str(data.get("id") or record.seq)
 
 
 def to_undo(all_batches: Sequence[Batch]) -> Taking:
-    """The newest batch that changed files and still stands; edits that one reply asked for in a row go together."""
+    """Return the newest batch that changed files and is in force, with other edits that the same reply asked for."""
     unfiltered = _in_force(all_batches)
     in_force = [batch for batch in unfiltered if batch.before]
     chosen = in_force[-1:]
@@ -69,13 +69,13 @@ def to_undo(all_batches: Sequence[Batch]) -> Taking:
 
 
 def to_rewind(all_batches: Sequence[Batch], seq: int) -> Taking:
-    """Everything that was changed after record `seq` and still stands."""
+    """Return every change after record `seq` that is still in force."""
     since = [batch for batch in _in_force(all_batches) if batch.seq > seq]
     return _taking(since, since)
 
 
 def to_redo(all_batches: Sequence[Batch]) -> Taking:
-    """The newest undoing, as long as nothing was changed since."""
+    """Return the newest undo, if nothing was changed since."""
     changing = [batch for batch in all_batches if batch.before]
     undone = {gone for batch in changing for gone in batch.undoes}
     while changing and (changing[-1].id in undone or _redoes(changing[-1], changing)):
@@ -85,7 +85,7 @@ def to_redo(all_batches: Sequence[Batch]) -> Taking:
 
 
 def results_in_force(results: Iterable[Record], all_batches: Sequence[Batch]) -> Iterator[Record]:
-    """The results of calls whose changes to files were not taken back, or came back since. Ids of calls may repeat."""
+    """Yield the results of calls whose file changes are in force: never taken back, or redone. Call ids may repeat."""
     in_force = {batch.id for batch in _in_force(all_batches)}
     by_call: dict[str, list[Batch]] = {}
     for batch in all_batches:
@@ -99,20 +99,20 @@ def results_in_force(results: Iterable[Record], all_batches: Sequence[Batch]) ->
 
 
 def lasting(before: History, after: History) -> Iterator[Body]:
-    """Records that set the model, mode, policy and names again to their values before an undo.
+    """Yield records that reset the model, mode, policy and names to their values before an undo.
 
     A rewind does not take these back: they belong to the session or the program, not to the conversation.
     """
     if before.title != after.title or before.name != after.name:
         yield Title(before.title, before.name)
-    # Who switched from a loose mode to a strict one must not find the loose one back.
+    # After a change from a loose mode to a strict one, a rewind must not restore the loose one.
     settings = (before.model, before.mode, before.policy, before.system, before.tools)
     if settings != (after.model, after.mode, after.policy, after.system, after.tools):
         yield Settings(*settings)
 
 
 def paid(undo: Undo, before: History, after: History) -> Undo:
-    """The undo with the usage and cost of all that it takes back, so that no budget is refilled by it."""
+    """Return the undo with the usage and cost of all that it takes back, so that it refills no budget."""
     missing = (max(0, was - now) for was, now in zip(astuple(before.usage), astuple(after.usage), strict=True))
     known = before.cost is not None and before.cost != after.cost
     cost = max(0.0, (before.cost or 0.0) - (after.cost or 0.0)) if known else None
@@ -120,7 +120,7 @@ def paid(undo: Undo, before: History, after: History) -> Undo:
 
 
 def rewind_to_redo(newest_first: Iterable[Record]) -> int:
-    """The number of the rewind that `/redo` takes back: the newest in force; 0 if a message came after it."""
+    """Return the number of the rewind that `/redo` takes back: the newest in force; 0 if a message came after it."""
     taken_back: set[int] = set()
     for record in newest_first:
         match record.body:
@@ -140,7 +140,7 @@ def _together(batch: Batch, following: Batch) -> bool:
 
 
 def _in_force(all_batches: Sequence[Batch]) -> list[Batch]:
-    """The agent's own changes that were not taken back, or were but came back since."""
+    """Return the agent's own changes that were not taken back, or were redone."""
     gone: set[str] = set()
     for batch in all_batches:
         if batch.cause != "restore":
@@ -154,15 +154,15 @@ def _in_force(all_batches: Sequence[Batch]) -> list[Batch]:
 
 
 def _redoes(batch: Batch, among: Sequence[Batch]) -> bool:
-    """True if a restore took back a restore: there is nothing to redo in it."""
+    """Return True if a restore took back another restore: it cannot be redone."""
     restorings = {other.id for other in among if other.cause == "restore"}
     return batch.cause == "restore" and bool(restorings & set(batch.undoes))
 
 
 def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
-    """Each file as it was before the first of the batches, provided it is as the last of them left it.
+    """Return each file's state before the first of the batches, to restore if the file is as the last of them left it.
 
-    `since` are those whose uncovered files are reported: batches that changed no others lie between them.
+    `since` are the batches whose uncovered files are reported: batches that changed no other files lie between them.
     """
     from agentcli.sessions.checkpoints.checkpoints import Target
 

@@ -1,4 +1,4 @@
-"""A session as a file for others: JSON without loss, Markdown, one HTML page, or ATIF, which benchmarks read."""
+"""Exports of a session for others: JSON without loss, Markdown, one HTML page, or ATIF, which benchmarks read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from agentcli.core.record import Checkpoint
 from agentcli.sessions.exporting.archive import to_json
 from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.sessions.exporting.source import Source, collect
-from agentcli.sessions.settings import SessionSettings
 from agentcli.sessions.storage.records import Through
 
 ExportFormat = Literal["json", "md", "html"]
@@ -26,14 +25,13 @@ _BY_ENDING: Mapping[str, ExportFormat] = {
     ".html": "html",
     ".htm": "html",
 }
-"""Endings of files in small letters, and what an export writes there."""
-SETTINGS = SessionSettings()
+"""Endings of files in lower case, with the format that an export to them has."""
 
 __all__ = ["FORMATS", "ExportFormat", "Redactor", "Source", "collect", "export", "export_pieces", "format_of"]
 
 
 def format_of(file: Path) -> ExportFormat:
-    """What an export to this file writes, by its ending. Raises InputError for an unknown one."""
+    """Return the format of an export to this file, by its ending. Raises InputError for an unknown ending."""
     if (form := _BY_ENDING.get(file.suffix.lower())) is None:
         raise InputError(f"Can't export to {file.suffix} files. Name the file .md, .html or .json.")
     return form
@@ -46,10 +44,9 @@ def export(
     redacted: bool = True,
     secrets: Iterable[str] = (),
     say: Callable[[str], object] = lambda note: None,
-    settings: SessionSettings = SETTINGS,
 ) -> str:
-    """The text of the file as a whole, else as `export_pieces`."""
-    return "".join(export_pieces(source, form, redacted=redacted, secrets=secrets, say=say, settings=settings))
+    """Return the whole text of the file; otherwise like `export_pieces`."""
+    return "".join(export_pieces(source, form, redacted=redacted, secrets=secrets, say=say))
 
 
 def export_pieces(
@@ -59,12 +56,13 @@ def export_pieces(
     redacted: bool = True,
     secrets: Iterable[str] = (),
     say: Callable[[str], object] = lambda note: None,
-    settings: SessionSettings = SETTINGS,
     through: Through = iter,
 ) -> Iterator[str]:
-    """The text of the file in pieces, so that a large session is never one text in memory. The records in it pass `through` a callback that may show progress. Secrets, the known `secrets` among them, are taken out unless `redacted` is false; only then is JSON free of any loss.
+    """Yield the text of the file in pieces, so that a large session is never one text in memory.
 
-    `say` is called at the end with a line for people about everything that the file lacks.
+    Secrets, including the known `secrets`, are removed unless `redacted` is false; only then is JSON complete. The
+    records pass `through`, a callback that may show progress. At the end `say` is called with one line for people about
+    each thing that the file lacks.
     """
     redactor = Redactor(secrets)
     clean = redactor if redacted else str
@@ -78,7 +76,7 @@ def export_pieces(
         case "html":
             from agentcli.sessions.exporting.html import to_html
 
-            yield from to_html(source, clean, through, highlight_limit=settings.highlight)
+            yield from to_html(source, clean, through)
     for note in (*redactor.notes(), *_lacks(source, form, redacted)):
         say(note)
 
@@ -86,10 +84,7 @@ def export_pieces(
 def _lacks(source: Source, form: ExportFormat, redacted: bool) -> list[str]:
     notes = []
     if form == "json" and redacted and any(isinstance(record.body, Checkpoint) for record, _ in source.records):
-        notes.append(
-            "The states of files, which /undo and /rewind need, are left out since they may hold secrets; "
-            "--keep-secrets takes them along."
-        )
+        notes.append("The states of files are left out since they may hold secrets; --keep-secrets takes them along.")
     if form == "json" and source.left_out:
         why = "; ".join(sorted(set(source.left_out.values())))
         notes.append(f"The states of {len(source.left_out):,} files are left out, so /undo will not find them: {why}.")

@@ -1,4 +1,4 @@
-"""The JSON export: every record as it stands in its file, with the outputs and states of files that belong to it."""
+"""The JSON export: each record as its file has it, with the outputs and file states that belong to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agentcli.core.codec.encode import dumps, loads
-from agentcli.sessions.exporting.own_form import body_in_own_form
 from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.sessions.exporting.source import Source
 from agentcli.sessions.exporting.transcript import Clean
@@ -18,18 +17,19 @@ from agentcli.sessions.info import info_to_json
 from agentcli.sessions.storage.records import Through
 
 VERSION = 2
-"""Version 1 had no states of files, and refused sessions with a missing record."""
+"""Version of the format. Version 1 had no file states, and refused sessions with a missing record."""
 _OPAQUE = frozenset({"schema", "seq", "id", "time", "kind", "prev", "call_id", "data", "signature", "meta", "mime"})
-"""Fields without prose: images, signatures and names that something else refers to."""
+"""Fields without prose: images, signatures and names that other fields refer to."""
 _UNPRINTABLE = re.compile(r"[^ -~\n]+")
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""JSON with lone surrogates as they are; an encoder is made once, which takes as long as to encode a short record."""
+"""JSON with lone surrogates unchanged. The encoder is made once: making it takes as long as encoding a short record."""
 
 
 def to_json(source: Source, redactor: Redactor | None = None, through: Through = iter) -> Iterator[str]:
-    """One JSON object, in pieces. Without a redactor the import gives back the very same records, outputs and states of files, byte for byte.
+    """Return one JSON object, in pieces.
 
-    Lone surrogates survive as escapes, for which all of it is ASCII then.
+    Without a redactor, an import restores the same records and outputs, byte for byte, but not the file states. If
+    there are lone surrogates, they become escapes and the whole text is ASCII.
     """
     pieces = list(_pieces(source, redactor, through))
     return map(_in_ascii, pieces) if any(map(_has_surrogates, pieces)) else iter(pieces)
@@ -47,7 +47,7 @@ def _pieces(source: Source, redactor: Redactor | None, through: Through) -> Iter
         "left_out": dict(source.left_out),
         "session": {**session, **{name: clean(session[name]) for name in ("title", "name")}},
     }
-    # A content that is cleaned is another: no change could be undone with it.
+    # A content without its secrets is a different one: no change could be undone with it.
     contents = {} if redactor else source.contents
     records = through([record for record, _ in source.records])
     yield f'{_compact(head)[:-1]},"records":['
@@ -67,14 +67,11 @@ def _with_commas(items: Iterable[str]) -> Iterator[str]:
 
 
 def _record(data: bytes, redactor: Redactor | None) -> str:
-    """A record's JSON; a string of it if its file is not written in this program's form and is to come back as it is."""
+    """Return a record's JSON; the file's text as a JSON string if only that keeps it byte for byte."""
     if redactor is None:
         raw = loads(data)
         return _compact(raw if (dumps(raw) + "\n").encode("utf-8") == data else data.decode("utf-8"))
-    # Most records have no secret in them and stand in the export as in their files: to parse and to encode them takes far longer.
-    stored = data.decode("utf-8", "surrogateescape")
-    body = body_in_own_form(stored)
-    return stored[:-1] if body and redactor.passes(body) else _compact(_cleaned(loads(data), redactor))
+    return _compact(_cleaned(loads(data), redactor))
 
 
 def _has_surrogates(text: str) -> bool:

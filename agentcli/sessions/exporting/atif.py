@@ -26,7 +26,7 @@ VERSION = "ATIF-v1.8"
 Subagents = Callable[[str], Sequence[Journal]]
 """A function that returns the sessions of a session's subagents, by its id."""
 _STATED = ("id", "schema", "head", "shelf", "touched", "usage", "cost", "version", "model")
-"""Fields of `session.json` that stand elsewhere in the document, or mean nothing outside the store."""
+"""Fields of `session.json` that are elsewhere in the document, or mean nothing outside the store."""
 
 
 def to_atif(
@@ -36,9 +36,10 @@ def to_atif(
     place: Callable[[Image], str] = data_url,
     through: Through = iter,
 ) -> Iterator[str]:
-    """The document in pieces, one a step, so that a large session is never in memory as a whole.
+    """Return the document in pieces, one per step, so that a large session is never in memory as a whole.
 
-    `place` returns the path or URL of an image. The records of the session itself pass `through` a callback that may show progress.
+    `place` returns the path or URL of an image. The records of the session itself pass `through`, a callback that may
+    show progress.
     """
     yield from _trajectory(journal, subagents, clean, place, through, frozenset())
     yield "\n"
@@ -51,7 +52,10 @@ class ImageFolder:
         self._folder = folder
 
     def __call__(self, image: Image) -> str:
-        """Write an image; its relative path, or a URL where its data is damaged. Raises OSError where the folder cannot be written."""
+        """Write an image; return its relative path, or a URL if its data is damaged.
+
+        Raises OSError if the folder cannot be written.
+        """
         try:
             data = base64.b64decode(image.data)
         except ValueError:
@@ -63,7 +67,7 @@ class ImageFolder:
 
 
 def subagents_in(store: Store, info: SessionInfo) -> Subagents:
-    """The sessions of subagents in the project of a session, to be read only."""
+    """Return a function that opens the subagents of a session in the project of `info`, read-only."""
     found = [each for each in reversed(store.list(info.project_id)) if is_subagent(each)]
 
     def of(id: str) -> Sequence[Session]:
@@ -74,7 +78,7 @@ def subagents_in(store: Store, info: SessionInfo) -> Subagents:
 
 
 def _opened(store: Store, info: SessionInfo) -> Session | None:
-    """A session to read, or None where it cannot be opened."""
+    """Open a session to read it; None if it cannot be opened."""
     try:
         return store.open(info.project_id, info.id, read_only=True)
     except AgentError:
@@ -89,7 +93,7 @@ def _trajectory(
     through: Through,
     within: frozenset[str],
 ) -> Iterator[str]:
-    """One trajectory. `within` are the ids of those that it is embedded in: a session never holds itself."""
+    """Yield one trajectory. `within` are the ids of the trajectories around it: a session never contains itself."""
     within |= {journal.id}
     embedded = [each for each in subagents(journal.id) if each.id not in within]
     info = _info(journal)
@@ -146,7 +150,7 @@ def _head(journal: Journal, info: SessionInfo, clean: Clean) -> dict[str, Any]:
 
 
 def _final_metrics(info: SessionInfo, builder: StepBuilder) -> dict[str, Any]:
-    """Tokens of the agent's steps; the cost, and `usage` in `extra`, also count subagents, summaries and titles."""
+    """Return the tokens of the agent's steps; the cost, and `usage` in `extra`, also count subagents, summaries and titles."""
     return {
         "total_prompt_tokens": builder.usage.prompt,
         "total_completion_tokens": builder.usage.output,

@@ -31,7 +31,7 @@ from agentcli.sessions.exporting.transcript import Clean
 Json = dict[str, Any]
 EMPTY = "This session has no record that can be read."
 PICTURES = {"image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp"}
-"""The types of images that the format knows, with the suffix of a file."""
+"""The types of images that the format knows, with their file endings."""
 _PROVIDER_DATA = frozenset({"meta", "signature"})
 """Fields that only the provider can read; they are left out."""
 _IN_MESSAGE: Mapping[type, frozenset[str]] = {
@@ -43,11 +43,11 @@ _IN_MESSAGE: Mapping[type, frozenset[str]] = {
 
 
 class StepBuilder:
-    """Turns records into steps, oldest first. A step is given out once nothing more can belong to it.
+    """Builder of steps from records, oldest first. A step is yielded once no record can add to it.
 
-    `clean` is a filter for all texts; `place` returns the path or URL of an image, `whole` a whole output by its path; `embedded`
-    are the ids of the subagents' trajectories in the document; steps of the first `copied` records are copies from another
-    session. `usage` and `requests` sum up the agent's steps.
+    `clean` filters all texts; `place` returns the path or URL of an image, `whole` a whole output by its path;
+    `embedded` are the ids of the subagents' trajectories in the document; steps of the first `copied` records are
+    copies from another session. `usage` and `requests` add up the agent's steps.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class StepBuilder:
         return len(self._seqs)
 
     def add(self, record: Record) -> Iterator[Json]:
-        """Take a record; the steps that are complete now."""
+        """Add a record; yield the steps that are complete now."""
         body = record.body
         match body:
             case Message():
@@ -94,7 +94,7 @@ class StepBuilder:
                 assert_never(body)
 
     def finish(self) -> Iterator[Json]:
-        """The last steps; at least one in all."""
+        """Yield the last steps; there is at least one in all."""
         if not self._seqs:
             self._begin(Record(0, "", "", "", Unknown("", {})), "system", EMPTY, {})
         yield from self._released()
@@ -145,7 +145,7 @@ class StepBuilder:
         return {"tool_call_id": call.call_id, "function_name": call.name, "arguments": self._json(call.input)}
 
     def _result(self, record: Record, result: ToolResult) -> None:
-        """Add a result to the step of its call; one whose call is missing is a step of its own."""
+        """Add a result to the step of its call; a result without a call becomes a step of its own."""
         answer: Json = {"content": self._answer(result)}
         session = result.metadata.get("session")
         if isinstance(session, str) and session in self._embedded:
@@ -180,7 +180,7 @@ class StepBuilder:
         body = record.body
         raw = body_to_json(body)
         if isinstance(body, Settings) and body.tools:
-            # The document's head has the first ones; every other step repeats only what has changed.
+            # The head of the document has the first tools; later steps repeat them only if they change.
             if self._tools in (None, raw["tools"]):
                 self._tools = raw.pop("tools")
             else:
@@ -199,12 +199,12 @@ class StepBuilder:
             self._beside.append(raw)
 
     def _paths(self, parts: Sequence[Part]) -> Json:
-        """The files that images came from: the format has no place for them."""
+        """Return the files that images came from: the format has no place for them."""
         paths = [self._text(part.path) for part in parts if isinstance(part, Image) and part.path]
         return {"images": paths} if paths else {}
 
     def _content(self, parts: Sequence[Part], between: str) -> str | list[Json]:
-        """The parts as one text, or as a list where there is an image among them."""
+        """Return the parts as one text, or as a list if there is an image among them."""
         pieces = [self._piece(part) for part in parts]
         if all(piece["type"] == "text" for piece in pieces):
             return between.join(piece["text"] for piece in pieces)
@@ -225,7 +225,7 @@ class StepBuilder:
         return _plain(self._clean(text)) if text else ""
 
     def _json(self, value: Any) -> Any:
-        """JSON with every text cleaned, and without what only a provider can read."""
+        """Return JSON data with every text cleaned, and without fields that only a provider can read."""
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, Mapping):
@@ -237,12 +237,12 @@ class StepBuilder:
 
 
 def data_url(image: Image) -> str:
-    """The image itself as a URL."""
+    """Return the image itself as a URL."""
     return f"data:{image.mime};base64,{image.data}"
 
 
 def tool_definitions(tools: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """Tools in the shape of OpenAI's function calling."""
+    """Return tools in the form of OpenAI's function calling."""
     return [{"type": "function", "function": dict(tool)} for tool in tools]
 
 
@@ -286,7 +286,7 @@ def _is_iso(time: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """The text without lone surrogates, which most readers of JSON refuse."""
+    """Replace lone surrogates, which most readers of JSON refuse."""
     if text.isascii():
         return text
     return text.encode("utf-8", "replace").decode("utf-8")

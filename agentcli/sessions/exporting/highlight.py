@@ -9,27 +9,26 @@ from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
-from agentcli.sessions.settings import SessionSettings
-
-HIGHLIGHT_LIMIT = SessionSettings().highlight
+HIGHLIGHT_LIMIT = 20_000
+"""Characters of a piece of code that an exported page colours at most: more would take too long."""
 
 _SHORT, _REMEMBERED = 2_000, 1_000
-"""Characters of a piece of code that is remembered with its colours; the number of those pieces."""
+"""Maximum characters of a piece of code that is remembered with its colours; the number of such pieces."""
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;:?()/'-]*(?:(?<=[A-Za-z0-9])_[A-Za-z0-9][A-Za-z0-9 ,.;:?()/'-]*)*(?<! )")
-"""A line that has nothing in it which Markdown or HTML could take for more than text: underscores stand within words only."""
+"""A line without any sign that Markdown or HTML could take for markup: underscores appear within words only."""
 _LANGUAGES = {"command": "bash", "sql": "sql"}
 
 
 def coloured(code: str, language: str, limit: int = HIGHLIGHT_LIMIT) -> str:
-    """The code as HTML spans; plain where the language is not known, or the code too long."""
+    """Return the code as HTML spans; plain if the language is not known, or the code too long."""
     if not language or len(code) > limit:
         return escape(code)
-    # The same commands and edits come again and again.
+    # The same commands and edits occur again and again.
     return _remembered(code, language) if len(code) <= _SHORT else _highlighted(code, language)
 
 
 def language_of(field: str, given: Mapping[str, Any]) -> str:
-    """The language of a call's input, by the field's name or by the file that it is written to."""
+    """Return the language of a call's input, by the field's name or the path of the file that it is written to."""
     if field in _LANGUAGES:
         return _LANGUAGES[field]
     path = given.get("file_path")
@@ -39,9 +38,9 @@ def language_of(field: str, given: Mapping[str, Any]) -> str:
 
 
 def rendered(markdown: str, limit: int = HIGHLIGHT_LIMIT) -> str:
-    """Markdown as HTML. Tags in it are escaped; remote images stay links."""
+    """Render Markdown as HTML. Tags in it are escaped; remote images stay links."""
     if _PLAIN.fullmatch(markdown):
-        return f"<p>{markdown}</p>\n"  # most of what a model says between two calls, and to parse it takes long
+        return f"<p>{markdown}</p>\n"  # most texts between two calls are plain, and parsing takes long
     return str(_parser(limit).render(markdown))
 
 
@@ -55,8 +54,8 @@ def _highlighted(code: str, language: str) -> str:
 _remembered = lru_cache(_REMEMBERED)(_highlighted)
 
 
-# The libraries take a tenth of a second to load, and only this export needs them. To look up a language, or to make a formatter,
-# takes longer than to colour a short piece of code.
+# The libraries take a tenth of a second to load, and only this export needs them. Looking up a language or making a
+# formatter takes longer than colouring a short piece of code.
 @lru_cache(1_000)
 def _lexer(language: str) -> Any:
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
@@ -76,7 +75,7 @@ def _formatter() -> Any:
 
 
 def _endings(name: str) -> str:
-    """A name that stands for all with the same endings, since these tell the language; the name itself where more of it does."""
+    """Return a name for all files with the same endings, or the name itself if more of it decides the language."""
     return name if _told_by_more().match(name) else f"x{''.join(name.partition('.')[1:])}"
 
 

@@ -32,9 +32,9 @@ _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 def to_html(
     source: Source, clean: Clean = str, through: Through = iter, *, highlight_limit: int = HIGHLIGHT_LIMIT
 ) -> Iterator[str]:
-    """The whole session as one page, in pieces. Code longer than `highlight_limit` characters stays plain.
+    """Yield the whole session as one page, in pieces. Code longer than `highlight_limit` characters stays plain.
 
-    All that came from outside is escaped, and a policy in the page forbids it scripts and the network even so.
+    Everything from outside is escaped, and a policy in the page also forbids scripts and network access.
     """
     info = source.info
     title = _text(clean(info.name or info.title or info.id))
@@ -121,7 +121,7 @@ def _text(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Remove what a page cannot display: control characters, escape sequences of terminals, lone surrogates."""
+    """Remove characters that a page cannot display: control characters, terminal escape sequences, lone surrogates."""
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     text = _ESCAPES.sub("", text) if "\x1b" in text else text

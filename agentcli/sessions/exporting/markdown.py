@@ -23,7 +23,7 @@ _SPEAKERS = {"user": "You", "assistant": "Agent"}
 
 
 def to_markdown(source: Source, clean: Clean = str, through: Through = iter) -> Iterator[str]:
-    """The whole session as one Markdown document, in pieces."""
+    """Yield the whole session as one Markdown document, in pieces."""
     info = source.info
     title = clean(info.name or info.title or info.id)
     cost = "" if info.cost is None else f" · ${info.cost:.2f}"
@@ -65,7 +65,7 @@ def _call(entry: Call) -> Iterator[str]:
 
 
 def fence(text: str, language: str = "") -> str:
-    """A code block that nothing inside it can end."""
+    """Return a code block that nothing inside it can end."""
     longest = max(map(len, re.findall(r"`{3,}", text))) if "```" in text else 2
     ticks = "`" * (longest + 1)
     return f"{ticks}{language}\n{text.rstrip()}\n{ticks}"
@@ -76,6 +76,6 @@ def _folded(summary: str, blocks: Iterable[str]) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """Text for one line, with nothing in it that would be markup."""
+    """Return the text on one line, without markup."""
     flat = " ".join(text.split())
     return flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("`", "'").replace("*", "\\*")

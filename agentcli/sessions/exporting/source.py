@@ -1,4 +1,4 @@
-"""Everything of a session that an export may hold, read once."""
+"""Everything in a session that an export may contain, read once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from agentcli.sessions.storage.records import RecordFolder, Through, digest
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A session at a glance, its records with the bytes of their files, and the whole outputs that were kept, by file name.
+    """A session's summary, its records with the bytes of their files, and its whole outputs, by file name.
 
-    `contents` are states of files by their SHA-256, which `/undo` and `/rewind` need; `left_out`: hash → the reason why one is missing.
+    `contents` are file states by their SHA-256; `left_out` maps a hash to the reason why its content is missing.
     """
 
     info: SessionInfo
@@ -38,10 +38,10 @@ def collect(
     *,
     whole: bool = True,
 ) -> Source:
-    """All that a journal holds, with at most so many bytes of file contents. What cannot be read is left out, as it is on resume.
+    """Read everything from a journal, with at most `contents` bytes of file contents; skip unreadable records, as on resume.
 
-    The records pass `through` a callback that may show progress. Unless it is to be the `whole`, the bytes of the records' files and
-    the outputs are left out: only JSON needs them.
+    The records pass `through`, a callback that may show progress. Unless `whole`, the bytes of the record files and the
+    outputs are left out: only JSON needs them.
     """
     own = getattr(journal, "info", None)
     info = own if isinstance(own, SessionInfo) else SessionInfo(journal.id, "", "")
@@ -65,22 +65,22 @@ def _records_in(folder: Path | None) -> AbstractContextManager[RecordFolder | No
 
 
 def _names_of_outputs(folder: Path | None) -> dict[str, str]:
-    """All that was kept, with what no result names: large input lies there, too."""
+    """Return the names of all kept outputs, also of those that no result names, such as large input."""
     if folder is None:
         return {}
     return {path.name: path.name for path in sorted((folder / "outputs").glob("*.txt"))}
 
 
 def _contents(folder: Path | None, records: list[Record], limit: int) -> tuple[dict[str, bytes], dict[str, str]]:
-    """The contents that the records of changes name, newest first as far as the limit goes, and why others are not there."""
-    from agentcli.sessions.checkpoints.objects import Objects
+    """Return the contents that records of changes name, newest first up to the limit, and why others are missing."""
+    from agentcli.sessions.checkpoints.objects import CONTENTS, Objects
     from agentcli.sessions.storage.disk import DISK
 
     known: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
     if folder is None or not limit:
         return known, left_out
-    objects = Objects(folder / "checkpoints" / "objects", DISK)
+    objects = Objects(folder / CONTENTS, DISK)
     left = limit
     for key in dict.fromkeys(_named(records)):
         data = objects.get(key)

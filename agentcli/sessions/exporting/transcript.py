@@ -1,4 +1,4 @@
-"""A session as a transcript for readers: messages and calls in order, each call with its result."""
+"""Transcripts of sessions for readers: messages and calls in order, each call with its result."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call and its result; without a result it was never answered."""
+    """A tool call and its result, or None if it was never answered."""
 
     seq: int
     call: ToolCall
@@ -56,20 +56,20 @@ class Call:
 
     @property
     def subject(self) -> str:
-        """The call's subject in a line."""
+        """The call's subject on one line."""
         found = next((str(self.call.input[name]) for name in _SUBJECTS if self.call.input.get(name)), "")
         line = found.strip().split("\n", 1)[0]
         return line if len(line) <= 100 else line[:99] + "…"
 
     @property
     def status(self) -> str:
-        """The status of its result."""
+        """The status of the result."""
         return self.result.status if self.result else "unanswered"
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something about the session itself, in a line."""
+    """A fact about the session itself, on one line."""
 
     seq: int
     text: str
@@ -79,7 +79,7 @@ Entry = MessageText | Aside | Picture | Call | Note
 
 
 def entries(records: Sequence[Record], clean: Clean = str, through: Through = iter) -> Iterator[Entry]:
-    """The entries of a session's transcript, without what was rewound. Their records pass `through`."""
+    """Yield the entries of a session's transcript, without rewound records. The records pass `through`."""
     current = in_force(list(records))
     results = {record.body.call_id: record.body for record in current if isinstance(record.body, ToolResult)}
     for record in through(current):
@@ -138,7 +138,7 @@ def _call(seq: int, call: ToolCall, result: ToolResult | None, clean: Clean) -> 
 
 
 def cleaned(value: Any, clean: Clean) -> Any:
-    """JSON with every text in it cleaned; names of fields stay."""
+    """Clean every text in JSON data; names of fields stay."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict) or hasattr(value, "items"):
@@ -149,5 +149,5 @@ def cleaned(value: Any, clean: Clean) -> Any:
 
 
 def pretty(value: Any) -> str:
-    """A value of a call's input for a reader."""
+    """Write a value of a call's input for a reader."""
     return value if isinstance(value, str) else dumps(value)

@@ -1,4 +1,4 @@
-"""Sessions of other programs, and our own exports, read into records."""
+"""Import of other programs' sessions, and of our own exports, as records."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _READERS: Mapping[Format, Callable[[Iterable[str]], Imported]] = {
 
 
 def read(path: Path) -> Imported:
-    """The session in a file. Raises InputError with the file, the line and the reason when it cannot be taken over.
+    """Read the session in a file, the oldest one of a database; `read_all` reads the others too.
 
-    Of a database this is the oldest session; `read_all` has the others.
+    Raises InputError with the file, the line and the reason if it cannot be imported.
     """
     return next(read_all(path))
 
@@ -35,11 +35,10 @@ def read(path: Path) -> Imported:
 def read_all(
     path: Path, chosen: str = "", format: Format | None = None, through: Shown = unshown
 ) -> Iterator[Imported]:
-    """The sessions in a file: all of a database or the one whose id or title is `chosen`, else one. `format` is its format, if known.
+    """Read the sessions in a file: all of a database or the one whose id or title is `chosen`, else one.
 
-    The lines of a text pass `through`.
-
-    Raises InputError with the file, the line and the reason when one cannot be taken over, after all that can.
+    `format` is the format, if known. The lines of a text pass `through`. Raises InputError with the file, the line and
+    the reason if a session cannot be imported, after yielding all that can.
     """
     format = format or recognise(path)
     try:
@@ -48,7 +47,7 @@ def read_all(
         elif chosen:
             raise InputError("it holds only one session, so --session does not apply")
         else:
-            with reading("the file"):  # what no line alone shows to be wrong
+            with reading("the file"):  # errors that no single line shows
                 imported = _READERS[format](through(lines(path), 0))
             if imported.format == "gemini-cli" and not imported.cwd:
                 imported = replace(imported, cwd=gemini_cli.project_root(path))

@@ -44,14 +44,14 @@ _COMMAND = re.compile(
     r"(?:<command-args>(.*)</command-args>\s*)?",
     re.DOTALL,
 )
-"""A slash command that is a prompt; those that the program carries out itself begin with their name."""
+"""A slash command that is a prompt; commands that the program runs itself begin with `<command-name>`."""
 _EXIT = re.compile(r"^(?:Error: )?Exit code (\d+)")
 _DENIED = "The user doesn't want to"
 _INTERRUPTED = "[Request interrupted by user"
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """The session in the lines of a Claude Code file. Raises InputError naming the line and what is wrong with it."""
+    """Read the session in the lines of a Claude Code file. Raises InputError that names the line and its error."""
     notes: list[str] = []
     entries = list(objects(lines, notes))
     whole = [(number, entry) for number, entry in entries if entry.get("uuid")]
@@ -76,7 +76,7 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 def _current(main: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
-    """Entries of the prompts that the newest entry descends from; answers to parallel calls branch off that line."""
+    """Return the entries of the prompts that the newest entry descends from; answers to parallel calls branch off that line."""
     up = {str(entry["uuid"]): entry for _, entry in main}
     line: set[str] = set()
     at = str(main[-1][1]["uuid"]) if main else ""
@@ -102,7 +102,7 @@ def _is_prompt(entry: Json) -> bool:
 
 
 class _Reader:
-    """Collects items; the lines that one reply was written over are put together again."""
+    """Collector of items; it joins the lines over which a reply is spread."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -112,7 +112,7 @@ class _Reader:
         self.tasks: dict[str, TodoItem] = {}
         self.asked: dict[str, ToolCall] = {}
         self.prompts: dict[str, int] = {}
-        """Place in `items` of the user's message that an entry, or the attachments before it, hang on."""
+        """Index in `items` of the user's message to which an entry, or the attachments before it, belong."""
 
     def add(self, entry: Json) -> None:
         time, key = utc(entry.get("timestamp")), str(entry["uuid"])
@@ -150,7 +150,7 @@ class _Reader:
         self.items.append(sound(Item(time, content, key)))
 
     def _attach(self, entry: Json, key: str) -> None:
-        """Put a file before the text of the prompt that it is attached to; files that the program reads again by itself are left out."""
+        """Put an attached file before the text of its prompt; leave out files that the program rereads by itself."""
         index = self.prompts.get(_parent(entry))
         if index is None:
             return
@@ -170,7 +170,7 @@ class _Reader:
         return Summary(text, self.keys.get(first, first), tokens, "manual" if trigger == "manual" else "auto")
 
     def _planned(self, entry: Json) -> bool:
-        """Follow the tasks of the model's plan, which are created and changed one by one; True if this answer changed them."""
+        """Follow the tasks of the model's plan, created and changed one by one; return True if this answer changed them."""
         result = entry.get("toolUseResult")
         if not isinstance(result, dict):
             return False
@@ -194,7 +194,7 @@ class _Reader:
 
 
 def _filler(entry: Json) -> bool:
-    """True if the program itself wrote this in place of a reply that a prompt never got."""
+    """Return True if the program wrote this itself in place of a reply that a prompt never got."""
     return entry["message"].get("model") == "<synthetic>" and entry.get("isApiErrorMessage") is False
 
 
@@ -214,7 +214,7 @@ def _reply(message: Json, failed: bool) -> Message | Failure:
 
 
 def _spoken(entry: Json, time: str) -> Iterable[Content]:
-    """The answers to calls in a user entry, then its text."""
+    """Yield the answers to calls in a user entry, then its text."""
     content = list(blocks(entry["message"]["content"]))
     for block in content:
         if block["type"] == "tool_result":
@@ -225,7 +225,7 @@ def _spoken(entry: Json, time: str) -> Iterable[Content]:
 
 
 def _attached(raw: Json) -> File | Image | None:
-    """The file or folder that was named with `@`; what is neither text nor a picture stays a name."""
+    """Return the file or folder that was named with `@`; of other than text and images, only the name."""
     if raw.get("type") == "directory":
         return File("inode/directory", raw["path"], raw["content"])
     if raw.get("type") != "file":
@@ -241,7 +241,7 @@ def _attached(raw: Json) -> File | Image | None:
 
 
 def _injected(part: Part, meta: bool) -> Part:
-    """A text as the user typed it, or marked as one that the program put beside the user's own words."""
+    """Return a text as the user's own, or marked as an addition by the program."""
     if not isinstance(part, Text):
         return part
     if not meta and (command := _COMMAND.fullmatch(part.text)):
@@ -303,7 +303,7 @@ def _metadata(text: str, details: Json, status: Status) -> Json:
 
 
 def _diff(path: str, hunks: Sequence[Json]) -> Json:
-    """A unified diff from the hunks that Claude Code keeps."""
+    """Make a unified diff from the hunks that Claude Code keeps."""
     lines = [f"--- {path}", f"+++ {path}"]
     for hunk in hunks:
         lines.append(f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@")

@@ -1,10 +1,10 @@
-"""Rollout files of Codex (JSON lines under `~/.codex/sessions`), with the envelope of today and without it as in early versions."""
+"""Rollout files of Codex (JSON lines under `~/.codex/sessions`), with today's envelope or without it as in early versions."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,8 @@ _ENVELOPES = (
     "world_state",
 )
 _WRAPPED = re.compile(r"\s*<([a-z][\w-]*)>.*</\1>\s*", re.DOTALL)
+_LABEL = re.compile(r"\s*</?image\b[^>]*>\s*")
+"""What stands before and behind a picture, such as `<image name=[Image #1]>`."""
 _UNSUPPORTED = "unsupported call: "
 _INSTRUCTIONS = "# AGENTS.md instructions"
 _EXIT = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d+)", re.MULTILINE)
@@ -37,7 +39,7 @@ _PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,(.*)", re.DOTALL)
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """The session in the lines of a rollout. Raises InputError naming the line and what is wrong with it."""
+    """Read the session in the lines of a rollout. Raises InputError that names the line and its error."""
     notes: list[str] = []
     reader = _Reader()
     for number, entry in objects(lines, notes):
@@ -53,7 +55,7 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 class _Reader:
-    """A reply arrives as separate items: reasoning, text and calls are put together until somebody else speaks."""
+    """Collector of items. It joins the reasoning, text and calls of a reply, until another speaker follows."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -92,7 +94,7 @@ class _Reader:
                 pass
 
     def close(self) -> None:
-        """End the reply that is being put together."""
+        """End the reply that is being collected."""
         if self.parts:
             stop: Stop = "tool_use" if isinstance(self.parts[-1], ToolCall) else "end_turn"
             message = Message("assistant", tuple(self.parts), 0, self.provider, self.model, stop=stop)
@@ -101,7 +103,7 @@ class _Reader:
             self.parts = []
 
     def _bare(self, entry: Json) -> None:
-        """A line of an early version: the items themselves, behind a head without type."""
+        """Add a line of an early version: the items themselves, after a head without a type."""
         if "instructions" in entry and "type" not in entry:
             self.began = utc(entry.get("timestamp"))
         elif isinstance(entry.get("type"), str):
@@ -117,7 +119,7 @@ class _Reader:
     def _item(self, payload: Json, time: str) -> None:
         match payload["type"]:
             case "message" if payload["role"] == "user":
-                parts = tuple(map(_injected, _parts(payload["content"])))
+                parts = tuple(map(_injected, _without_labels([*_parts(payload["content"])])))
                 if parts:
                     self._say(Item(time, Message("user", parts)))
             case "message" if payload["role"] == "assistant":
@@ -129,7 +131,7 @@ class _Reader:
             case "function_call_output" | "custom_tool_call_output":
                 self._say(Item(time, _result(payload, time, self.changes.pop(payload["call_id"], {}))))
             case _:
-                pass  # the system's own messages, searches made by the provider, snapshots of the repository
+                pass  # the system's own messages, the provider's searches, snapshots of the repository
 
     def _event(self, payload: Json, time: str) -> None:
         match payload.get("type"):
@@ -144,10 +146,10 @@ class _Reader:
             case "patch_apply_end":
                 self.changes[payload["call_id"]] = _changed(payload.get("changes") or {})
             case _:
-                pass  # the same words once more, for the screen
+                pass  # the same texts once more, for the screen
 
     def _failed(self, error: Json, time: str) -> None:
-        """A failure, which some versions report twice."""
+        """Add a failure, once even if the file reports it twice."""
         text = str(error.get("message") or "The request failed.")
         inner = _json(text).get("error")
         content = Failure(str(inner.get("message") or text) if isinstance(inner, dict) else text, "model")
@@ -156,7 +158,10 @@ class _Reader:
             self._say(Item(time, content))
 
     def _compacted(self, payload: Json, time: str) -> None:
-        """A compaction. The reply that was its summary is no reply of the conversation; its usage goes with it."""
+        """Add a compaction.
+
+        The reply that was its summary leaves the conversation; its usage becomes the compaction's.
+        """
         self.close()
         text = _summary(payload)
         if not text:
@@ -176,7 +181,7 @@ class _Reader:
         return None
 
     def _usage(self, raw: Json) -> None:
-        """Their input includes what came from the cache, their output includes the reasoning."""
+        """Set the last reply's usage. Codex counts cached tokens as input, too, and reasoning as output."""
         self.close()
         if self.reply is None:
             return
@@ -197,6 +202,15 @@ class _Reader:
         self.items.append(sound(item))
 
 
+def _without_labels(parts: Sequence[Part]) -> Iterable[Part]:
+    """Yield the parts of a prompt without the tags that Codex puts around each picture."""
+    pictures = [number for number, part in enumerate(parts) if isinstance(part, Image)]
+    beside = {number + step for number in pictures for step in (-1, 1)}
+    for number, part in enumerate(parts):
+        if not (number in beside and isinstance(part, Text) and _LABEL.fullmatch(part.text)):
+            yield part
+
+
 def _injected(part: Part) -> Part:
     wrapped = isinstance(part, Text) and (_WRAPPED.fullmatch(part.text) or part.text.startswith(_INSTRUCTIONS))
     return replace(part, synthetic=True, source="reminder") if isinstance(part, Text) and wrapped else part
@@ -214,7 +228,7 @@ def _parts(content: Any) -> Iterable[Part]:
 
 
 def _reasoning(payload: Json) -> Iterable[Thinking]:
-    """Only the readable part: what is encrypted means nothing to another provider."""
+    """Yield the readable part: encrypted reasoning means nothing to another provider."""
     texts = [
         raw["text"] for raw in (*(payload.get("summary") or ()), *(payload.get("content") or ())) if raw.get("text")
     ]
@@ -243,7 +257,7 @@ def _freeform(name: str, text: str) -> tuple[str, Json]:
 
 
 def _command(command: Any) -> str:
-    """The command line itself, without the shell that was started for it."""
+    """Return the command line itself, without the shell that ran it."""
     if isinstance(command, str):
         return command
     arguments = [str(word) for word in command]
@@ -266,7 +280,7 @@ def _result(payload: Json, time: str, changed: Json) -> ToolResult:
 
 
 def _changed(changes: Json) -> Json:
-    """A patch's changes to files: one unified diff, and the numbers of lines added and removed."""
+    """Return a patch's changes to files: one unified diff, and the numbers of lines added and removed."""
     diffs: list[str] = []
     for path, change in changes.items():
         if diff := change.get("unified_diff"):
@@ -280,7 +294,7 @@ def _changed(changes: Json) -> Json:
 
 
 def _output(output: Any) -> tuple[str, int | None, bool]:
-    """The command's output, its exit code if it is given, and whether the call failed."""
+    """Return the command's output, its exit code if known, and True if the call failed."""
     if isinstance(output, list):
         return text_of(_parts(output)), None, False
     if isinstance(output, dict):
@@ -306,7 +320,7 @@ def _json(text: str) -> Json:
 
 
 def _summary(payload: Json) -> str:
-    """The summary of a compaction; empty where it can be read by the provider only."""
+    """Return the summary of a compaction; empty if only the provider can read it."""
     if payload.get("message"):
         return str(payload["message"])
     history = payload.get("replacement_history") or ()
@@ -317,7 +331,7 @@ def _summary(payload: Json) -> str:
 
 
 def _kept_prompts(payload: Json, summary: str) -> Iterable[str]:
-    """The prompts that a compaction left in the view, oldest first."""
+    """Yield the prompts that a compaction left in the view, oldest first."""
     for item in payload.get("replacement_history") or ():
         if item.get("type") == "message" and item.get("role") == "user":
             message = Message("user", tuple(map(_injected, _parts(item.get("content") or ()))))

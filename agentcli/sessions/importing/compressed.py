@@ -17,15 +17,15 @@ _MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 class CompressedFile(InputError):
-    """The file is compressed, and nothing here unpacks it."""
+    """The error for a compressed file that no installed library unpacks."""
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader | io.BytesIO]:
-    """Opens a file for reading, unpacked where it is compressed.
+    """Open a file for reading; unpack it if it is compressed.
 
-    Raises CompressedFile where Python has no Zstandard (3.14 has; before, the package `zstandard`), InputError where it cannot be
-    read, then or later.
+    Raises CompressedFile if Python has no Zstandard (from 3.14 on, or the package `zstandard`), InputError if the file
+    cannot be read, at once or later.
     """
     try:
         with path.open("rb") as file:
@@ -37,7 +37,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader | io.BytesIO]:
 
 
 def is_unpacked(path: Path) -> bool:
-    """True if a file is compressed and lies beside its unpacked self."""
+    """Return True if a file is compressed and lies beside its unpacked version."""
     return path.suffix == SUFFIX and path.with_suffix("").is_file()
 
 

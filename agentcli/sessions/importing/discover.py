@@ -1,4 +1,4 @@
-"""Finds sessions to import: in files, in folders, and in the stores of other programs."""
+"""Search for sessions to import: in files, in folders, and in the stores of other programs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from agentcli.sessions.importing.opencode_database import nothing_found, rows_of
 from agentcli.sessions.importing.recognise import first_objects, format_of, holds_database, not_recognised, recognise
 
 ENDINGS = (".jsonl", ".json", ".db", ".jsonl" + SUFFIX)
-"""Suffixes of the files that are read when a folder is named."""
+"""Endings of the files that are read if the user names a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A session of another program as its first lines describe it: its id there, and its working folder.
+    """A session of another program, as its first lines describe it: its id there, and its working folder.
 
-    `name` is its name in messages; `named`: the user named this very file. Of a database `session` is the id of one session,
-    and `version` changes whenever that session does.
+    `name` is its name in messages; `named` is true if the user named this very file. For a database, `session` is the
+    id of one session, and `version` changes with each change of that session.
     """
 
     path: Path
@@ -46,9 +46,10 @@ class Candidate:
 
 
 def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = False) -> Sequence[Candidate]:
-    """The sessions in a file: one, or of a database all but those of subagents, or the one whose id or title is `chosen`.
+    """Return the sessions in a file: one, or all of a database without subagents' ones.
 
-    Raises InputError where it holds none of a known program.
+    `chosen` is the id or title of the only session wanted. Raises InputError if the file has no session of a known
+    program.
     """
     if not holds_database(path):
         found = _candidate(path, name, named)
@@ -67,14 +68,14 @@ def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = Fa
 def _candidate(path: Path, name: str, named: bool) -> Candidate:
     program, id, folder = _described(path)
     if program == "claude-code":
-        id = path.stem  # one that was resumed begins with the lines of another
+        id = path.stem  # a resumed session begins with the lines of another one
     if program == "gemini-cli":
         folder = folder or project_root(path)
     return Candidate(path, program, id, folder, name, named)
 
 
 def in_folder(folder: Path) -> Iterator[Candidate]:
-    """The sessions in the files of a folder and all below it; what is no session of a known program is passed over."""
+    """Yield the sessions in the files of a folder and all folders below it; skip other files."""
     for here, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
@@ -84,7 +85,7 @@ def in_folder(folder: Path) -> Iterator[Candidate]:
 
 
 def sessions_of(program: str, env: Mapping[str, str], places: Iterable[str] = ()) -> Iterator[Candidate]:
-    """The sessions that a program keeps for the user, those of its subagents aside.
+    """Yield the sessions that a program keeps for the user, without subagents' ones.
 
     `places` are possible working folders: Gemini CLI may keep only the hash of a folder's path.
     """
@@ -96,7 +97,7 @@ def sessions_of(program: str, env: Mapping[str, str], places: Iterable[str] = ()
 
 @dataclass(frozen=True, slots=True)
 class SessionSource:
-    """A program whose sessions can be found: its name, and the files in which it keeps them."""
+    """A program whose sessions can be found: its name, and a function that finds its session files."""
 
     title: str
     files: Callable[[_Home], Iterable[Path]]
@@ -134,7 +135,7 @@ def _gemini(home: _Home) -> Iterable[Path]:
 def _opencode(home: _Home) -> Iterable[Path]:
     folder = home.folder("XDG_DATA_HOME", ".local/share") / "opencode"
     if named := home.env.get("OPENCODE_DB"):
-        yield folder / named  # an absolute path stays what it is
+        yield folder / named  # an absolute path remains unchanged
     yield from folder.glob("opencode*.db")
 
 
@@ -153,11 +154,11 @@ PROGRAMS: Mapping[str, SessionSource] = MappingProxyType(
         "opencode": SessionSource("opencode", _opencode),
     }
 )
-"""The programs whose sessions can be found, by the name that the command line gives them."""
+"""The programs whose sessions can be found, by their names on the command line."""
 
 
 def recognised(path: Path) -> Sequence[Candidate]:
-    """The sessions in a file that nobody named; none where it is something else, or lies there unpacked, too."""
+    """Return the sessions in a file that the user did not name; none if it has no session, or its unpacked version is there."""
     if is_unpacked(path):
         return ()
     try:
@@ -169,15 +170,15 @@ def recognised(path: Path) -> Sequence[Candidate]:
 
 
 def _id_in_name(path: Path) -> str:
-    """The id of a Codex session by the name of its file, `rollout-2026-01-05T09-00-00-<id>.jsonl.zst`."""
+    """Return the id of a Codex session from its file's name, `rollout-2026-01-05T09-00-00-<id>.jsonl.zst`."""
     found = re.match(r"rollout-[\dT-]{19}-(.+?)\.jsonl", path.name)
     return found[1] if found else ""
 
 
 def _described(path: Path) -> tuple[Format, str, str]:
-    """The format of a file, and the id and the folder that its first lines name; without these two it is imported all the same.
+    """Return the format of a file, and the id and folder in its first lines, which may be empty.
 
-    Raises InputError where the format is none that we know.
+    Raises InputError if the format is unknown.
     """
     program: Format | None = None
     id = folder = ""

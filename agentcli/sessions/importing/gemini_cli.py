@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,12 +30,17 @@ _ENDING = re.compile(
     r"(?:\nBackground PIDs: .*)?(?:\nProcess Group PGID: .*)?\Z"
 )
 """The lines after the output of a shell command."""
+_OWN = re.compile(r"\s*System: |\s*Please continue\.\s*\Z")
+"""Texts that Gemini CLI puts in itself in the user's name: after a loop, a broken reply, or a reply that asks to go on."""
 _LONGEST_ENDING = 2000
 _LONGEST_PATH = 4096
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """The session in a Gemini CLI file. A message that is damaged is left out with a note; where nothing is left, raises InputError."""
+    """Read the session in a Gemini CLI file; leave out damaged messages with a note.
+
+    Raises InputError if nothing is left.
+    """
     log = _log("\n".join(lines))
     log.closed()
     items: list[Item] = []
@@ -63,8 +69,8 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 def project_root(file: Path) -> str:
-    """The folder that the sessions beside this file belong to, where Gemini CLI wrote it down; else empty."""
-    for above in file.absolute().parents[1:3]:  # the sessions of subagents lie one folder deeper
+    """Return the folder of the sessions beside this file, if Gemini CLI recorded it; else an empty text."""
+    for above in file.absolute().parents[1:3]:  # the sessions of subagents are one folder deeper
         try:
             root = (above / ".project_root").read_text(encoding="utf-8")[:_LONGEST_PATH].strip()
         except (OSError, ValueError):
@@ -106,11 +112,11 @@ def _contents(raw: Json, time: str) -> Iterable[Content]:
         case "error":
             yield Failure(message_text(raw), "model")
         case _:
-            pass  # what the program told the user
+            pass  # messages from the program to the user
 
 
 def _asked(raw: Json, time: str) -> Iterable[Content]:
-    """A prompt, what the program put in its place, or results, each with the pictures that came with it."""
+    """Yield results with their images, or a prompt or the program's text in its place."""
     content = list(parts(raw["content"]))
     answers = _answers(content)
     for call_id, answer in answers.items():
@@ -122,12 +128,13 @@ def _asked(raw: Json, time: str) -> Iterable[Content]:
 
 
 def _prompt(content: Iterable[Json]) -> Iterable[Part]:
-    """The user's words; contexts and the contents of the files that they name are not his own."""
+    """Yield the parts of a prompt; mark contexts and contents of named files as not the user's own."""
     inside = False
     for part in _parts(content):
         if isinstance(part, Text):
             inside = inside or part.text.strip() == _FILES_BEGIN
-            source: Source = "reminder" if part.text.lstrip().startswith(CONTEXTS) else "file" if inside else ""
+            own = part.text.lstrip().startswith(CONTEXTS) or _OWN.match(part.text)
+            source: Source = "reminder" if own else "file" if inside else ""
             inside = inside and part.text.strip() != _FILES_END
             part = replace(part, synthetic=bool(source), source=source)
         yield part
@@ -137,9 +144,9 @@ def _replied(raw: Json, time: str) -> Iterable[Content]:
     content = list(parts(raw.get("content")))
     thoughts = [Thinking(_thought(thought)) for thought in raw.get("thoughts") or ()]
     texts = [part for part in _parts(content) if not (thoughts and isinstance(part, Thinking))]
-    calls = {call.call_id: call for call in map(_call, _calls(raw, content))}
+    calls = [_call(call) for call in _calls(raw, content)]
     model, usage = raw.get("model") or "", _usage(raw.get("tokens"))
-    everything = (*thoughts, *texts, *calls.values())
+    everything = (*thoughts, *texts, *calls)
     if everything:
         yield Message("assistant", everything, 0, "google", model, usage, None, "tool_use" if calls else "end_turn")
     elif usage:
@@ -152,9 +159,14 @@ def _replied(raw: Json, time: str) -> Iterable[Content]:
 
 
 def _calls(raw: Json, content: Iterable[Json]) -> Iterable[Json]:
-    """The calls of a reply: a rewritten history has them among the parts, a line of its own beside them."""
-    yield from (part["functionCall"] for part in content if "functionCall" in part)
-    yield from raw.get("toolCalls") or ()
+    """Return the calls of a reply: in a rewritten history they are among its parts, in its own line beside them; some repeat an id."""
+    calls: dict[tuple[str, int], Json] = {}
+    for told in ([part["functionCall"] for part in content if "functionCall" in part], raw.get("toolCalls") or ()):
+        seen: Counter[str] = Counter()
+        for call in told:
+            calls[str(call["id"]), seen[str(call["id"])]] = call
+            seen[str(call["id"])] += 1
+    return calls.values()
 
 
 def _thought(raw: Json) -> str:
@@ -162,7 +174,7 @@ def _thought(raw: Json) -> str:
 
 
 def _usage(raw: Json | None) -> Usage | None:
-    """Their `input` is the whole prompt, their `output` the reply without its thoughts."""
+    """Convert the usage. Gemini CLI's `input` is the whole prompt, its `output` the reply without thoughts."""
     if not raw:
         return None
     cached, thoughts = int(raw.get("cached") or 0), int(raw.get("thoughts") or 0)
@@ -192,7 +204,7 @@ def _result(call: Json, time: str) -> ToolResult:
 
 
 def _bare_result(call_id: str, answer: Sequence[Json], time: str) -> ToolResult:
-    """A result of which only the text for the model is there."""
+    """Make a result from its text for the model, if nothing else of it is known."""
     response = answer[0]["functionResponse"]
     name, output = ours(GEMINI_CLI, response["name"], {})[0], _output(answer)
     failed, metadata = _ended(output, None) if name == "bash" else (False, {})
@@ -201,7 +213,7 @@ def _bare_result(call_id: str, answer: Sequence[Json], time: str) -> ToolResult:
 
 
 def _answers(content: Sequence[Json]) -> dict[str, list[Json]]:
-    """The parts of results by call: each function response, and the pictures behind it."""
+    """Return the parts of results by call: each function response, and the images after it."""
     answers: dict[str, list[Json]] = {}
     current: list[Json] | None = None
     for part in content:
@@ -214,7 +226,7 @@ def _answers(content: Sequence[Json]) -> dict[str, list[Json]]:
 
 
 def _output(answer: Iterable[Json]) -> str:
-    """The result as the model got it: the text inside each function response."""
+    """Return the result as the model got it: the text inside each function response."""
     texts = []
     for part in answer:
         if "functionResponse" in part:
@@ -227,13 +239,13 @@ def _output(answer: Iterable[Json]) -> str:
 
 
 def _images(answer: Iterable[Json]) -> tuple[Image, ...]:
-    """The pictures of a result: inside the function response, or behind it for models that cannot take them there."""
+    """Return the images of a result: inside the function response, or after it for models that need them there."""
     every = [inner for part in answer for inner in (part, *((part.get("functionResponse") or {}).get("parts") or ()))]
     return images_of(_parts(every))
 
 
 def _ended(output: str, display: Any) -> tuple[bool, Json]:
-    """A shell command's failure and exit code, from the lines after its output; since 2026 they name no code 0."""
+    """Return a shell command's failure and exit code, from the lines after its output; since 2026 they omit code 0."""
     text = output.removeprefix("<untrusted_context>\n").removesuffix("\n</untrusted_context>").rstrip()
     if not text.startswith(("Output: ", "Command: ")):
         return False, {}  # cancelled, or sent to the background
@@ -250,7 +262,7 @@ def _ended(output: str, display: Any) -> tuple[bool, Json]:
 
 
 def _metadata(display: Json) -> Json:
-    """The diff of an edit, as Gemini CLI kept it to show it."""
+    """Return the diff of an edit, as Gemini CLI kept it for display."""
     if not isinstance(display.get("fileDiff"), str):
         return {}
     known: Json = {"diff": display["fileDiff"]}

@@ -1,8 +1,8 @@
 """The session log of Gemini CLI: the messages in force after all its lines, and the summaries that replaced others.
 
-A line adds a message or writes one again, takes back all from one on (`$rewindTo`), or says how the whole history reads from
-now on (`$set.messages`): at the start, on resuming, after a compression, and after a request that failed. Such a rewritten
-history never takes a message away here; a summary at its beginning is kept as what it is.
+A line adds or rewrites a message, takes back all messages from one on (`$rewindTo`), or gives the whole new history
+(`$set.messages`): at the start, on resuming, after a compression, and after a failed request. Here, such a rewritten
+history never removes a message; a summary at its beginning is kept as a summary.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from agentcli.sessions.importing.jsonl import Json, reading
 
 SNAPSHOT = "<state_snapshot>"
 ACKNOWLEDGED = "Got it. Thanks for the additional context!"
-"""The reply that Gemini CLI puts behind a summary in the model's name."""
+"""The reply that Gemini CLI adds after a summary in the model's name."""
 CONTEXTS = ("<session_context>", "<hook_context>")
 """Beginnings of texts that Gemini CLI wrote in the user's name."""
 
@@ -29,7 +29,7 @@ _UNSEEN = re.compile("<!--.*?-->|[\u200b-\u200f\ufeff]", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message and where in the file it stands. A summary names the first entry that it left as it was, if any."""
+    """A message and its place in the file. A summary names the first entry that it did not replace, if any."""
 
     raw: Json
     place: str
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Log:
-    """The messages so far by id, oldest first. `same` are ids under which a message was written once more."""
+    """The messages so far by id, oldest first. `_same` maps further ids of a message to its first one."""
 
     head: Json = field(default_factory=dict)
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Log:
     _in_force: set[str] = field(default_factory=set)
 
     def line(self, raw: Json, place: str) -> None:
-        """Take in one line."""
+        """Add one line."""
         if "$rewindTo" in raw:
             self._rewind(str(raw["$rewindTo"]), place)
         elif "id" in raw and "type" in raw:
@@ -65,7 +65,7 @@ class Log:
                 self.rewrite([(place, message) for message in changed["messages"]])
 
     def rewrite(self, messages: Sequence[tuple[str, Json]]) -> None:
-        """Take in a whole history, each message with its place. What is not in it any more stays, what is new in it is added."""
+        """Add a whole history, each message with its place. Messages that it lacks remain, new ones are added."""
         messages = [(place, raw) for place, raw in messages if self._is_message(raw, place)]
         matched = self._matched([raw for _, raw in messages])
         former = set(self.entries)
@@ -90,7 +90,7 @@ class Log:
             self._in_force.add(held)
 
     def closed(self) -> None:
-        """Note what Gemini CLI no longer had in its history at the end, and is here all the same."""
+        """Note how many messages are kept that Gemini CLI no longer had in its history at the end."""
         first_kept, dropped = "", 0
         for entry in self.entries.values():
             first_kept = entry.kept_from if entry.summary else first_kept
@@ -107,7 +107,7 @@ class Log:
             )
 
     def _is_message(self, raw: Any, place: str) -> bool:
-        """True if it has the shape of a message; otherwise it is left out with a note."""
+        """Return True if it has the form of a message; otherwise note that it was left out."""
         try:
             with reading(place):
                 raw["id"], raw["type"], units(raw), message_text(raw)
@@ -128,7 +128,7 @@ class Log:
         self._in_force.add(name)
 
     def _amend(self, name: str, raw: Json) -> None:
-        """A message written once more adds what was not known of it; calls stand only there if no line told of them."""
+        """Add new facts about a message that is written again; use its calls only if no line told of them."""
         known = self.entries[name]
         if known.summary:
             return
@@ -156,7 +156,7 @@ class Log:
         self.notes.append(f"{len(gone)} messages that were rewound were left out")
 
     def _matched(self, messages: Sequence[Json]) -> Mapping[str, str]:
-        """The messages that repeat known ones under new ids. The history that a compression keeps comes from its end."""
+        """Match messages to known ones under other ids. The history that a compression keeps comes from its end."""
         if all(self._same.get(str(raw["id"]), str(raw["id"])) in self.entries for raw in messages):
             return {}
         names = list(self.entries)
@@ -183,7 +183,7 @@ class Log:
 
 
 def parts(content: Any) -> Iterator[Json]:
-    """The parts of a message or of a result; a bare string is a text."""
+    """Yield the parts of a message or of a result; a bare string is a text."""
     for part in content if isinstance(content, list) else [content] if content else []:
         if isinstance(part, str):
             yield {"text": part}
@@ -194,20 +194,20 @@ def parts(content: Any) -> Iterator[Json]:
 
 
 def message_text(raw: Json) -> str:
-    """A message's text, without thoughts, calls and results."""
+    """Return a message's text, without thoughts, calls and results."""
     return "".join(
         str(part["text"]) for part in parts(raw.get("content")) if part.get("text") and not part.get("thought")
     )
 
 
 def is_context(raw: Json) -> bool:
-    """True if a message is not the user's, but Gemini CLI's information for the model about the folder, the date and the like."""
+    """Return True for information from Gemini CLI to the model, such as the folder and the date, in the user's name."""
     texts = [part.get("text") for part in parts(raw.get("content"))]
     return raw.get("type") == "user" and bool(texts) and all(str(text).lstrip().startswith(CONTEXTS) for text in texts)
 
 
 def units(raw: Json) -> frozenset[tuple[str, str]]:
-    """The identity of a message whatever its id: its calls, or else its texts. Empty for contexts and results."""
+    """Return the identity of a message apart from its id: its calls, or else its texts; empty for contexts and results."""
     kind = str(raw.get("type"))
     if kind not in ("user", "gemini") or is_context(raw):
         return frozenset()
@@ -234,7 +234,7 @@ def _before(places: Sequence[int], end: int) -> int:
 
 
 def folders(entries: Iterable[Entry]) -> list[str]:
-    """The workspace's folders as the first context names them."""
+    """Return the workspace's folders from the first context that names them."""
     for entry in entries:
         found = _WORKSPACE.search(message_text(entry.raw)) if is_context(entry.raw) else None
         if found:

@@ -1,19 +1,18 @@
-"""Import of sessions into the store, each once: what was imported before is known by its program, id and content."""
+"""Import of sessions into the store, each once: an imported session is known by its program, id and content."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
-from agentcli.core.garbage import uncollected
-from agentcli.core.message import Message
-from agentcli.core.record import Title
+from agentcli.core.message import Message, Usage
+from agentcli.core.record import Body, Compaction, Title
 from agentcli.sessions.copying import Draft, draft, settle_drafts
 from agentcli.sessions.ids import stamp
 from agentcli.sessions.importing import read_all
@@ -23,13 +22,15 @@ from agentcli.sessions.importing.imported import Imported, Shown, unshown
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store
 
+Price = Callable[[str, Usage, str], float | None]
+"""The price of a usage of the model called `provider/id` at a time, in USD; None where it is not known."""
 AT_ONCE = 50
-"""Sessions that are written before the disk is waited for once."""
+"""Number of sessions that are written before one wait for the disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome for one session: `session` is its id in the store if it is there, `why` the reason if it is not new."""
+    """The outcome for one session: `session` is its id in the store, if it is there; `why` is the reason if it is not new."""
 
     source: Candidate
     status: Literal["imported", "skipped", "failed"]
@@ -39,7 +40,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As `sessions import --json` prints it."""
+        """Return the JSON data that `sessions import --json` prints."""
         source = self.source
         return {
             "status": self.status,
@@ -59,9 +60,12 @@ _Waiting = tuple[Candidate, Imported, Draft]
 
 @dataclasses.dataclass
 class ImportRun:
-    """One run of importing. A session belongs to the folder it was led in; where that is gone, to `here` if `gather`, else it
-    waits there for `sessions move`. With `again` what was imported before is imported once more. `name` is given to all of them.
-    What is read of a session, and then its records, pass `through`.
+    """One run of an import.
+
+    A session goes to the folder in which it ran; if that is gone, to `here` if `gather`, else it waits there for
+    `sessions move`. With `again`, sessions that were imported before are imported once more. `name` is given to all of
+    them. The lines and then the records of a session pass `through`. `price` says what replies cost of which the file
+    tells the usage only.
     """
 
     store: Store
@@ -70,6 +74,7 @@ class ImportRun:
     again: bool = False
     name: str = ""
     through: Shown = unshown
+    price: Price = lambda model, usage, time: None
     _known: dict[tuple[str, str], list[tuple[str, str, bool]]] = field(default_factory=dict)
     _names: dict[str, set[str]] = field(default_factory=dict)
 
@@ -82,11 +87,11 @@ class ImportRun:
                     self._names.setdefault(info.project_id, set()).add(info.name)
 
     def is_known(self, source: Candidate) -> bool:
-        """True if it was imported before, as it is now or shorter."""
+        """Return True if the session was imported before, as it is now or shorter."""
         return (source.program, source.id) in self._known if source.id else bool(self._found(source, _content(source)))
 
     def run(self, sources: Iterable[Candidate]) -> Iterator[Outcome]:
-        """Import them; one outcome each. A failure of one does not stop the others."""
+        """Import sessions, yielding one outcome for each. A failure of one does not stop the others."""
         waiting: list[_Waiting] = []
         try:
             for source in sources:
@@ -105,10 +110,6 @@ class ImportRun:
                 drafted.discard()
 
     def _drafted(self, source: Candidate) -> _Waiting | Outcome:
-        with uncollected():
-            return self._read_and_written(source)
-
-    def _read_and_written(self, source: Candidate) -> _Waiting | Outcome:
         try:
             content = _content(source)
             if not self.again and (found := self._found(source, content)):
@@ -118,6 +119,9 @@ class ImportRun:
                 return Outcome(source, "failed" if source.named else "skipped", why=f"{source}: nothing was said in it")
             if self.name:
                 imported = replace(imported, bodies=(*imported.bodies, (stamp(), Title(name=self.name))))
+            if source.program != "agentcli":
+                bodies = tuple((time, self._priced(body, time)) for time, body in imported.bodies)
+                imported = replace(imported, bodies=bodies)
             origin = {"program": source.program, "id": source.id, "sha256": content}
             home = self._home(imported.cwd or source.folder)
             drafted = draft(self.store.root, imported, home, origin, through=self.through)
@@ -125,6 +129,16 @@ class ImportRun:
             return Outcome(source, "failed", why=str(error).replace(str(source.path), str(source)))
         self._remember(origin, drafted.info.id, False)
         return source, imported, drafted
+
+    def _priced(self, body: Body, time: str) -> Body:
+        """Return the body with its cost, if the program has kept the usage alone."""
+        match body:
+            case Message(role="assistant", usage=Usage() as usage, cost=None) if body.model:
+                return replace(body, cost=self.price(f"{body.provider}/{body.model}", usage, time))
+            case Compaction(usage=usage, cost=None, model=model) if usage.total and model:
+                return replace(body, cost=self.price(model, usage, time))
+            case _:
+                return body
 
     def _settled(self, waiting: list[_Waiting]) -> Iterator[Outcome]:
         try:
@@ -134,7 +148,7 @@ class ImportRun:
             return
         for (source, imported, _), info in zip(waiting, infos, strict=True):
             notes = imported.notes
-            if source.program == "agentcli":  # it comes back as it was exported, its name included
+            if source.program == "agentcli":  # it keeps its exported content, including its name
                 if info.name and info.name in self._names.get(info.project_id, ()):
                     notes = (
                         *notes,
@@ -145,7 +159,7 @@ class ImportRun:
             yield Outcome(source, "imported", info.id, "", info, notes)
 
     def _named(self, info: SessionInfo) -> SessionInfo:
-        """With a name that leads to it alone, where it has one."""
+        """Make the session's name unique in its project, if it has a name."""
         used = self._names.setdefault(info.project_id, set())
         if info.name and info.name in used:
             info = self.store.rename(info, self.store.unused_name(info.name, info.project_id))
@@ -172,7 +186,7 @@ class ImportRun:
 
 
 def _content(source: Candidate) -> str:
-    """The hash of what a session is made of. Raises InputError when it cannot be read."""
+    """Hash the content that a session is made from. Raises InputError if it cannot be read."""
     if source.version:
         return hashlib.sha256(source.version.encode("utf-8", "replace")).hexdigest()
     with opened(source.path) as file:

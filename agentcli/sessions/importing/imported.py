@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any, Literal
 
-from agentcli.core.codec.declared import is_declared
 from agentcli.core.codec.encode import body_from_json, body_to_json
+from agentcli.core.codec.type_check import is_declared
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Message, Part, Text, ToolResult, Usage
 from agentcli.core.record import KINDS, Body, Failure, Record, Settings, Title, Todo, Trigger
@@ -17,22 +17,21 @@ Format = Literal["agentcli", "pi", "claude-code", "gemini-cli", "codex", "openco
 Timed = tuple[str, Body]
 """Time of a record (ISO 8601, UTC), and its body."""
 Shown = Callable[[Iterable[Any], int], Iterable[Any]]
-"""A function that things pass through unchanged, given their number or 0 where it is not known; it may show how many have."""
+"""A function that passes things through unchanged, given their number, or 0 if unknown; it may show progress."""
 
 
 def unshown(things: Iterable[Any], total: int) -> Iterable[Any]:
-    """Show nothing."""
+    """Show no progress."""
     return things
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A session from outside. Record n of the new session is `bodies[n - 1]`: compactions in it count on that.
+    """A session from a file. Record n of the new session is `bodies[n - 1]`: compactions in it rely on that.
 
-    `time` is when the session began, `model` is `provider/id`, `notes` are lines for people about what could not be
-    taken over as it was. `kept` holds the records with their very bytes and `outputs` the kept outputs by file name, for a
-    session of our own that was exported unchanged; `contents` are states of files by their SHA-256, `parent` is where a
-    fork came from. All are empty otherwise.
+    `time` is the start of the session, `model` is `provider/id`, and `notes` are lines for people about content that
+    could not be imported unchanged. For an unchanged export of our own, `kept` holds the records with their exact
+    bytes, and `parent` the source of a fork; both are empty otherwise. `outputs` has the whole outputs by file name.
     """
 
     format: Format
@@ -45,15 +44,15 @@ class Imported:
     notes: tuple[str, ...] = ()
     kept: tuple[tuple[Record, bytes], ...] = ()
     outputs: Mapping[str, str] = field(default_factory=dict)
-    contents: Mapping[str, bytes] = field(default_factory=dict)
     parent: Parent | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A compaction that another program made: `text` stands for all that came before the entry named `kept_from` (or for everything).
+    """A compaction by another program: `text` replaces all before the entry with the key `kept_from`, or everything.
 
-    `prompts` are those that stayed verbatim beside it, oldest first; `model`, `usage` and `cost` are of the reply that the text was.
+    `prompts` are those that it kept verbatim, oldest first; `model`, `usage` and `cost` belong to the reply that is the
+    text.
     """
 
     text: str
@@ -71,7 +70,7 @@ Content = Message | ToolResult | Summary | Settings | Title | Todo | Failure
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry of a foreign file. `key` is how that file names it, where something refers to it."""
+    """One entry of a foreign file. `key` is its name in that file, if another entry refers to it."""
 
     time: str
     content: Content
@@ -89,27 +88,28 @@ class Foreign:
     name: str = ""
     title: str = ""
     notes: tuple[str, ...] = ()
+    outputs: Mapping[str, str] = field(default_factory=dict)
 
 
 def text_of(parts: Iterable[Part]) -> str:
-    """The texts among them, a line break between each two."""
+    """Join the texts among the parts with line breaks."""
     return "\n".join(part.text for part in parts if isinstance(part, Text))
 
 
 def images_of(parts: Iterable[Part]) -> tuple[Image, ...]:
-    """The pictures among them."""
+    """Return the images among the parts."""
     return tuple(part for part in parts if isinstance(part, Image))
 
 
 def sound(item: Item) -> Item:
-    """The item, if all in it is of the kind that a record holds; ValueError otherwise."""
+    """Return the item if all its values have the types that a record needs; raise ValueError otherwise."""
     content = item.content
     if isinstance(content, Summary):
         if not (isinstance(content.text, str) and isinstance(content.kept_from, str)):
             raise ValueError("a summary that is not text")
         return item
     if isinstance(content, Message | ToolResult) and is_declared(content):
-        return item  # nearly all are: they need not be written and read
+        return item  # nearly all are, which saves a round trip through JSON
     kind = KINDS[type(content)]
     if body_from_json({"kind": kind, **body_to_json(content)}) != content:
         raise ValueError(f"a value of the wrong kind in the {kind}")

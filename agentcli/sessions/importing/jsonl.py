@@ -1,4 +1,4 @@
-"""Reads the JSON of other programs; errors name the line."""
+"""Readers of other programs' JSON; errors name the line."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from agentcli.core.errors import InputError
 
 Json = dict[str, Any]
 MOST_BAD = 0.5
-"""The share of lines that may be damaged in a file that is still taken for a session."""
+"""The share of damaged lines above which a file is not taken for a session."""
 NAMED = 10
 """The number of damaged lines that a note names."""
 REASON = 200
-"""The number of characters of a reason that are reported; it may quote the file."""
+"""Maximum characters of a reason in an error; it may quote the file."""
 
 
 def objects(lines: Iterable[str], notes: list[str]) -> Iterator[tuple[int, Json]]:
-    """Each line's object with its number. Lines that hold none (as after a crash) are left out, and named in a note.
+    """Yield each line's object with its number. Skip lines without one, as after a crash, and name them in a note.
 
-    Raises InputError with the first of them where they are the greater part of the file.
+    Raises InputError with the first of them if they are the greater part of the file.
     """
     count = last = 0
     bad: dict[int, str] = {}
@@ -51,7 +51,7 @@ def objects(lines: Iterable[str], notes: list[str]) -> Iterator[tuple[int, Json]
 
 
 def _named(numbers: list[int]) -> str:
-    """The numbers of lines in words."""
+    """Name lines by their numbers."""
     if len(numbers) == 1:
         return f"line {numbers[0]} is"
     more = f" and {len(numbers) - NAMED} more" if len(numbers) > NAMED else ""
@@ -60,7 +60,7 @@ def _named(numbers: list[int]) -> str:
 
 @contextmanager
 def skipping(place: str, notes: list[str]) -> Iterator[None]:
-    """Leaves out what has a missing or misshapen field, with a note that names the place."""
+    """Skip an entry with a missing field or one of the wrong form, with a note that names the place."""
     try:
         with reading(place):
             yield
@@ -70,7 +70,7 @@ def skipping(place: str, notes: list[str]) -> Iterator[None]:
 
 @contextmanager
 def reading(place: str) -> Iterator[None]:
-    """Turns a missing or misshapen field met inside into an InputError that names the place."""
+    """Turn a missing field or one of the wrong form into an InputError that names the place."""
     try:
         yield
     except KeyError as error:
@@ -80,12 +80,12 @@ def reading(place: str) -> Iterator[None]:
 
 
 def blocks(content: Any) -> Iterable[Json]:
-    """The blocks of a message's content; a bare string is one text."""
+    """Return the blocks of a message's content; a bare string is one text."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def utc(value: Any) -> str:
-    """A time as records hold it, from ISO 8601 or from milliseconds since the epoch; empty where there is none."""
+    """Return a time as records have it, from ISO 8601 or milliseconds since the epoch; empty if there is none."""
     if isinstance(value, bool) or not value:
         return ""
     if isinstance(value, int | float):
@@ -97,6 +97,6 @@ def utc(value: Any) -> str:
 
 
 def seconds(value: Any) -> float:
-    """The same time in seconds since the epoch, 0.0 where there is none."""
+    """Return the same time in seconds since the epoch, 0.0 if there is none."""
     text = utc(value)
     return datetime.fromisoformat(text).timestamp() if text else 0.0

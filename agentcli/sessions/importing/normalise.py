@@ -1,13 +1,14 @@
-"""Turns the content of a foreign file into records that obey our rules: turns counted, calls answered, compactions by seq."""
+"""Conversion of a foreign file into records that obey our rules: turns counted, calls answered, compactions by seq."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
+from itertools import count
 
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import InputError
 from agentcli.core.history import History, evolve_all
-from agentcli.core.message import Message, Text, Thinking, ToolResult
+from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo, VerbatimText
 from agentcli.sessions.importing.imported import Foreign, Imported, Item, Summary, Timed
 from agentcli.sessions.importing.jsonl import REASON
@@ -16,19 +17,19 @@ from agentcli.sessions.info import first_title
 
 UNANSWERED = "The call was interrupted before it was answered."
 MOST_NOTES = 20
-"""The most notes that a session has."""
+"""Maximum number of notes of a session."""
 BEGINNING = 40
 """The number of characters that identify a prompt which a compaction shortened."""
 
 
 def settle(foreign: Foreign) -> Imported:
-    """The session as it can be stored. Nothing is lost but results that answer no call, and those are noted.
+    """Return the session, ready to be stored. Only results without a call are lost, and noted.
 
-    Raises InputError where there is no message at all.
+    Raises InputError if there is no message at all.
     """
     if not any(isinstance(item.content, Message | Summary) for item in foreign.items):
         raise InputError("; ".join(("it holds no prompt and no reply", *foreign.notes[:MOST_NOTES])))
-    items, orphans = _paired(foreign.items)
+    items, orphans = _paired(_told_apart(foreign.items))
     title = foreign.title or _title_from(items)
     first = foreign.time or next((item.time for item in items if item.time), "")
     if title or foreign.name:
@@ -41,12 +42,54 @@ def settle(foreign: Foreign) -> Imported:
         notes = (*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes like these")
     model = ledger.state.model
     return Imported(
-        foreign.format, title, foreign.cwd, model, first, tuple(ledger.bodies), ledger.state.name or foreign.name, notes
+        foreign.format,
+        title,
+        foreign.cwd,
+        model,
+        first,
+        tuple(ledger.bodies),
+        ledger.state.name or foreign.name,
+        notes,
+        outputs=foreign.outputs,
     )
 
 
+def _told_apart(items: Sequence[Item]) -> Sequence[Item]:
+    """Give each call an id of its own where a program, or a model that repeats itself, used one again; its result follows it."""
+    calls = [call.call_id for item in items if isinstance(item.content, Message) for call in item.content.calls]
+    taken = set(calls)
+    if len(taken) == len(calls):
+        return items
+    used: set[str] = set()
+    waiting: dict[str, list[str]] = {}
+    apart: list[Item] = []
+    for item in items:
+        content = item.content
+        if isinstance(content, Message) and content.calls:
+            names: dict[str, list[str]] = {}
+            parts = [*content.parts]
+            for at, part in enumerate(parts):
+                if isinstance(part, ToolCall):
+                    name = part.call_id if part.call_id not in used else _unused(part.call_id, taken)
+                    used.add(name)
+                    taken.add(name)
+                    names.setdefault(part.call_id, []).append(name)
+                    parts[at] = replace(part, call_id=name)
+            waiting |= names
+            item = replace(item, content=content.with_parts(tuple(parts)))
+        elif isinstance(content, ToolResult) and (of := waiting.get(content.call_id)):
+            # The last name stays: a file may tell of the same result twice.
+            item = replace(item, content=replace(content, call_id=of.pop(0) if len(of) > 1 else of[0]))
+        apart.append(item)
+    return apart
+
+
+def _unused(call_id: str, taken: Set[str]) -> str:
+    return next(name for number in count(2) if (name := f"{call_id}-{number}") not in taken)
+
+
 def _paired(items: Sequence[Item]) -> tuple[list[Item], list[str]]:
-    """Each result right behind the message that asked for it, in the order of the calls; a call without one gets one."""
+    """Put each result right after the message with its call, in the order of the calls; add one for each unanswered call."""
     results: dict[str, Item] = {}
     notes: list[str] = []
     asked = {call.call_id for item in items if isinstance(item.content, Message) for call in item.content.calls}
@@ -81,7 +124,7 @@ def _answers(item: Item, message: Message, results: dict[str, Item]) -> Iterable
 
 
 def _joined(items: Sequence[Item]) -> Iterable[Item]:
-    """Text beside the user's own (shell output, reminders) goes into the user's next message, as injections do."""
+    """Add text that is not the user's own (shell output, reminders) to the user's next message, like an injection."""
     waiting: list[Item] = []
     for item in items:
         content = item.content
@@ -102,7 +145,7 @@ def _joined(items: Sequence[Item]) -> Iterable[Item]:
 
 
 def _with_models(items: Iterable[Item]) -> Iterable[Item]:
-    """If the file names the model only with each reply, a switch is recorded before the first reply of each."""
+    """Record a change of model before the first reply of each model, if the file names it only with the replies."""
     current = ""
     for item in items:
         content = item.content
@@ -125,7 +168,7 @@ def _parts(item: Item) -> tuple[Text, ...]:
 
 
 def _unsigned(message: Message) -> Message:
-    """Thoughts without their signatures: these hold for what the other program sent before them, not for what we send."""
+    """Remove the signatures of thoughts: they are valid only for the other program's requests, not for ours."""
     if not any(isinstance(part, Thinking) for part in message.parts):
         return message
     parts = (Thinking(part.text) if isinstance(part, Thinking) else part for part in message.parts)
@@ -133,7 +176,7 @@ def _unsigned(message: Message) -> Message:
 
 
 class _Numbering:
-    """Gives each item its place, and follows the session's state for what a compaction must carry."""
+    """The numbering of items, which follows the session's state for the `carry` of compactions."""
 
     def __init__(self) -> None:
         self.bodies: list[Timed] = []
@@ -151,14 +194,14 @@ class _Numbering:
         body = self._body(item, seq)
         if not self.start and isinstance(body, Message):
             self.start = seq
-        # Results stand in the order of their calls, whichever came first.
+        # Results follow the order of their calls, whichever came first.
         time = max(item.time, self.bodies[-1][0] if self.bodies else first)
         self.bodies.append((time, body))
         self._since.append(Record(seq, "", time, "", body))
 
     @property
     def state(self) -> History:
-        """The state so far, without its entries: they are not needed here, and carrying them would make this quadratic."""
+        """The state so far, without its entries, which are not needed here and would make this quadratic."""
         if self._since:
             self._state = replace(evolve_all(self._state, self._since), entries=())
             self._since.clear()
@@ -198,7 +241,7 @@ class _Numbering:
         )
 
     def _kept_prompts(self, texts: Sequence[str], before: int) -> Iterable[VerbatimText]:
-        """The prompts among the covered ones that stayed; one that was shortened is known by its beginning."""
+        """Yield the kept prompts among the covered ones; a shortened one is known by its beginning."""
         left = [prompt for prompt in self.prompts if prompt.seq < before]
         for text in texts:
             index = next((n for n, prompt in enumerate(left) if prompt.text[:BEGINNING] == text[:BEGINNING]), None)
@@ -208,6 +251,6 @@ class _Numbering:
 
 
 def _title_from(items: Iterable[Item]) -> str:
-    """The first line of the first prompt."""
+    """Return the first line of the first prompt."""
     prompts = (item.content for item in items if isinstance(item.content, Message) and item.content.role == "user")
     return next((title for prompt in prompts if (title := first_title(prompt))), "")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -31,8 +33,20 @@ _DATA = re.compile(r"data:([\w.+/-]+)(;base64)?,(.*)", re.DOTALL)
 _UNTITLED = re.compile(r"(?:New|Child) session - \d{4}-")
 
 
+_KEPT = re.compile(r"tool_\w+")
+"""The name of a file with a whole output."""
+LARGEST = 50_000_000
+"""Bytes of a whole output that is taken over."""
+
+
+def whole_outputs() -> Path:
+    """Return the folder in which opencode keeps the outputs that it has cut."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    return Path(data) / "opencode" / "tool-output"
+
+
 def read(lines: Iterable[str]) -> Imported:
-    """The session in an export. Raises InputError naming what is wrong with it."""
+    """Read the session in an export. Raises InputError that names its error."""
     try:
         whole = json.loads("\n".join(lines))
     except (ValueError, RecursionError) as error:
@@ -42,7 +56,7 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 def session_of(info: Json, messages: Sequence[tuple[Any, Any]]) -> Imported:
-    """The session of this `info` and these messages, each with its parts, as an export words them."""
+    """Return the session of this `info` and these messages, each with its parts, in the form of an export."""
     notes: list[str] = []
     messages = _in_force(info.get("revert"), messages, notes)
     reader = _Reader()
@@ -51,11 +65,12 @@ def session_of(info: Json, messages: Sequence[tuple[Any, Any]]) -> Imported:
             reader.add(message, parts)
     title = "" if _UNTITLED.match(str(info["title"])) else str(info["title"])
     began, items = utc(info["time"]["created"]), tuple(reader.items)
-    return settle(Foreign("opencode", items, str(info["directory"]), began, title=title, notes=tuple(notes)))
+    directory = str(info["directory"])
+    return settle(Foreign("opencode", items, directory, began, title=title, notes=tuple(notes), outputs=reader.outputs))
 
 
 def _in_force(revert: Any, messages: Sequence[tuple[Any, Any]], notes: list[str]) -> Sequence[tuple[Any, Any]]:
-    """The messages before the one to which the session was taken back."""
+    """Return the messages before the one to which the session was reverted."""
     to = revert.get("messageID") if isinstance(revert, dict) else None
     for index, (message, _) in enumerate(messages):
         if to and isinstance(message, dict) and message.get("id") == to:
@@ -65,12 +80,13 @@ def _in_force(revert: Any, messages: Sequence[tuple[Any, Any]], notes: list[str]
 
 
 class _Reader:
-    """Collects items. A compaction is asked for in a message of the user's, and the reply to it is the summary."""
+    """Collector of items. A message of the user asks for a compaction, and the reply to it is the summary."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
         self.compactions: dict[str, Json] = {}
         self.calls: set[str] = set()
+        self.outputs: dict[str, str] = {}
 
     def add(self, message: Json, parts: Sequence[Json]) -> None:
         time, key = utc(message["time"]["created"]), str(message["id"])
@@ -102,11 +118,11 @@ class _Reader:
         results: list[Item] = []
         for part in parts:
             if part["type"] == "tool":
-                # A call whose input had not all arrived yet never became one.
+                # A call without its whole input never became one.
                 if part["state"]["status"] != "pending":
                     call = self._call(part)
                     content.append(call)
-                    results.extend(_result(call, part))
+                    results.extend(_result(call, part, self._whole_output(part)))
             else:
                 content.extend(_reply_parts(part))
         usage, cost = _usage(message)
@@ -121,8 +137,22 @@ class _Reader:
         elif error:
             yield Item(time, Failure(error, "model", usage or Usage(), cost), key)
 
+    def _whole_output(self, part: Json) -> str:
+        """Take over the whole of an output that was cut, which opencode keeps in a file for a week; return its new place."""
+        path = Path(str((part["state"].get("metadata") or {}).get("outputPath") or ""))
+        # The file that is imported may name any other: only those of opencode itself are read.
+        if path.parent != whole_outputs() or not _KEPT.fullmatch(path.name):
+            return ""
+        try:
+            if path.is_symlink() or path.stat().st_size > LARGEST:
+                return ""
+            self.outputs[f"{path.name}.txt"] = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        return f"outputs/{path.name}.txt"
+
     def _call(self, part: Json) -> ToolCall:
-        """The call, under the name of its part where another has its id already."""
+        """Return the call; if its id is taken, under the id of its part."""
         call_id = part["callID"] if part["callID"] not in self.calls else part["id"]
         self.calls.add(call_id)
         given = part["state"].get("input") or {}
@@ -132,7 +162,7 @@ class _Reader:
 
 
 def _spoken(parts: Sequence[Json]) -> Iterable[Part]:
-    """A user message: text and attachments. The text of an attached file is a part of its own, added by the program."""
+    """Yield a user message's text and attachments. The program adds an attached file's text as a part of its own."""
     for part in parts:
         match part["type"]:
             case "text" if part["text"] and not part.get("ignored"):
@@ -163,11 +193,11 @@ def _reply_parts(part: Json) -> Iterable[Part]:
         case "reasoning" if part["text"]:
             yield Thinking(part["text"])
         case _:
-            pass  # where steps begin and end, snapshots of the files, patches, retries
+            pass  # beginnings and ends of steps, snapshots of the files, patches, retries
 
 
-def _result(call: ToolCall, part: Json) -> Iterable[Item]:
-    """The answer to a call; none where the call was running when the program ended."""
+def _result(call: ToolCall, part: Json, whole: str) -> Iterable[Item]:
+    """Yield the answer to a call, whose whole output is in the file `whole`; none if it was running when the program ended."""
     state = part["state"]
     if state["status"] not in ("completed", "error"):
         return
@@ -180,6 +210,7 @@ def _result(call: ToolCall, part: Json) -> Iterable[Item]:
         _status(state, metadata),
         state["output"] if state["status"] == "completed" else state["error"],
         truncated=bool(metadata.get("truncated")),
+        output_file=whole,
         title=state.get("title") or "",
         started=(time.get("start") or 0) / 1000,
         ended=(time.get("end") or 0) / 1000,
@@ -214,13 +245,13 @@ def _metadata(call: ToolCall, details: Json) -> Json:
 
 
 def _usage(message: Json) -> tuple[Usage | None, float | None]:
-    """A reply's usage; zero for one that was cut off before its end."""
+    """Return a reply's usage and cost, None if it was cut off before its end."""
     raw = message.get("tokens") or {}
     cache = raw.get("cache") or {}
     fresh, output, reasoning = (int(raw.get(name) or 0) for name in ("input", "output", "reasoning"))
     cached, written = int(cache.get("read") or 0), int(cache.get("write") or 0)
     if raw.get("total") == fresh + cached + written + output + reasoning:
-        output += reasoning  # counted beside the reply, where it is counted within elsewhere
+        output += reasoning  # counted apart from the reply; our `output` includes it
     usage = Usage(fresh, output, reasoning, cached, written)
     return (usage, message.get("cost")) if usage.total else (None, None)
 

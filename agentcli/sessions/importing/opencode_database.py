@@ -1,4 +1,4 @@
-"""The database of opencode: its sessions are read while it may be in use."""
+"""The database of opencode, which may be in use while its sessions are read."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 _TABLES = {"session", "message", "part"}
 NOTHING_SAID = "it holds no session in which anything was said"
 NAMED = 20
-"""The number of sessions of a database that are named where none fits."""
+"""Maximum number of a database's sessions that an error names."""
 
 
 def is_database(path: Path) -> bool:
-    """True if an SQLite file has the tables of opencode. Raises InputError when it cannot be read."""
+    """Return True if an SQLite file has the tables of opencode. Raises InputError if it cannot be read."""
     with _opened(path) as database:
         return {row["name"] for row in database.execute("SELECT name FROM sqlite_master")} >= _TABLES
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A session of a database at a glance. `updated` changes whenever something is said in it."""
+    """A session's row in the database. `updated` changes with each message."""
 
     id: str
     title: str
@@ -42,7 +42,7 @@ class Row:
 
 
 def rows_of(path: Path) -> Sequence[Row]:
-    """The sessions of a database in which something was said, oldest first. Raises InputError when it cannot be read."""
+    """Return the sessions of a database that have messages, oldest first. Raises InputError if it cannot be read."""
     spoken = "EXISTS (SELECT 1 FROM message WHERE session_id = session.id)"
     with _opened(path) as database:
         rows = [
@@ -61,7 +61,7 @@ def rows_of(path: Path) -> Sequence[Row]:
 
 
 def nothing_found(path: Path, chosen: str) -> str:
-    """The reason why a database has no session to import, or not the one that is `chosen`."""
+    """Return the reason why a database has no session to import, or not the `chosen` one."""
     if not chosen:
         return NOTHING_SAID
     with _opened(path) as database:
@@ -70,22 +70,22 @@ def nothing_found(path: Path, chosen: str) -> str:
 
 
 def read_database(path: Path, chosen: str = "") -> Iterator[Imported]:
-    """The sessions in a database, oldest first, without those of subagents; or the one whose id or title is `chosen`.
+    """Yield the sessions in a database, oldest first, without subagents' ones; or the one whose id or title is `chosen`.
 
-    The database is only read, and may be in use. Raises InputError when it cannot be read, when nothing is `chosen`, and, after
-    all others, for a session that cannot be taken over.
+    The database is only read, and may be in use. Raises InputError if it cannot be read, if no session is found, and,
+    after all others, for sessions that cannot be imported.
     """
     failures: list[str] = []
     found = 0
     with _opened(path) as database:
-        database.execute("BEGIN")  # what is read belongs together, even while opencode goes on writing
+        database.execute("BEGIN")  # one consistent state, even while opencode continues to write
         rows = [dict(row) for row in database.execute("SELECT * FROM session ORDER BY time_created, id")]
         for row in rows:
             if chosen not in (row["id"], row["title"]) if chosen else row.get("parent_id"):
                 continue
             messages = _messages(database, row["id"])
             if not (messages or chosen):
-                continue  # opened, and left before anything was said
+                continue  # opened, and left before the first prompt
             found += 1
             try:
                 with reading("its row"):
@@ -102,7 +102,7 @@ def read_database(path: Path, chosen: str = "") -> Iterator[Imported]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database, for reading only; with its write-ahead log where that lies beside it."""
+    """Open the database read-only, with its write-ahead log if there is one."""
     import sqlite3
 
     try:
@@ -123,7 +123,7 @@ def _listed(rows: Sequence[Json]) -> str:
 
 
 def _info(row: Json) -> Json:
-    """The row of a session as an export words it."""
+    """Return the row of a session in the form of an export."""
     reverted = json.loads(row["revert"]) if row.get("revert") else None
     return {**row, "time": {"created": row["time_created"]}, "revert": reverted}
 
@@ -137,7 +137,7 @@ def _messages(database: sqlite3.Connection, session: str) -> list[tuple[Any, lis
 
 
 def _data(row: sqlite3.Row) -> Any:
-    """The JSON of a row, or None where it is damaged."""
+    """Return the JSON of a row, or None if it is damaged."""
     try:
         return {**json.loads(row["data"]), "id": row["id"]}
     except (ValueError, TypeError, RecursionError):

@@ -1,10 +1,9 @@
-"""Our own export (JSON), taken back without loss."""
+"""Import of our own exports (JSON), without loss but for file states: a file from outside decides nothing about files here."""
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agentcli.core.codec.encode import Damaged, decode, dump_line, record_from_json
@@ -19,9 +18,9 @@ from agentcli.sessions.storage.records import digest
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """The session in an export. Where its records are unbroken, `kept` holds their very bytes.
+    """Read the session in an export. If its records are unbroken, `kept` holds their exact bytes.
 
-    Raises InputError naming what is wrong with it.
+    Raises InputError that names the error in it.
     """
     text = "\n".join(lines)
     try:
@@ -33,7 +32,7 @@ def read(lines: Iterable[str]) -> Imported:
         info = decode_info(dump_line(whole["session"]))
         kept = _records(whole["records"])
         outputs = {str(name): str(output) for name, output in (whole.get("outputs") or {}).items()}
-        contents = dict(_contents(whole.get("contents") or {}, notes))
+        contents = dict(whole.get("contents") or {})
         missing = {int(seq) for seq in whole.get("missing") or ()}
     records = [record for record, _ in kept]
     unbroken = _unbroken(kept)
@@ -41,6 +40,8 @@ def read(lines: Iterable[str]) -> Imported:
         raise InputError("records are missing from the export: references to them would be wrong")
     if not unbroken:
         notes.append("the export was changed, for one by redaction: its records are chained anew")
+    if contents:
+        notes.append("the states of files in it are left out: /undo and /rewind reach back to the import")
     history = fold(records)
     return Imported(
         "agentcli",
@@ -53,13 +54,15 @@ def read(lines: Iterable[str]) -> Imported:
         tuple(notes),
         kept if unbroken else (),
         outputs,
-        contents,
         info.parent,
     )
 
 
 def read_source(text: str) -> Source:
-    """An export as what another can be made of: a page, say. Raises InputError for a text that is none."""
+    """Return the session in an export, as a source of other exports.
+
+    Raises InputError for a text that is not an export.
+    """
     try:
         with reading("the export"):
             whole = json.loads(text)
@@ -72,7 +75,7 @@ def read_source(text: str) -> Source:
 
 
 def _records(given: Iterable[Any]) -> tuple[tuple[Record, bytes], ...]:
-    """The records with the bytes of their files. One that is not written in this program's form stands there as text."""
+    """Return the records with the bytes of their files. A record in another program's form is in the export as text."""
     return tuple(_record(raw, where) for where, raw in enumerate(given, 1))
 
 
@@ -84,24 +87,14 @@ def _record(raw: Any, where: int) -> tuple[Record, bytes]:
         raise InputError(f"record {where}: {error!s:.{REASON}}") from error
 
 
-def _contents(raw: Mapping[str, Mapping[str, str]], notes: list[str]) -> Iterator[tuple[str, bytes]]:
-    """States of files by their SHA-256; one that is something else is left out with a note."""
-    for key, held in raw.items():
-        data = base64.b64decode(held["base64"]) if "base64" in held else held["text"].encode("utf-8", "surrogatepass")
-        if digest(data) == key:
-            yield key, data
-        else:
-            notes.append(f"the state of a file ({key:.12}) is not what was exported: it is left out")
-
-
 def _complete(records: Sequence[Record], missing: set[int]) -> bool:
-    """True if all records are there except those that the export itself lists as lost before."""
+    """Return True if all records are there, except those that the export itself lists as lost before."""
     there = [record.seq for record in records]
     return there == sorted(there) and sorted([*there, *missing]) == list(range(1, len(there) + len(missing) + 1))
 
 
 def _unbroken(kept: Sequence[tuple[Record, bytes]]) -> bool:
-    """True if each record names the SHA-256 of the one before it, as far as that one is there."""
+    """Return True if each record names the SHA-256 of the one before it, as far as that one is there."""
     before = {record.seq: digest(data) for record, data in kept}
     return all(record.prev == before.get(record.seq - 1, record.prev) for record, _ in kept) and (
         not kept or kept[0][0].seq > 1 or not kept[0][0].prev

@@ -9,7 +9,7 @@ _ADD, _UPDATE = "*** Add File: ", "*** Update File: "
 
 
 def as_edit(patch: str) -> tuple[str, dict[str, Any]] | None:
-    """The same change as a call of `write` or `edit`; None when it touches several places or moves or deletes a file."""
+    """Convert a patch to a call of `write` or `edit`; None if it changes several places or moves or deletes a file."""
     lines = patch.strip().split("\n")
     if len(lines) < 3 or lines[0].strip() != _BEGIN or lines[-1].strip() != _END:
         return None

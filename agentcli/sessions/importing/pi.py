@@ -26,7 +26,7 @@ _EXIT = re.compile(r"Command exited with code (\d+)\s*$")
 
 
 def read(lines: Iterable[str]) -> Imported:
-    """The session in the lines of a pi file. Raises InputError naming the line and what is wrong with it."""
+    """Read the session in the lines of a pi file. Raises InputError that names the line and its error."""
     notes: list[str] = []
     entries = list(objects(lines, notes))
     if not entries or entries[0][1].get("type") != "session":
@@ -45,7 +45,7 @@ def read(lines: Iterable[str]) -> Imported:
 
 
 def _branch(entries: Sequence[tuple[int, Json]]) -> list[tuple[int, Json]]:
-    """The entries from the root to the newest leaf; older files are one line of entries without ids."""
+    """Return the entries from the root to the newest leaf; in older files, a sequence of entries without ids."""
     by_id = {entry["id"]: (number, entry) for number, entry in entries[1:] if entry.get("id")}
     if len(by_id) < len(entries) - 1:
         return list(entries[1:])
@@ -78,7 +78,7 @@ def _items(entry: Json, number: int, entries: Sequence[tuple[int, Json]]) -> Ite
 
 
 def _first_kept(entry: Json, entries: Sequence[tuple[int, Json]]) -> str:
-    """The key of the first entry that the compaction kept: by id, or in old files by index, the header being 0."""
+    """Return the key of the first entry that the compaction kept: by id, or in old files by index from the header, 0."""
     index = entry.get("firstKeptEntryIndex")
     if not isinstance(index, int):
         return str(entry.get("firstKeptEntryId") or "")
@@ -135,7 +135,7 @@ def _parts(content: Any) -> Iterable[Part]:
                 yield Thinking(raw["thinking"], raw.get("thinkingSignature") or "")
             case "image":
                 yield Image(raw["mimeType"], raw["data"])
-            case "toolCall" if "partialJson" not in raw:  # what was cut off while it arrived never became a call
+            case "toolCall" if "partialJson" not in raw:  # a call that was cut off while it arrived never became one
                 name, arguments = ours(PI, raw["name"], raw["arguments"])
                 yield ToolCall(raw["id"], name, arguments)
             case _:
@@ -176,7 +176,7 @@ def _aside(text: str, source: Source = "reminder") -> Message:
 
 
 def _shell(message: Json) -> str:
-    """A command that the user ran with `!`, in the form of our own context."""
+    """Write a command that the user ran with `!` in the form of our own context."""
     text = f"$ {message['command']}\n{message.get('output') or ''}".rstrip()
     if message.get("cancelled"):
         return text + "\n[interrupted]"

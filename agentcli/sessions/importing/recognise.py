@@ -1,4 +1,4 @@
-"""Recognises by its content the program that wrote a session file."""
+"""Recognition of the program that wrote a session file, by the file's content."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ DATABASE = b"SQLite format 3\0"
 DAMAGED = "\0"
 """Replacement for a line that is not UTF-8: not JSON, so that it is left out like any damaged line."""
 HEAD_LINES = 50
-"""The number of lines within which one must show the format."""
+"""The number of first lines of which one must show the format."""
 
 
 def recognise(path: Path) -> Format:
-    """The format of a file. Raises InputError when it cannot be read or is none that we know."""
+    """Return the format of a file. Raises InputError if it cannot be read or its format is unknown."""
     if holds_database(path):
         found: Format | None = "opencode" if opencode_database.is_database(path) else None
     else:
@@ -37,7 +37,7 @@ def recognise(path: Path) -> Format:
 
 
 def not_recognised(path: Path) -> InputError:
-    """The error for a file that no known program wrote; it says so where the file is no text."""
+    """Return the error for a file that no known program wrote; it says if the file is not text."""
     try:
         collections.deque(() if holds_database(path) else lines(path), maxlen=0)
     except InputError as error:
@@ -49,7 +49,7 @@ def not_recognised(path: Path) -> InputError:
 
 
 def holds_database(path: Path) -> bool:
-    """True if a file is an SQLite database. Raises InputError when it cannot be read."""
+    """Return True if a file is an SQLite database. Raises InputError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(len(DATABASE)) == DATABASE
@@ -58,9 +58,9 @@ def holds_database(path: Path) -> bool:
 
 
 def lines(path: Path) -> Iterator[str]:
-    """The lines of a text file, without the breaks between them; one that is not UTF-8 is empty of all but a NUL.
+    """Yield the lines of a text file, without line breaks; `DAMAGED` for a line that is not UTF-8.
 
-    Raises InputError where the file cannot be read, and at the end, with the first such line, where it is no text in its greater part.
+    Raises InputError if the file cannot be read, and at the end, with the first such line, if most lines are not UTF-8.
     """
     damaged: list[int] = []
     number = 0
@@ -76,7 +76,7 @@ def lines(path: Path) -> Iterator[str]:
 
 
 def first_objects(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of the first lines, each of which is one; of a file that is one object over many lines, that one."""
+    """Yield the objects in the first lines, one per line; if the file is one object over many lines, that object."""
     first: dict[str, Any] | None = None
     with opened(path) as file:
         for number, line in enumerate(itertools.islice(file, HEAD_LINES), 1):
@@ -84,7 +84,7 @@ def first_objects(path: Path) -> Iterator[dict[str, Any]]:
             first = value if number == 1 else first
             if value is not None:
                 yield value
-        if first is None:  # else no object goes on behind it
+        if first is None:  # otherwise no object spans several lines
             file.seek(0)
             whole = _json(file.read().decode("utf-8-sig", "replace"))
             if whole is not None:
@@ -111,7 +111,7 @@ def _json(text: str) -> dict[str, Any] | None:
 
 
 def format_of(value: dict[str, Any]) -> Format | None:
-    """The format that one of the first objects of a file shows."""
+    """Return the format that one of the first objects of a file shows."""
     if value.get("format") == EXPORT:
         return "agentcli"
     if isinstance(value.get("info"), dict) and isinstance(value.get("messages"), list):

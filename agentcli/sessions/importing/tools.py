@@ -11,7 +11,10 @@ from agentcli.core.record import TodoItem
 
 
 def ours(renaming: Renaming, name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The call in our terms; one that we have no equal for keeps its own name and input. Raises TypeError for no name at all."""
+    """Convert a call to our terms; an unknown tool keeps its name and input.
+
+    Raises TypeError if the name is no text.
+    """
     if not isinstance(name, str):
         raise TypeError(f"a tool is called {name!r}")
     known, parameters = renaming.get(name, (name, {}))
@@ -27,7 +30,7 @@ def _renamed(edit: Any, parameters: Mapping[str, str]) -> Any:
 
 
 def todo_list(arguments: Mapping[str, Any]) -> tuple[TodoItem, ...]:
-    """The list in a call that set it, whatever the program calls its fields."""
+    """Return the list in a call that sets it, by any program's field names."""
     rows = arguments.get("todos") or arguments.get("plan") or ()
     return tuple(_todo(row) for row in rows if isinstance(row, Mapping))
 
@@ -43,12 +46,12 @@ def _todo(row: Mapping[str, Any]) -> TodoItem:
 
 
 def changes_file(call: ToolCall) -> bool:
-    """True for an edit or a write."""
+    """Return True for an edit or a write."""
     return like_tool(call.name) in ("edit", "write")
 
 
 def change(call: ToolCall) -> Mapping[str, Any]:
-    """The file that an edit or a write changed with the lines added and deleted, as its input has them; empty for any other call."""
+    """Return the file that an edit or a write changed, and its added and deleted lines by its input; else nothing."""
     path = call.input.get("file_path")
     if not changes_file(call) or not isinstance(path, str) or not path:
         return {}

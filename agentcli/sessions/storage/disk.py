@@ -1,4 +1,4 @@
-"""Writing so that it lasts: every system call of the write path passes through here, where a test can fail or record it."""
+"""Durable writing: every system call of the write path passes through here, so that a test can fail or record it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import fcntl
 import os
 from pathlib import Path
 
+from agentcli.core.temporary import temporary_name
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Disk:
-    """The system calls that change files, one method each. Every one of them may raise OSError."""
+    """The system calls that change files, one method each. Each of them may raise OSError."""
 
     def create(self, path: str | Path) -> int:
-        """A new file, for its owner alone, open for writing."""
+        """Create a file, for its owner alone, open for writing."""
         return os.open(path, _NEW, 0o600)
 
     def write(self, file: int, data: memoryview) -> int:
@@ -22,7 +24,7 @@ class Disk:
         return os.write(file, data)
 
     def fsync(self, file: int) -> None:
-        """Until the bytes lie on the medium. On macOS only F_FULLFSYNC promises that."""
+        """Wait until the bytes are on the medium. On macOS only F_FULLFSYNC guarantees that."""
         full = getattr(fcntl, "F_FULLFSYNC", None)
         if full is None:
             os.fsync(file)
@@ -42,12 +44,12 @@ class Disk:
         os.unlink(path)
 
     def mkdir(self, path: Path) -> None:
-        """A folder for its owner alone; no error when it is there already."""
+        """Make a folder for its owner alone; no error if it exists."""
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, 0o700)
 
     def open_folder(self, path: Path) -> int:
-        """A folder, to be synced."""
+        """Open a folder, to sync it."""
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
@@ -55,10 +57,10 @@ DISK = Disk()
 
 
 def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
-    """The whole file or nothing: a temporary file in the same folder, fsync, rename, fsync of the folder.
+    """Write the whole file or nothing: a temporary file in the same folder, fsync, rename, fsync of the folder.
 
-    Not `durable` leaves out both fsyncs: whoever reads sees old or new, but a power cut may bring back the old.
-    Raises OSError; a temporary file that cannot be trusted is then removed, and whatever stood there before stands still.
+    Without `durable`, both fsyncs are left out: readers see the old or the new file, but a power cut may restore the
+    old one. Raises OSError; the temporary file is then removed, and any former file remains.
     """
     put_file(disk, path, data, durable=durable)
     if durable:
@@ -66,8 +68,11 @@ def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> 
 
 
 def put_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
-    """The same without the fsync of the folder: after a power cut the file is whole, or not there until the folder was synced. Raises OSError."""
-    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    """Write a file as `write_file` does, without the fsync of the folder. Raises OSError.
+
+    After a power cut, the file is whole, or missing if the folder was not synced.
+    """
+    temporary = path.with_name(temporary_name(path.name))
     try:
         _fill(disk, temporary, data, durable)
         disk.rename(temporary, path)
@@ -78,12 +83,12 @@ def put_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> No
 
 
 def write_new(disk: Disk, path: str | Path, data: bytes) -> None:
-    """A file in a folder that nobody reads yet: neither a temporary file nor the medium is needed. Raises OSError."""
+    """Write a file into a folder that has no readers yet, without a temporary file or fsync. Raises OSError."""
     _fill(disk, path, data, durable=False)
 
 
 def sync_folder(disk: Disk, folder: Path) -> None:
-    """Until the names in a folder lie on the medium."""
+    """Wait until the names in a folder are on the medium."""
     file = disk.open_folder(folder)
     try:
         disk.fsync(file)
@@ -92,7 +97,7 @@ def sync_folder(disk: Disk, folder: Path) -> None:
 
 
 def make_folder(disk: Disk, path: Path, *, durable: bool = True) -> None:
-    """A folder with its missing parents, each for its owner alone and, if `durable`, on the medium when this returns."""
+    """Make a folder with its missing parents, each for its owner alone and, if `durable`, on the medium on return."""
     if path.is_dir():
         return
     make_folder(disk, path.parent, durable=durable)
@@ -103,17 +108,12 @@ def make_folder(disk: Disk, path: Path, *, durable: bool = True) -> None:
         sync_folder(disk, path.parent)
     except OSError:
         with contextlib.suppress(OSError):
-            os.rmdir(path)  # so that the next try syncs it again
+            os.rmdir(path)  # so that the next attempt syncs it again
         raise
 
 
-def is_temporary(name: str) -> bool:
-    """True if `write_file` left this behind when it was killed."""
-    return name.startswith(".") and name.endswith(".tmp")
-
-
 def reason(error: OSError) -> str:
-    """The system's error text, for people."""
+    """Return the system's error text, for people."""
     return error.strerror or str(error)
 
 

@@ -1,23 +1,20 @@
-"""Files that several running agentcli share: changed under a lock, replaced whole, never overwritten unread."""
+"""Files that several agentcli processes share: changed under a lock, replaced whole, never overwritten unread."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from agentcli.core.errors import StoreError
+from agentcli.core.locks import FileLock
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, write_file
 
 PATIENCE = 10.0
-"""Seconds to wait for another process to be done with a shared file."""
+"""Seconds to wait for another process that uses a shared file."""
 LINES = 10_000
-"""Lines that a shared list keeps; the oldest go first."""
-_PAUSE = 0.005
+"""Maximum lines of a shared list; the oldest are removed first."""
 
 
 def update(
@@ -28,12 +25,11 @@ def update(
     patience: float = PATIENCE,
     lock: Path | None = None,
 ) -> str:
-    """Replace a text file by what `change` makes of its present text (empty when there is none); the new text.
+    """Replace a text file by `change(its present text)`, which is empty without a file; return the new text.
 
-    A link stays a link and keeps its target's mode. `lock` is the file of the lock, which stays; without one it lies beside `path`.
-
-    Raises StoreError when the file cannot be read as text (it is then left
-    alone), cannot be written, or stays locked.
+    A link remains a link, and a file keeps its mode. `lock` is the lock file, which remains; by default it is beside
+    `path`. Raises StoreError if the file is not text (it then stays unchanged), cannot be read or written, or stays
+    locked.
     """
     path = Path(os.path.realpath(path))
     with _holding(path, disk, patience, lock):
@@ -53,9 +49,10 @@ def update(
 
 
 def add_line(path: Path, line: str, *, limit: int = LINES, disk: Disk = DISK, patience: float = PATIENCE) -> None:
-    """Add a line to a list that grows at its end, such as the history of what was typed; it must hold no line break.
+    """Add a line, without a line break, to a list that grows at its end, such as the history of prompts.
 
-    Raises StoreError as `update` does. When the list has grown a tenth over `limit`, the oldest lines go.
+    If the list exceeds `limit` by a tenth, the oldest lines are removed. Raises StoreError if the file cannot be
+    written, or stays locked.
     """
     path = Path(os.path.realpath(path))
     with _holding(path, disk, patience):
@@ -69,9 +66,9 @@ def add_line(path: Path, line: str, *, limit: int = LINES, disk: Disk = DISK, pa
 
 
 def lines(path: Path) -> list[str]:
-    """The lines of a shared list, oldest first; no file is an empty list.
+    """Return the lines of a shared list, oldest first; empty if there is no file.
 
-    A line whose writer was killed in the middle stands among them, cut short: whoever parses the lines passes it over.
+    It may include a line that was cut short because its writer was killed: readers must skip it.
     """
     try:
         data = path.read_bytes()
@@ -82,30 +79,18 @@ def lines(path: Path) -> list[str]:
 
 @contextmanager
 def _holding(path: Path, disk: Disk, patience: float, lock: Path | None = None) -> Iterator[None]:
-    # The lock is a file of its own: the shared file itself is replaced, and a lock on what was replaced locks nothing.
+    # The lock is a file of its own: the shared file itself is replaced, and a lock on a replaced file locks nothing.
     lock = lock or path.with_name(f".{path.name}.lock")
     try:
         make_folder(disk, path.parent)
         make_folder(disk, lock.parent)
-        file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        held = FileLock(lock, patience=patience)
+    except BlockingIOError:
+        raise StoreError(f"{path} stays locked by another process; nothing was changed.") from None
     except OSError as error:
         raise StoreError(f"{path} cannot be locked: {reason(error)}.") from error
-    try:
-        _wait_for(file, path, patience)
+    with held:
         yield
-    finally:
-        os.close(file)
-
-
-def _wait_for(file: int, path: Path, patience: float) -> None:
-    until = time.monotonic() + patience
-    while True:
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        if time.monotonic() > until:
-            raise StoreError(f"{path} stays locked by another process; nothing was changed.")
-        time.sleep(_PAUSE)
 
 
 def _text(path: Path) -> str:
@@ -119,7 +104,7 @@ def _append(path: Path, line: bytes) -> None:
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(file).st_size
-        torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"  # its writer was killed in the middle
+        torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"  # its writer was killed while it wrote
         data = b"\n" + line if torn else line
         while data:
             data = data[os.write(file, data) :]

@@ -1,4 +1,4 @@
-"""`outputs/<call-id>.txt`: whole tool outputs that were cut for the model, and files that they brought."""
+"""`outputs/<call-id>.txt`: whole tool outputs that were cut for the model, and files from tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENDING = ".txt"
 
 
 class Outputs:
-    """A session's kept outputs. One that the disk refused stays in memory until it is taken."""
+    """A session's kept outputs. An output that the disk refused stays in memory until it can be written."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:
         self._folder, self._disk = folder, disk
@@ -21,20 +21,20 @@ class Outputs:
         self._names: dict[str, str] = {}
 
     def add(self, call_id: str, output: str | bytes, ending: str = _ENDING) -> str:
-        """Remember an output; `save` writes it to the path that this returns. Another call's of the same id stays as it is."""
+        """Remember an output; `save` writes it to the returned path. An earlier output of the same call id remains."""
         name = self._names.get(call_id) or self._free(output_name(call_id), ending)
         self._names[call_id] = name
         self._unsaved[name] = output if isinstance(output, bytes) else output.encode("utf-8", "backslashreplace")
         return str(self._folder / name)
 
     def _free(self, name: str, ending: str) -> str:
-        # Some servers count their calls anew from time to time.
+        # Some servers restart the numbers of their calls from time to time.
         stem = name.removesuffix(_ENDING)
         numbered = (f"{stem}{f'-{n}' if n > 1 else ''}{ending}" for n in range(1, 1_000_000))
         return next(each for each in numbered if not (self._folder / each).exists())
 
     def save(self) -> None:
-        """Write what is only in memory. Raises OSError."""
+        """Write the outputs that are only in memory. Raises OSError."""
         while self._unsaved:
             name, data = next(iter(self._unsaved.items()))
             make_folder(self._disk, self._folder)
@@ -42,7 +42,7 @@ class Outputs:
             del self._unsaved[name]
 
     def text(self, path: str) -> str:
-        """A kept output, or an empty text if it is gone. Only the name counts: sessions move and are forked."""
+        """Return a kept output, or an empty text if it is gone. Only the name counts: sessions are moved and forked."""
         name = Path(path).name
         data = self._unsaved.get(name)
         if data is None:
@@ -54,7 +54,7 @@ class Outputs:
 
 
 def output_name(call_id: str) -> str:
-    """A file name for a call's output that no call id can lead out of the folder, and no two ids share."""
+    """Return a file name for a call's output, different for each id, that cannot lead out of the folder."""
     safe = re.sub(r"[^A-Za-z0-9_-]", "_", call_id)[:_NAME_LENGTH]
     if safe == call_id and safe:
         return f"{safe}{_ENDING}"

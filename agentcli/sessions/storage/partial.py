@@ -1,4 +1,4 @@
-"""`partial.json`: the reply that is still streaming, saved every second, gone once its record stands."""
+"""`partial.json`: the reply that is still streaming, saved every second, removed once its record is written."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from agentcli.core.codec.encode import dumps, part_from_json, part_to_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part
 from agentcli.core.record import SCHEMA
-from agentcli.sessions.settings import SessionSettings
 from agentcli.sessions.storage.disk import Disk, write_file
 
-INTERVAL = SessionSettings().save_every
+INTERVAL = 1.0
 """Seconds between two saves of a streaming reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply as far as it had arrived. `after` is the seq of the newest record when it was saved."""
+    """A reply as far as it had arrived. `after` is the number of the newest record when it was saved."""
 
     after: int
     parts: tuple[Part, ...]
 
 
 class Partial:
-    """Saves what streams at most once each `interval`, and the last piece even when nothing follows it."""
+    """Saver of the streaming reply: at most once each `interval` seconds, and always its last piece."""
 
     def __init__(self, path: Path, disk: Disk, interval: float = INTERVAL) -> None:
         self._path, self._disk, self._interval = path, disk, interval
@@ -40,21 +39,21 @@ class Partial:
         self._written = False
 
     def keep(self, after: int, parts: Callable[[], Sequence[Part]]) -> None:
-        """Remember a reply to the record `after`; write it if a save is due, else let a timer write it when one is."""
+        """Remember a reply after the record `after`; write it if a save is due, else start a timer for it."""
         with self._lock:
             self._reply = after, parts
             if self._timer is None:
                 self._write_when_due()
 
     def flush(self) -> None:
-        """Write what was kept and not yet written."""
+        """Write the part of the reply that is not yet written."""
         with self._lock:
             self._write()
 
     def clear(self) -> None:
-        """The reply's record stands: nothing is partial any more."""
+        """Forget the reply, now that its record is written."""
         with self._lock:
-            self._reply = None  # the timer stays: it finds nothing, or serves the next reply, which then needs none
+            self._reply = None  # the timer remains: it finds nothing, or serves the next reply, which then needs none
             if self._written:
                 self._written = False
                 with contextlib.suppress(OSError):
@@ -73,7 +72,10 @@ class Partial:
             return
         self._timer = threading.Timer(wait, self._fire)
         self._timer.daemon = True
-        self._timer.start()
+        try:
+            self._timer.start()
+        except RuntimeError:  # the system has no more threads
+            self._write()
 
     def _write(self) -> None:
         self._stop_timer()
@@ -82,7 +84,7 @@ class Partial:
         if reply is None or not reply.parts:
             return
         self._due = time.monotonic() + self._interval
-        # A streaming reply that cannot be saved is no loss yet: its record will say so if the disk still fails then.
+        # A streaming reply that cannot be saved is not lost yet: its record will report a disk that still fails then.
         with contextlib.suppress(OSError):
             write_file(self._disk, self._path, _encode(reply))
             self._written = True
@@ -94,7 +96,7 @@ class Partial:
 
 
 def read_partial(path: Path) -> Reply | None:
-    """The reply that was streaming when its process died, or None. Damaged parts are dropped."""
+    """Return the reply that was streaming when its process died, or None. Damaged parts are dropped."""
     try:
         raw = json.loads(path.read_bytes())
         parts = tuple(part for part in map(_part, raw["parts"]) if part is not None)

@@ -1,8 +1,8 @@
-"""Index of a session's texts: tells which records may hold a piece of text, so that a search reads few of them.
+"""Index of a session's texts, by which a search reads only the few records that may hold a piece of text.
 
-Each record has a row with its turn, its call ids, and a Bloom filter of the three-byte pieces of its texts, case folded. The
-rows of `SEGMENT` records make a file of `recall/`, made from the records in a thread when the last of them is written, never
-changed, and made again when it is lost or damaged. The rows of the newest records are made when something is searched for, and in
+Each record has a row with its turn, its call ids, and a Bloom filter of the three-byte pieces of its texts, case
+folded. The rows of `SEGMENT` records make a file of `recall/`. A thread makes it when the last of these records is
+written; it never changes, and is made again if lost or damaged. The rows of the newest records are made by a search, in
 memory only.
 """
 
@@ -27,9 +27,9 @@ from agentcli.sessions.storage.disk import Disk, make_folder, write_file
 FOLDER = "recall"
 """The folder of a session that holds its index."""
 SEGMENT = 256
-"""Records whose rows make one file."""
+"""Number of records whose rows make one file."""
 LARGEST = 1_000_000
-"""Bytes of text beyond which a record is taken to hold anything."""
+"""Bytes of text above which a record counts as a match for anything."""
 _MAGIC = b"arx1"
 _ROW = struct.Struct("<IHHI")
 _BITS_EACH = 4
@@ -37,12 +37,12 @@ _SPREAD = 2_654_435_761
 _ANYTHING, _NOTHING, _SIEVE = 0, 1, 2
 
 Load = Callable[[int], Record | None]
-"""Reads a record by its number; None where it is lost."""
+"""A function that reads a record by its number; None if it is lost."""
 
 
 @dataclass
 class RecallIndex:
-    """The index of one session. `whole` gives a kept output by its path."""
+    """The index of one session. `whole` returns a kept output by its path."""
 
     folder: Path
     disk: Disk
@@ -51,9 +51,9 @@ class RecallIndex:
     _making: Thread | None = field(default=None, repr=False)
 
     def add(self, seq: int, load: Load) -> None:
-        """Note a record that was just written; the one that fills a segment has its file made by a thread, which calls `load`.
+        """Note a record that was just written; if it fills a segment, a thread makes the segment's file with `load`.
 
-        To make it takes up to a second. Never raises: a segment that was not made is made by the next search.
+        Making it takes up to a second. Never raises: the next search makes a missing segment.
         """
         if seq % SEGMENT:
             return
@@ -79,9 +79,9 @@ class RecallIndex:
         save: bool = True,
         until: float = math.inf,
     ) -> Iterator[tuple[int, int]]:
-        """Number and turn of the records up to `newest` that may hold the needles and the call, the newest first.
+        """Yield number and turn of the records up to `newest` that may hold the needles and the call, newest first.
 
-        With `save` the segments that are found missing are made again and written. Raises OutOfTime between two segments once
+        With `save`, missing segments are made again and written. Raises OutOfTime between two segments once
         `time.monotonic` has passed `until`.
         """
         self.settle()
@@ -96,7 +96,7 @@ class RecallIndex:
                     yield first + number, _ROW.unpack_from(rows[number])[0]
 
     def fill(self, newest: int, load: Load, *, save: bool = True) -> Iterator[float]:
-        """Make the missing segments, the newest first, with a pause after each; yields the share of them that is done."""
+        """Make the missing segments, newest first; after each, yield the share of them that is done."""
         self.settle()
         written = {path.stem for path in self.folder.glob("*.rows")}
         missing = [
@@ -109,11 +109,11 @@ class RecallIndex:
             yield done / len(missing)
 
     def _holds(self, segment: int) -> bool:
-        """True if all rows of a segment are in memory."""
+        """Return True if all rows of a segment are in memory."""
         return all(seq in self._rows for seq in range((segment - 1) * SEGMENT + 1, segment * SEGMENT + 1))
 
     def _segment(self, segment: int) -> Sequence[bytes]:
-        """The rows of a file, or none where it is missing or damaged."""
+        """Return the rows of a file; none if it is missing or damaged."""
         try:
             data = self._path(segment).read_bytes()
         except OSError:
@@ -123,11 +123,11 @@ class RecallIndex:
         return _split(data)
 
     def _make(self, segment: int, load: Load) -> None:
-        with contextlib.suppress(OSError):  # out of files
+        with contextlib.suppress(OSError):  # out of file descriptors
             self._fill(segment, load, save=True)
 
     def _fill(self, segment: int, load: Load, *, save: bool, newest: int | None = None) -> Sequence[bytes]:
-        """The rows of a segment from memory and, where they are missing there, from the records."""
+        """Return the rows of a segment, making rows that are not in memory from the records."""
         first, last = (segment - 1) * SEGMENT + 1, segment * SEGMENT
         numbers = range(first, min(last, newest or last) + 1)
         turn = None if all(seq in self._rows for seq in numbers) else self._turn_before(first, load)
@@ -146,7 +146,7 @@ class RecallIndex:
         return rows
 
     def _turn_before(self, first: int, load: Load) -> int:
-        """The turn of the newest message before a segment."""
+        """Return the turn of the newest message before a segment."""
         for seq in range(first - 1, 0, -1):
             record = load(seq)
             if record is not None and isinstance(record.body, Message):
@@ -167,7 +167,7 @@ class RecallIndex:
 
 
 def shared_segments(folder: Path, seq: int) -> Sequence[Path]:
-    """The files that hold rows of records up to `seq` only: a fork has them in common with its source."""
+    """Return the files with rows of records up to `seq` only: a fork shares them with its source."""
     full = range(1, seq // SEGMENT + 1)
     paths = (folder / f"{segment:06d}.rows" for segment in full)
     return [path for path in paths if path.is_file()]
@@ -181,7 +181,7 @@ def _row(entry: Entry, whole: Callable[[str], str]) -> bytes:
 
 
 def _lost(turn: int) -> bytes:
-    """The row of a record that cannot be read."""
+    """Return the row of a record that cannot be read."""
     return _ROW.pack(turn, 0, _NOTHING, 0)
 
 
@@ -203,13 +203,13 @@ def _pieces(data: bytes) -> set[tuple[int, int, int]]:
 
 
 def _places(pieces: Iterable[tuple[int, int, int]], size: int) -> set[int]:
-    """The bits of these pieces in a filter of so many bytes."""
+    """Return the bits of these pieces in a filter of `size` bytes."""
     bits = size * 8
     return {((a << 16 | b << 8 | c) * _SPREAD & 0xFFFF_FFFF) * bits >> 32 for a, b, c in pieces}
 
 
 def _rounded(size: int) -> int:
-    """A size of four significant bits, so that there are few different ones."""
+    """Round a size up to four significant bits, so that there are few different sizes."""
     shift = max(0, size.bit_length() - 4)
     return -(-size >> shift) << shift
 
@@ -229,7 +229,7 @@ def _split(data: bytes) -> Sequence[bytes]:
 
 
 class _Sieve:
-    """Decides by a row if a record may match."""
+    """A filter that decides by a row if its record may match."""
 
     def __init__(self, needles: Needles, call_id: str) -> None:
         self._call = zlib.crc32(call_id.encode("utf-8", "surrogatepass")) if call_id else None

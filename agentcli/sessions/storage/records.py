@@ -7,6 +7,7 @@ import dataclasses
 import errno
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from functools import cache
@@ -18,20 +19,23 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.record import KINDS, Compaction, Record, Undo
 
 _AT_ONCE = 1 << 16
-"""Bytes that are read of a file before its size is known: most records are shorter."""
+"""Bytes that are read from a file before its size is known: most records are shorter."""
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a named pipe does not block
-_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these say nothing about the record
+_PASSING = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # these errors say nothing about the record
 _KINDS = ("tool_result", "message", *(kind for kind in KINDS.values() if kind not in ("tool_result", "message")))
 _KINDS_AFTER_RESULT = ("message", "tool_result", *_KINDS[2:])
 
 
 Through = Callable[[Iterable[Record]], Iterable[Record]]
-"""A function that records pass through unchanged; it may show how many have."""
+"""A function that records pass through unchanged; it may show progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A record that cannot be used, and why, in words for people. `file` is None where nothing is left of it."""
+    """A record that cannot be used, and the reason for people.
+
+    `file` is None if no file is left of it; `seq` is 0 for a file that is not a record.
+    """
 
     seq: int
     why: str
@@ -40,7 +44,7 @@ class Loss:
 
 
 def file_name(seq: int, kind: str) -> str:
-    """`000001-message.json`: sorts by number, says what is in it."""
+    """Return a name such as `000001-message.json`, which sorts by number and shows the kind."""
     return f"{seq:06d}-{_in_names(kind)}.json"
 
 
@@ -50,21 +54,21 @@ def _in_names(kind: str) -> str:
 
 
 def number_in(name: str) -> int | None:
-    """The number in a record file's name, or None for any other file."""
+    """Return the number in a record file's name, or None for any other file."""
     head, dash, rest = name.partition("-")
     return int(head) if dash and head.isascii() and head.isdigit() and rest.endswith(".json") else None
 
 
 def digest(data: bytes) -> str:
-    """The SHA-256 of a record file, as `prev` of the following record holds it."""
+    """Return the SHA-256 of a record file, which the following record has as `prev`."""
     return hashlib.sha256(data).hexdigest()
 
 
 @dataclasses.dataclass
 class RecordFolder:
-    """The folder `records/`. Reading a record costs the same however many lie beside it.
+    """The folder `records/`. The cost of reading a record does not depend on their number.
 
-    A kind that this version does not know makes it list the folder, once.
+    For a kind that this version does not know, the folder is listed once.
     """
 
     folder: Path
@@ -78,18 +82,18 @@ class RecordFolder:
 
     @contextlib.contextmanager
     def held_open(self) -> Iterator[RecordFolder]:
-        """The same folder for the reading of many records: their files are opened in it without a walk down its path for each."""
+        """Open the folder to read many records: their files are then opened without resolving its path for each."""
         with contextlib.ExitStack() as at_last:
             descriptor = None
-            # Where it cannot be opened, reading a record by its path tells why.
+            # If it cannot be opened, reading a record by its path reports the reason.
             with contextlib.suppress(OSError):
                 descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 at_last.callback(os.close, descriptor)
             yield RecordFolder(self.folder, descriptor)
 
     def read(self, seq: int) -> bytes | None:
-        """The bytes of a record's file, or None when there is none. Raises OSError when it cannot be read."""
-        # Messages and results take turns: whoever reads one after the other looks for the right one first.
+        """Return the bytes of a record's file, or None if there is none. Raises OSError if it cannot be read."""
+        # Messages and results mostly alternate: after one kind, the other is tried first.
         for kind in _KINDS_AFTER_RESULT if self._after_result else _KINDS:
             try:
                 data = read_file(f"{self._prefix}{seq:06d}-{kind}.json", self._descriptor)
@@ -105,7 +109,7 @@ class RecordFolder:
         return None
 
     def path(self, seq: int) -> Path | None:
-        """The path of a record."""
+        """Return the path of a record."""
         for kind in _KINDS:
             path = self.folder / file_name(seq, kind)
             if path.exists():
@@ -113,22 +117,30 @@ class RecordFolder:
         name = self._listed().get(seq)
         return self.folder / name if name else None
 
+    def path_of_no_file(self, seq: int) -> Path | None:
+        """Return the path of an entry with a record's name that is no regular file, such as a folder; else None."""
+        for name in self.files().get(seq, ()):
+            with contextlib.suppress(OSError):
+                if not stat.S_ISREG(os.lstat(self.folder / name).st_mode) and not (self.folder / name).is_file():
+                    return self.folder / name
+        return None
+
     def newest(self, hint: int, mark: int) -> int:
-        """The number of the newest record. `hint` holds if the folder is unchanged since its time was `mark`."""
+        """Return the number of the newest record: `hint` if the folder is unchanged since its time was `mark`."""
         if hint and self.mark() == mark and self._stands(hint) and not self._stands(hint + 1):
             return hint
         return max(self._numbered(), default=0)
 
     def numbers(self, kind: str = "") -> list[int]:
-        """The numbers of all records, or of those of one kind, ascending. Lists the folder."""
+        """Return the numbers of all records, or of one kind, ascending. Lists the folder."""
         if not kind:
             return sorted(self._numbered())
-        ending = file_name(0, kind)[6:]  # most names are of another kind, and need not be read further
+        ending = file_name(0, kind)[6:]  # most names are of another kind, and need no closer look
         named = ((number_in(name), name) for name in self._names() if name.endswith(ending))
         return sorted(seq for seq, name in named if seq is not None and name == file_name(seq, kind))
 
     def files(self) -> dict[int, list[str]]:
-        """The names of all record files by their number, the one that counts first; more than one where a number is taken twice."""
+        """Return the names of all record files by number, several if a number is taken twice, the valid one first."""
         named: dict[int, list[str]] = {}
         for name in self._names():
             if (seq := number_in(name)) is not None:
@@ -139,7 +151,7 @@ class RecordFolder:
         return named
 
     def mark(self) -> int:
-        """The folder's modification time in nanoseconds; 0 when there is no folder."""
+        """Return the folder's modification time in nanoseconds; 0 if there is no folder."""
         try:
             return self.folder.stat().st_mtime_ns
         except OSError:
@@ -154,7 +166,7 @@ class RecordFolder:
         return self._listing
 
     def _numbered(self) -> dict[int, str]:
-        """The names in the folder as it is now, by number. Whoever asks once does not hold them for the life of a session."""
+        """Return the names in the folder now, by number, without keeping them in memory for later calls."""
         self._listing = None
         return {seq: name for name in sorted(self._names()) if (seq := number_in(name)) is not None}
 
@@ -167,23 +179,23 @@ class RecordFolder:
 
 @dataclasses.dataclass
 class Reader:
-    """Reads records downwards and judges each by the `prev` of the one above it.
+    """Reader of records from the newest down, which checks each by the `prev` of the one above it.
 
-    A hash that matches proves the record and what it says of the next one; a record whose hash differs from what a proven
-    one says of it was changed after it was written. `head` is what `session.json` says of the newest.
+    A hash that matches proves the record and its `prev`; a record whose hash differs from the `prev` of a proven one
+    was changed after it was written. `head` is the newest record's hash in `session.json`.
     """
 
     shelf: RecordFolder
     head: str = ""
     losses: list[Loss] = field(default_factory=list)
     doubts: list[Loss] = field(default_factory=list)
-    """Records whose hash differs from `prev` of the next one where neither is proven: both are used."""
+    """Records whose hash differs from the next one's `prev` while neither is proven: both are used."""
     _claim: str = ""
     _proven: bool = False
     _next: int = -1
 
     def read(self, seq: int, head: str = "") -> Record | None:
-        """One record, or None with the loss noted. Raises OSError when the system is out of files or memory."""
+        """Return a record, or None with its loss noted. Raises OSError if the system is out of files or memory."""
         claim, proven = (self._claim, self._proven) if seq == self._next else (head, bool(head))
         self._claim, self._proven, self._next = "", False, seq - 1
         try:
@@ -191,7 +203,8 @@ class Reader:
         except OSError as error:
             if error.errno in _PASSING:
                 raise
-            return self._lost(Loss(seq, f"record {seq} cannot be read: {error.strerror}", None, "unreadable"))
+            why, file = f"record {seq} cannot be read: {error.strerror}", self.shelf.path_of_no_file(seq)
+            return self._lost(Loss(seq, why, file, "unreadable" if file is None else "damaged"))
         if data is None:
             return self._lost(Loss(seq, f"record {seq} is missing", None, "missing"))
         record = judge(seq, data)
@@ -207,7 +220,7 @@ class Reader:
         return record
 
     def down(self, newest: int) -> Iterator[Record]:
-        """All records from `newest` down that can be used."""
+        """Yield all usable records from `newest` down."""
         for seq in range(newest, 0, -1):
             record = self.read(seq, self.head)
             if record is not None:
@@ -219,7 +232,7 @@ class Reader:
 
 
 def judge(seq: int, data: bytes) -> Record | str:
-    """The record in the bytes of file number `seq`, or why there is none."""
+    """Return the record in the bytes of file number `seq`, or the reason why there is none."""
     try:
         record = decode(data)
     except Damaged as error:
@@ -231,12 +244,12 @@ def judge(seq: int, data: bytes) -> Record | str:
 
 
 def read_file(path: str | Path, folder: int | None = None) -> bytes:
-    """The bytes of a regular file, in an open folder where one is given; quicker than a Path reads them. Raises OSError."""
+    """Return the bytes of a regular file, in an open folder if given; faster than `Path`. Raises OSError."""
     file = os.open(path, _READING, dir_fd=folder)
     try:
         data = os.read(file, _AT_ONCE)
         if len(data) < _AT_ONCE and data.endswith(b"}\n"):
-            return data  # JSON as this program ends it: that there is no more need not be asked
+            return data  # complete JSON with this program's line end: no need to ask for more
         size = os.fstat(file).st_size
         while len(data) < size and (more := os.read(file, size - len(data))):
             data += more
@@ -246,9 +259,9 @@ def read_file(path: str | Path, folder: int | None = None) -> bytes:
 
 
 def tail(reader: Reader, newest: int, through: Through = iter) -> list[Record]:
-    """The records that a fold needs for the state in force: from the newest compaction's `kept_from` on, and those it kept besides.
+    """Return the records that give the state in force: from the newest compaction's `kept_from` on, and others it kept.
 
-    Costs as much as the view: rewound stretches are skipped, everything before `kept_from` is not read.
+    The cost depends on the view: rewound records and those before `kept_from` are not read.
     """
     return list(through(_newest_first(reader, newest)))[::-1]
 

@@ -1,4 +1,4 @@
-"""Puts encoded records on the disk in order, and keeps in memory what the disk refuses until it takes it."""
+"""Writing of encoded records in order; records that the disk refuses stay in memory until it accepts them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from agentcli.sessions.storage.records import RecordFolder, file_name
 
 
 class Writer:
-    """The writing end of one session's folder: made at the first save, locked as long as it is open.
+    """The writing end of one session's folder, which is made at the first save and locked while open.
 
-    Tools keep outputs from threads of their own, so one thread writes at a time.
+    Tools keep outputs from their own threads, so only one thread writes at a time.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Writer:
         lock: Lock | None = None,
         on_created: Callable[[], None] | None = None,
     ) -> None:
-        """`origin` is the content of `origin.json`, written once, when the folder is created; then `on_created` is called."""
+        """Prepare to write; `origin` becomes `origin.json` when the folder is created, and `on_created` is called then."""
         self._folder, self._disk, self._origin, self._lock = folder, disk, origin, lock
         self._records = folder / "records"
         self._on_created = on_created
@@ -59,17 +59,17 @@ class Writer:
             self._waiting.append((record, data))
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str) -> str:
-        """Save an output as far as the disk takes it, and return its path."""
+        """Save an output, in memory if the disk refuses, and return its path."""
         with self._guard:
             path = self.outputs.add(call_id, output, ending)
             self.save()
         return path
 
     def save(self) -> bool:
-        """Write all waiting records, oldest first; True if none waits any more. Never raises for a failing disk.
+        """Write all waiting records, oldest first; return True if none waits any more. Never raises for a failing disk.
 
-        A write that failed is made again at once from memory as a new file: after a failed fsync nobody knows what
-        the first one holds.
+        A write that failed is repeated at once from memory into a new file: after a failed fsync, the content of the
+        first file is unknown.
         """
         with self._guard:
             return not self._released and self._written()
@@ -93,17 +93,17 @@ class Writer:
         return True
 
     def replace(self, path: Path, data: bytes, *, durable: bool = False) -> None:
-        """Replace a file that can be rebuilt; when the disk refuses, the old one stands."""
+        """Replace a file that can be rebuilt; if the disk refuses, the old one remains."""
         with contextlib.suppress(OSError):
             write_file(self._disk, path, data, durable=durable)
 
     def trouble(self) -> str:
-        """The reason why records are only in memory; or, once, that a write had to be repeated; or an empty text."""
+        """Return why records are only in memory; or, once, that a write had to be repeated; or an empty text."""
         news, self._news = self._news, ""
         return self._trouble or news
 
     def release(self) -> None:
-        """Let others write; what a tool that still runs keeps afterwards is not written."""
+        """Release the lock; outputs that a running tool keeps afterwards are not written."""
         with self._guard:
             self._released = True
             if self._lock is not None:
@@ -120,7 +120,7 @@ class Writer:
             return
         for record, data in self._waiting:
             put_file(self._disk, self._records / file_name(record.seq, record.kind), data)
-        sync_folder(self._disk, self._records)  # once for all that wait
+        sync_folder(self._disk, self._records)  # once for all waiting records
         self._waiting.clear()
 
     def _make(self) -> None:
@@ -134,12 +134,14 @@ class Writer:
             self._on_created()
 
     def _late_lock(self) -> Lock:
-        """The lock that could not be taken at first; of no use when another process wrote meanwhile."""
-        lock = Lock(self._folder / "lock")
-        newest = max(RecordFolder(self._records).numbers(), default=0)
-        if self._waiting and newest >= self._waiting[0][0].seq:
-            lock.release()
-            raise SessionBusy("Another process has written to this session. Continue in a copy with /fork.")
+        """Take the lock that was not free at first. Raises SessionBusy if another process wrote meanwhile."""
+        with contextlib.ExitStack() as unfinished:
+            lock = Lock(self._folder / "lock")
+            unfinished.callback(lock.release)
+            newest = max(RecordFolder(self._records).numbers(), default=0)
+            if self._waiting and newest >= self._waiting[0][0].seq:
+                raise SessionBusy("Another process has written to this session. Continue in a copy with /fork.")
+            unfinished.pop_all()
         return lock
 
 

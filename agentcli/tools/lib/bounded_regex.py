@@ -1,4 +1,4 @@
-"""Search for a regular expression within a limit of time, in whichever thread, while other work goes on."""
+"""Search for a regular expression within a time limit, in any thread, while other work continues."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ BATCH = 250_000
 _PLAIN = re.compile(r"(?:\(\?[aimsux]+\))?(?:\\.|[^\\*+?{(])*", re.DOTALL)
 """Patterns without repetitions and groups, which take no longer than reading the text does."""
 _STARTING = 10.0
-"""Seconds that the process may need besides those of the search."""
+"""Seconds that the process may need in addition to the search."""
 
 
 class BoundedRegex:
     """A regular expression whose search, line by line, takes `seconds` at most.
 
-    The re module cannot be interrupted but by a signal in the main thread, and others wait for it. So whatever could take long is
-    searched for by a process of its own.
+    The re module cannot be interrupted except by a signal in the main thread, where it would stop all other work. So a
+    process of its own searches for any pattern that could take long.
     """
 
     def __init__(self, regex: re.Pattern[str], seconds: float) -> None:
         self._regex, self._seconds = regex, seconds
         self.is_plain = _PLAIN.fullmatch(regex.pattern) is not None
-        """True if it is searched for here, so that nothing is gained by many texts at once."""
+        """True if the search needs no process, so that batches of texts gain nothing."""
 
     async def lines(self, texts: Sequence[str]) -> Sequence[Sequence[int]]:
-        """The numbers of the lines of each text that match, from 1. Raises ToolError where that takes too long."""
+        """Return the numbers of the matching lines of each text, from 1. Raises ToolError if that takes too long."""
         if self.is_plain:
             return [[n for n, line in enumerate(text.split("\n"), 1) if self._regex.search(line)] for text in texts]
         request = {"pattern": self._regex.pattern, "seconds": self._seconds, "texts": list(texts)}
@@ -57,7 +57,7 @@ class BoundedRegex:
 
 
 class _Whole:
-    """All of an output."""
+    """A sink that keeps all of an output."""
 
     enough = 0
 
@@ -65,7 +65,7 @@ class _Whole:
         self._pieces: list[bytes] = []
 
     def add(self, piece: memoryview, skipped: int) -> None:
-        """Take a piece."""
+        """Add a piece."""
         self._pieces.append(bytes(piece))
 
     @property

@@ -10,10 +10,10 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 
 _PATIENCE = 4_000
-"""Changed lines up to which the shortest diff is looked for; beyond, the middle is shown as replaced (difflib is quadratic)."""
+"""Maximum changed lines for the shortest diff; beyond, the middle is shown as replaced (difflib is quadratic)."""
 _CONTEXT = 3
 _LARGEST = 200_000
-"""Characters of a diff that are kept: it goes into a record and onto the screen."""
+"""Maximum characters of a diff that are kept: it goes into a record and onto the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Diff:
 
 
 def unified(before: str, after: str, label: str, created: bool = False) -> Diff:
-    """The difference of two texts; both are compared with their line endings as shown by `\\n` alone."""
+    """Compare two texts; all line endings count as `\\n`."""
     old, new = _lines(before), _lines(after)
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
@@ -46,7 +46,7 @@ def unified(before: str, after: str, label: str, created: bool = False) -> Diff:
 
 
 def changed_ranges(diff: Diff) -> list[tuple[int, int]]:
-    """First and last line, in the new text, of each hunk: what has changed and the lines around it."""
+    """Return the first and last line, in the new text, of each hunk: the changes and the lines around them."""
     heads = re.findall(r"(?m)^@@ -\S+ \+(\d+)(?:,(\d+))? @@$", diff.text)
     spans = ((int(first), int(count or 1)) for first, count in heads)
     return [(first, first + count - 1) for first, count in spans if count]
@@ -78,7 +78,7 @@ def _replaced(old: Sequence[str], new: Sequence[str], start: int, end: int) -> l
 
 
 def _largest(lines: list[str]) -> list[str]:
-    """As many lines as may be kept, and a line that counts the rest."""
+    """Return as many lines as may be kept, and a line that counts the rest."""
     size = 0
     for n, line in enumerate(lines):
         size += len(line) + 1
@@ -99,7 +99,7 @@ def _range(start: int, stop: int) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines that know their end: the last one carries a mark if no newline follows it."""
+    """Split a text into lines; the last one carries a mark if no newline follows it."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     last = lines.pop()
     return [*lines, last + "\0"] if last else lines
@@ -110,7 +110,7 @@ def _with_end_marks(lines: list[str]) -> list[str]:
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Length of the common prefix, in lines."""
+    """Return the length of the common prefix, in lines."""
     for n, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:
             return n

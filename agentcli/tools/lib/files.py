@@ -13,12 +13,13 @@ from typing import Literal
 from weakref import WeakValueDictionary
 
 from agentcli.core.errors import ToolError
+from agentcli.core.temporary import temporary_name
 from agentcli.core.tool import ToolContext
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
 from agentcli.tools.lib.text import replace_surrogates
 
 Knowledge = Literal["current", "changed", "in part", "unread"]
-"""The model has seen the present content; an earlier one; an earlier one and what has changed around its edits; or none."""
+"""The model has seen the present content; an earlier one; an earlier one, with the lines around its own edits since; or none."""
 UNSEEN: Mapping[Knowledge, str] = {
     "changed": "has changed since you read it",
     "in part": "has changed since you read it",
@@ -47,7 +48,7 @@ _guard = threading.Lock()
 
 @contextmanager
 def changing(ctx: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
-    """A file handle under the file's lock: one lock a file, whatever name it is reached by."""
+    """Open a file handle under the file's lock, which is the same for all names of the file."""
     with open_parent(ctx, path, make) as handle:
         with _guard:
             lock = _locks.setdefault(handle.path, _Lock())
@@ -56,7 +57,7 @@ def changing(ctx: ToolContext, path: str, make: bool = False) -> Iterator[FileHa
 
 
 def load(ctx: ToolContext, handle: FileHandle) -> bytes:
-    """The content of a file of at most `file_bytes`. Raises ToolError if it is larger or no regular file."""
+    """Return the content of a file of at most `file_bytes`. Raises ToolError if it is larger or no regular file."""
     with os.fdopen(open_regular(handle), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > ctx.limits.file_bytes:
@@ -67,7 +68,7 @@ def load(ctx: ToolContext, handle: FileHandle) -> bytes:
 
 
 def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
-    """The content, that of an unsaved buffer first; None where there is no file yet."""
+    """Return the content, of an unsaved buffer if there is one; None if there is no file yet."""
     if (buffer := ctx.buffers.get(handle.path)) is not None:
         return buffer
     try:
@@ -78,18 +79,18 @@ def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
 
 
 def remember(ctx: ToolContext, path: Path, data: bytes) -> dict[str, str]:
-    """Record that the model has seen this content. Returns the same as metadata of a result, from which a resume restores it."""
+    """Record that the model has seen this content; return that as metadata of a result, from which a resume restores it."""
     ctx.seen[path] = fingerprint(data)
     return {replace_surrogates(str(path)): ctx.seen[path]}
 
 
 def remember_part(ctx: ToolContext, path: Path, data: bytes) -> None:
-    """Record that the model has been told of this change to a file, whose content it has not seen."""
+    """Record that the model knows this change to a file, whose content it has not seen."""
     ctx.seen[path] = _IN_PART + fingerprint(data)
 
 
 def knowledge(ctx: ToolContext, path: Path, data: bytes) -> Knowledge:
-    """The model's knowledge of the present content, by hash. One that it has seen under another name (moved, copied) is current."""
+    """Return the model's knowledge of the present content, by hash: current even if seen under another name."""
     now = fingerprint(data)
     if now in tuple(ctx.seen.values()):
         return "current"
@@ -100,23 +101,23 @@ def knowledge(ctx: ToolContext, path: Path, data: bytes) -> Knowledge:
 
 
 def require_seen(ctx: ToolContext, handle: FileHandle, data: bytes) -> None:
-    """Raises ToolError unless the model has seen the present content."""
+    """Raise ToolError unless the model has seen the present content."""
     known = knowledge(ctx, handle.path, data)
     if known != "current":
         raise ToolError(f"{handle.display} {UNSEEN[known]}. {READ_IT[known]}, then change it.")
 
 
 def fingerprint(data: bytes) -> str:
-    """SHA-256 in hex."""
+    """Return the SHA-256 in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
 def replace(handle: FileHandle, data: bytes) -> None:
-    """Put new content in place of a file, or make it, atomically: a reader sees all of the old or all of the new.
+    """Replace or make a file atomically: a reader sees all of the old or all of the new content.
 
-    Mode bits and, where permitted, the owner survive. Raises ToolError; then nothing has changed.
+    Mode bits and, if permitted, the owner remain. Raises ToolError; then nothing has changed.
     """
-    temporary = f".{handle.name[:80]}.{os.urandom(6).hex()}.tmp"
+    temporary = temporary_name(handle.name)
     old = _stat(handle)
     try:
         fd = os.open(
@@ -156,6 +157,6 @@ def _keep_attributes(fd: int, old: os.stat_result | None) -> None:
         return
     fresh = os.fstat(fd)
     if (fresh.st_uid, fresh.st_gid) != (old.st_uid, old.st_gid):
-        with suppress(PermissionError):  # the file then belongs to whoever runs the program, as with any editor
+        with suppress(PermissionError):  # the file then belongs to the program's user, as with any editor
             os.fchown(fd, old.st_uid, old.st_gid)
     os.fchmod(fd, stat.S_IMODE(old.st_mode))

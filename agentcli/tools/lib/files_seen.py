@@ -14,7 +14,7 @@ from agentcli.tools.lib.text import decode
 
 
 def with_files_seen(ctx: ToolContext, command: str, result: ToolOutput) -> ToolOutput:
-    """The result of a command; the files that it shows whole count as seen, like those that the read tool has shown."""
+    """Return a command's result; files that it shows whole count as seen, as if the read tool had shown them."""
     from agentcli.context.ledger.shell_effects import effects  # only after a command
 
     texts = (command, result.output, re.sub(r"(?m)^ *\d+\t", "", result.output))

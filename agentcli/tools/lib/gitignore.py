@@ -10,12 +10,28 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 
-_TOKEN = r"(?s)(?:(?<=/)|^)\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?[^]]*\]|\\.|."
+_TOKEN = r"(?s)(?:(?<=/)|^)\*\*/|/\*\*$|\*+|\?|\[[!^]?\]?(?:\[:\w+:\]|\\.|[^]\\])*\]|\\.|."
+_CLASS = re.compile(r"\[:(\w+):\]|(\\.)|(\[)|.", re.DOTALL)
+_CLASSES = {
+    "alpha": "a-zA-Z",
+    "digit": "0-9",
+    "alnum": "a-zA-Z0-9",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "xdigit": "0-9a-fA-F",
+    "space": r"\s",
+    "blank": r" \t",
+    "punct": r"!-/:-@\[-`{-~",
+    "print": " -~",
+    "graph": "!-~",
+    "cntrl": r"\x00-\x1f\x7f",
+}
+"""Named classes of characters between brackets, as git knows them: ASCII only."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One line of a .gitignore: the names it means, whether only folders, and whether it takes an ignored name back."""
+    """One line of a .gitignore: the names it fits, if it fits folders only, and if it re-includes ignored names."""
 
     names: re.Pattern[str]
     folders_only: bool
@@ -24,14 +40,14 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The lines of one folder, the last first, as the last that fits decides; `folder` is its absolute path with a slash at the end."""
+    """The rules of one folder, the last first, as the last that fits decides; `folder` is its absolute path with a final slash."""
 
     folder: str
     rules: tuple[_Rule, ...]
 
 
 def walk(base: Path) -> Iterator[str]:
-    """Relative paths of the regular files that no .gitignore names, links and `.git` left out."""
+    """Yield relative paths of the regular files that no .gitignore names, without links and `.git`."""
     root = os.path.abspath(base)
     above = () if is_ignored(base) else _rules_above(root)
     yield from _walk(root, "", above)
@@ -41,10 +57,10 @@ Kind = Literal["file", "ignored", "folder", "skipped", "large"]
 
 
 def everything(base: Path, skip: frozenset[str], most: int) -> list[tuple[str, Kind]]:
-    """All that lies in a folder, links among the files: what a command may change there, sorted. `.git` is left out.
+    """List all entries in a folder that a command may change, links as files, sorted, without `.git`.
 
-    Folders named in `skip` are not entered, nor are `large` ones: ignored, with more entries than are left of `most`, which
-    counts the entries of all ignored folders together.
+    Folders named in `skip` are not entered, nor are `large` ones: ignored folders with more entries than are left of
+    `most`, which counts the entries of all ignored folders together.
     """
     root = os.path.abspath(base)
     above = () if is_ignored(base) else _rules_above(root)
@@ -89,7 +105,7 @@ def _add_everything(
 
 
 def _add_ignored(found: list[tuple[str, Kind]], root: str, inside: str, skip: frozenset[str], most: int) -> bool:
-    """Add what lies in an ignored folder; false once that is too much."""
+    """Add the entries of an ignored folder; return False once there are more than `most`."""
     try:
         entries = os.scandir(os.path.join(root, inside))
     except OSError:
@@ -111,7 +127,7 @@ def _add_ignored(found: list[tuple[str, Kind]], root: str, inside: str, skip: fr
 
 
 def is_ignored(base: Path) -> bool:
-    """True if the folder itself, or one that it lies in, is ignored. Then only rules inside it apply to its files."""
+    """Return True if the folder itself, or one around it, is ignored. Then only rules inside it apply to its files."""
     inner = os.path.abspath(base)
     while inner != os.path.dirname(inner) and not os.path.lexists(os.path.join(inner, ".git")):
         outer = os.path.dirname(inner)
@@ -141,7 +157,7 @@ def _walk(root: str, inside: str, rules: tuple[_Rules, ...]) -> Iterator[str]:
 
 
 def _rules_above(folder: str) -> tuple[_Rules, ...]:
-    """The rules of the folders around this one, up to the top of its repository or of the file system; outermost first."""
+    """Return the rules of the folders above this one, up to the top of its repository or file system; outermost first."""
     found: tuple[_Rules, ...] = ()
     while not os.path.lexists(os.path.join(folder, ".git")) and folder != os.path.dirname(folder):
         folder = os.path.dirname(folder)
@@ -150,7 +166,7 @@ def _rules_above(folder: str) -> tuple[_Rules, ...]:
 
 
 def _with_own(folder: str, names: set[str], outer: tuple[_Rules, ...]) -> tuple[_Rules, ...]:
-    """The rules inside a folder: those around it and its own; a repository within a repository starts afresh."""
+    """Return the rules inside a folder: the outer ones and its own; a nested repository has only its own."""
     if ".git" in names:
         return _own(folder)
     return (*outer, *_own(folder)) if ".gitignore" in names else outer
@@ -173,8 +189,8 @@ def _lines(file: str) -> list[str]:
 
 
 def _rule(line: str) -> _Rule | None:
-    """The rule of a line by gitignore(5); None for a comment, a blank line or a broken pattern."""
-    line = re.sub(r"(?<!\\)[ \t\r]+$", "", line)
+    """Return the rule of a line by gitignore(5); None for a comment, a blank line or a broken pattern."""
+    line = re.sub(r"(?<!\\) +$", "", line.removesuffix("\r"))
     if line.startswith("#"):
         return None
     takes_back = line.startswith("!")
@@ -205,12 +221,20 @@ def _translated(token: str) -> str:
     if token.startswith("[") and len(token) > 1:
         inside = token[1:-1]
         negated = inside[:1] in ("!", "^")
-        return f"(?!/)[{'^' if negated else ''}{inside[negated:].replace('[', chr(92) + '[')}]"
+        return f"(?!/)[{'^' if negated else ''}{_CLASS.sub(_in_brackets, inside[negated:])}]"
     return re.escape(token[-1])
 
 
+def _in_brackets(found: re.Match[str]) -> str:
+    """Return a member of a bracket as Python writes it. Raises re.error for a class that there is not."""
+    name, escaped, bracket = found.groups()
+    if name is not None and name not in _CLASSES:
+        raise re.error(f"there is no class {name}")
+    return _CLASSES[name] if name is not None else re.escape(escaped[1]) if escaped else "\\[" if bracket else found[0]
+
+
 def _says_ignored(around: tuple[_Rules, ...], path: str) -> bool:
-    """The verdict of the innermost rule that fits a path; that of a folder ends with a slash."""
+    """Return the verdict of the innermost rule that fits a path; a folder's path ends with a slash."""
     name = path.rstrip("/")
     for rules in reversed(around):
         inner = name[len(rules.folder) :]

@@ -1,4 +1,4 @@
-"""Pieces of text that every match of a regular expression holds, so that an index can tell where there is none."""
+"""Literal texts that every match of a regular expression contains, so that an index can rule records out."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 LEAST = 3
-"""Characters from which a piece says anything."""
+"""Minimum characters of a useful literal."""
 
 
 def literals(regex: re.Pattern[str]) -> tuple[tuple[str, ...], ...]:
-    """Alternatives of which each match holds all pieces of one, whatever their case; none at all where nothing can be said.
+    """Return alternatives: each match contains all literals of one of them, ignoring case; none if nothing is certain.
 
-    Only the outermost level is read: what stands in groups and classes is left out.
+    Only the outermost level is read, without groups and classes.
     """
     if regex.flags & re.VERBOSE:
         return ()
@@ -26,7 +26,7 @@ def literals(regex: re.Pattern[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def _runs(pattern: str) -> Iterator[str | None]:
-    """The runs of literal characters outside of groups, in order; None where another alternative begins."""
+    """Yield the runs of literal characters outside of groups, in order; None before each further alternative."""
     run: list[str] = []
     at = 0
     while at < len(pattern):
@@ -44,7 +44,7 @@ def _runs(pattern: str) -> Iterator[str | None]:
 
 
 def _token(pattern: str, at: int) -> tuple[str, str, int]:
-    """The next element: its first character, the literal character that it stands for if any, and the place behind it."""
+    """Return the next element: its first character, the literal character that it means if any, and the place after it."""
     character = pattern[at]
     match character:
         case "\\":

@@ -1,6 +1,7 @@
 """Program that searches texts for a regular expression, line by line; a signal ends it when its time is over.
 
-It reads `{"pattern", "seconds", "texts"}` from stdin and prints the numbers of the lines of each text that match, as JSON.
+It reads `{"pattern", "seconds", "texts"}` from stdin and prints the numbers of the matching lines of each text, as
+JSON.
 """
 
 import json
@@ -13,7 +14,7 @@ def main() -> None:
     """Answer the request on stdin."""
     request = json.load(sys.stdin)
     regex = re.compile(request["pattern"])
-    # Left to itself the signal ends the process, in the middle of a match as well.
+    # Without a handler, the signal ends the process, even in the middle of a match.
     signal.setitimer(signal.ITIMER_REAL, request["seconds"])
     found = [
         [number for number, line in enumerate(text.split("\n"), 1) if regex.search(line)] for text in request["texts"]

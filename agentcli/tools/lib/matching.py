@@ -1,4 +1,4 @@
-"""Finding the text that an edit means: exactly, or with one of a few small, named allowances; never by similarity."""
+"""Search for the text that an edit means: exactly, or with one of a few small, named allowances; never by similarity."""
 
 from __future__ import annotations
 
@@ -26,18 +26,21 @@ FOLD = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The span of an edit's old text. `indent` turns the old text's indentation into the file's: (taken away, put before)."""
+    """The span of an edit's old text.
+
+    `indent` is the change to the file's indentation: (prefix to remove, prefix to add).
+    """
 
     start: int
     end: int
     indent: tuple[str, str] = ("", "")
     exact: bool = False
     unended: bool = False
-    """True at the end of a file whose last line has no newline, where the old text has one."""
+    """True at the end of a file without a final newline, if the old text has one."""
 
 
 def find(text: str, old: str) -> tuple[list[Match], str]:
-    """All places of the first kind of match that has any, and the name of that kind; no places and "" if none has."""
+    """Return all matches of the first kind that has any, and the kind's name; no matches and "" if none has."""
     for name, search in _LADDER:
         matches = list(search(text, old))
         if matches:
@@ -46,12 +49,12 @@ def find(text: str, old: str) -> tuple[list[Match], str]:
 
 
 def unescaped(text: str) -> str:
-    r"""The text with `\n`, `\t` and escaped quotes, as some models write them, as the signs they stand for."""
+    r"""Replace `\n`, `\t` and escaped quotes, as some models write them, by the characters they mean."""
     return re.sub(r"\\([nt\"'\\])", lambda found: _ESCAPES[found[1]], text)
 
 
 def overlaps_itself(text: str, match: Match, old: str) -> bool:
-    """True if exact matches of the old text overlap, so that it is ambiguous which one is meant."""
+    """Return True if exact matches of the old text overlap, so that its place is ambiguous."""
     return match.exact and text.find(old, match.start + 1, match.end + len(old) - 1) >= 0
 
 
@@ -59,7 +62,7 @@ _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "'": "'", "\\": "\\"}
 
 
 def _at_unended_end(text: str, old: str) -> tuple[list[Match], str]:
-    """The match at the end of a text without a final newline, of an old text that has one."""
+    """Return the match at the end of a text without a final newline, for an old text that has one."""
     if not text or text[-1] in "\r\n" or not old.rstrip("\r\n") or old[-1] not in "\r\n":
         return [], ""
     for _, search in _LADDER:
@@ -83,7 +86,7 @@ def _other_line_endings(text: str, old: str) -> Iterator[Match]:
 
 
 def _other_trailing_blanks(text: str, old: str) -> Iterator[Match]:
-    """Matches of whole lines, the indentation of the first one aside, that differ by blanks at their ends."""
+    """Yield matches of whole lines, except the first one's indentation, that differ by blanks at their ends."""
     if not old.strip():
         return
     lines = re.split(NEWLINE, old)
@@ -93,7 +96,7 @@ def _other_trailing_blanks(text: str, old: str) -> Iterator[Match]:
     elif lines[-1]:
         pattern += r"(?=[ \t]*(?:[\r\n]|\Z))"
     if not lines[0].strip(" \t"):
-        before = r"(?<![ \t])"  # from the first of many blanks only, or else the time grows with their square
+        before = r"(?<![ \t])"  # from the first of many blanks only, or else the time is quadratic
     else:
         before = r"(?:\A|(?<=[\r\n]))" + ("" if lines[0][0] in " \t" else r"[ \t]*")
     for found in re.finditer(f"{before}(?P<old>{pattern})", text):
@@ -101,7 +104,7 @@ def _other_trailing_blanks(text: str, old: str) -> Iterator[Match]:
 
 
 def _other_indentation(text: str, old: str) -> Iterator[Match]:
-    """Matches of whole lines that differ by one common change of indentation."""
+    """Yield matches of whole lines that differ by one common change of indentation."""
     wanted = [line.rstrip(" \t") for line in re.split(NEWLINE, old)]
     ends_line = wanted[-1] == "" and len(wanted) > 1
     if ends_line:
@@ -122,7 +125,7 @@ def _other_indentation(text: str, old: str) -> Iterator[Match]:
 
 
 def _places(lines: list[str], wanted: list[str]) -> Iterator[int]:
-    """Indices of the wanted lines, indentation ignored: one search in one text, however alike the lines are."""
+    """Yield the indices of the wanted lines, ignoring indentation, by one search in one text, even for many equal lines."""
     bare = [line.strip(" \t") for line in lines]
     starts = list(accumulate((len(line) + 1 for line in bare), initial=0))
     joined, sought = "\n" + "\n".join(bare) + "\n", "\n" + "\n".join(line.strip(" \t") for line in wanted) + "\n"
@@ -157,7 +160,7 @@ def _by_pattern(text: str, pattern: str) -> Iterator[Match]:
 
 
 def _shift(wanted: list[str], there: list[str]) -> tuple[str, str] | None:
-    """The one change of indentation that turns every wanted line into the one that is there, or None."""
+    """Return the one change of indentation that turns every wanted line into the file's, or None."""
     change: tuple[str, str] | None = None
     for line, real in zip(wanted, there, strict=True):
         if bool(line) != bool(real):

@@ -13,17 +13,18 @@ from agentcli.core.text.secrets import is_secret_file
 from agentcli.tools.lib import gitignore
 
 _FILES = 20_000
-"""Files of the workspace among which one of the same name is looked for."""
+"""Maximum files of the workspace that are searched for one of the same name."""
 _SECONDS = 0.5
-"""Duration of that search at most."""
+"""Maximum seconds of that search."""
 _LIKENESS = 0.6
 """Share of a name that must agree."""
 
 
 def did_you_mean_file(path: Path, root: Path, cwd: Path) -> str:
-    """` Did you mean src/a.py?` with whole paths, relative to `cwd` where beneath it, or the empty string.
+    """Return ` Did you mean src/a.py?`, or an empty text; paths below `cwd` are relative to it, others whole.
 
-    First files of the same name anywhere beneath `root`, the nearest paths first, then names alike in the same folder, then folders alike.
+    First come files of the same name anywhere below `root`, the nearest paths first, then similar names in the same
+    folder, then similar folders.
     """
     near = list(dict.fromkeys((*_same_name(path, root), *_alike(path, root))))[:NEAREST]
     here = os.path.realpath(cwd)
@@ -48,7 +49,7 @@ def _files(root: Path) -> Iterator[str]:
 
 
 def _alike(path: Path, root: Path) -> Iterator[Path]:
-    """Names like the first part of the path that does not exist, in the folder where it should be."""
+    """Yield names similar to the first missing part of the path, in the folder where it should be."""
     missing = path
     while missing.parent != root and not missing.parent.is_dir() and missing.parent != missing:
         missing = missing.parent

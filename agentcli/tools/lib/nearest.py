@@ -1,4 +1,4 @@
-"""Hints for an edit whose old text is not in the file: the place most like it, and the new text if it is already there."""
+"""Hints for an edit whose old text is not in the file: the most similar place, and the new text if it is already there."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from agentcli.tools.lib.matching import NEWLINE
 
 _SEARCHED = 20_000
-"""Lines among which the nearest place is looked for when nothing matches."""
+"""Maximum lines that are searched for the nearest place if nothing matches."""
 _SHOWN, _LEAD, _WIDTH = 30, 3, 200
-"""Lines of the diff that is shown, lines before the first difference, characters of a line: the cost grows with their cubes."""
+"""Lines of the diff, lines before the first difference, characters of a line: the cost grows with their cubes."""
 _AROUND = 2
 """Lines of the file shown before and after the place."""
 _TELLING = 3
-"""Characters of a new text, blanks aside, from which on it is worth saying that it is in the file."""
+"""Characters of a new text, without outer blanks, from which its presence in the file is worth a hint."""
 
 
 def nearest(text: str, old: str) -> str:
-    """The most similar lines with a small diff against the old text, for a model that must try again; or the empty string."""
+    """Return the most similar lines with a small diff against the old text, for the model's next try; or an empty text."""
     lines = re.split(NEWLINE, text)[:_SEARCHED]
     wanted = re.split(NEWLINE, old.strip("\r\n"))
     start = _most_alike(lines, wanted)
@@ -40,14 +40,14 @@ def nearest(text: str, old: str) -> str:
 
 
 def already_there(text: str, new: str) -> str:
-    """`new_string is already there (line 12).` where the text has it once, or the empty string."""
+    """Return `new_string is already there (line 12).` if the text has it once, or an empty text."""
     if len(new.strip()) < _TELLING or text.count(new) != 1:
         return ""
     return f"new_string is already there (line {text.count(chr(10), 0, text.index(new)) + 1:,})."
 
 
 def _compared(ours: Sequence[str], theirs: Sequence[str], lead: int, trail: int) -> list[str]:
-    """The diff; of the file's first `lead` and last `trail` lines, those that ours do not have stand there as context."""
+    """Return the diff; the file's own lines among its first `lead` and last `trail` lines count as context."""
     diff = [line for line in difflib.ndiff(ours, theirs) if not line.startswith("?")]
     before, after = min(_added(diff), lead), min(_added(diff[::-1]), trail)
     context = [*range(before), *range(len(diff) - after, len(diff))]
@@ -55,12 +55,12 @@ def _compared(ours: Sequence[str], theirs: Sequence[str], lead: int, trail: int)
 
 
 def _added(diff: Sequence[str]) -> int:
-    """Number of lines at the beginning that only the file has."""
+    """Return the number of lines at the beginning that only the file has."""
     return next((n for n, line in enumerate(diff) if not line.startswith("+")), len(diff))
 
 
 def _most_alike(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """The index where most of the wanted lines match, blanks aside; else that of a line similar to the longest of them."""
+    """Return the index where most wanted lines match, ignoring outer blanks; else by a line like the longest of them."""
     stripped = [line.strip() for line in lines]
     places: dict[str, list[int]] = {}
     for n, line in enumerate(stripped):

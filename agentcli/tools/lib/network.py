@@ -1,4 +1,4 @@
-"""Check of network addresses that a model may have fetched: public ones only, checked before connecting."""
+"""Check of the network addresses that a model may fetch: public ones only, checked before connecting."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Target:
 
     @property
     def literal(self) -> str:
-        """The URL with the address in place of the name, so that nothing resolves the name again."""
+        """The URL with the address in place of the name, so that the name is not resolved again."""
         address = f"[{self.address}]" if ":" in self.address else self.address
         return f"{self.scheme}://{address}:{self.port}{self.path}"
 
@@ -43,7 +43,7 @@ class Target:
 
 
 async def target(url: str, allowed: Collection[str] = ()) -> Target:
-    """Resolve a URL's name once and check every address it has. Raises ToolError for anything but public http(s).
+    """Resolve a URL's name once and check all its addresses. Raises ToolError for anything but public http(s).
 
     `allowed` lists networks (`127.0.0.1`, `10.0.0.0/8`) that are permitted although they are not public.
     """
@@ -57,8 +57,20 @@ async def target(url: str, allowed: Collection[str] = ()) -> Target:
     return Target(url, scheme, host, port, addresses[0], path)
 
 
+def same_site(url: str, other: str) -> bool:
+    """Return True if `other` has the host and port of `url`, or is its https form.
+
+    Raises ToolError for other than http(s).
+    """
+    (scheme, host, port, _), (new_scheme, new_host, new_port, _) = _parts(url), _parts(other)
+    if host.rstrip(".") != new_host.rstrip("."):
+        return False
+    secured = (scheme, new_scheme) == ("http", "https") and port == _PORTS["http"] and new_port == _PORTS["https"]
+    return secured or (scheme == new_scheme and port == new_port)
+
+
 def check_literal(url: str, allowed: Collection[str] = ()) -> None:
-    """Raise like `target` as far as the URL itself shows it: a host's name is not resolved."""
+    """Raise the errors of `target` that the URL itself shows: a host's name is not resolved."""
     _, host, port, _ = _parts(url)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
@@ -74,7 +86,7 @@ def _check(host: str, addresses: Iterable[str], allowed: Collection[str]) -> Non
 
 
 def permitted(address: str, allowed: Collection[str] = ()) -> bool:
-    """True if an address is public, also the IPv4 one that an IPv6 address may wrap; or is allowed by name."""
+    """Return True if an address, with any IPv4 address inside it, is public; or if it is in an allowed network."""
     try:
         outer = ipaddress.ip_address(address)
     except ValueError:
@@ -105,7 +117,10 @@ def _public(address: Address) -> bool:
 
 
 def _meant(address: Address) -> list[Address]:
-    """The addresses that packets really go to: the IPv4 one for a mapped or NAT64 one, also the one inside a 6to4 or Teredo one."""
+    """Return the addresses that packets really go to.
+
+    That is the IPv4 address in a mapped or NAT64 one, and also the one inside a compatible, 6to4 or Teredo one.
+    """
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)

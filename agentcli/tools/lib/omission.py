@@ -1,4 +1,4 @@
-"""Lines that stand for code left out (`// ... existing code ...`), which must not be written into a file."""
+"""Lines that mean omitted code (`// ... existing code ...`), which must not be written into a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS = (
 _DOTS = r"(?:\.{3,}|…)"
 _OPEN = r"(?://+|#+|--|;+|%+|/\*+|\*|<!--|\{/\*|\(|\[)"
 _CLOSE = r"(?:\*+/\}?|-->|\)|\])"
-# Patterns compiled when first used: together they would cost milliseconds of every start.
+# Patterns compiled when first used: all of them together would add milliseconds to each start.
 _PLACEHOLDER = (
     rf"(?i)(?:{_OPEN}\s*[(\[]?{_DOTS}\s*[(\[]?{_WORDS}[)\]]?\s*\.?|{_OPEN}\s*{_DOTS}?\s*[(\[]?{_WORDS}[)\]]?\s*{_DOTS}"
     rf"|{_DOTS}\s*[(\[]?{_WORDS}[)\]]?\s*{_DOTS}?)\s*{_DOTS}?\s*{_CLOSE}?"
@@ -28,7 +28,7 @@ _HINT = re.compile(r"(?i)rest|existing|unchanged|remain|same|before|here")
 
 
 def refuse_omissions(before: str, new: str, field: str) -> None:
-    """Raises ToolError if the new text has a line that stands for code left out, unless the text before has it as well."""
+    """Raise ToolError if the new text has a line that means omitted code, unless the old text has it as well."""
     for n, line in enumerate(new.splitlines(), 1):
         text = line.strip()
         if _is_placeholder(text) and text not in (former.strip() for former in before.splitlines()):

@@ -1,4 +1,4 @@
-"""Reading beneath an open folder by openat(2): a link that is swapped in meanwhile is not followed."""
+"""Reading beneath an open folder by openat(2), without following a link that is swapped in meanwhile."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 @dataclass(slots=True)
 class DirHandle:
-    """A folder held open as `folder`; `path` names it for programs that only list what is there.
+    """An open folder; `folder` is its descriptor, and `path` names it for programs that only list its entries.
 
-    The folder of the last name is kept open, since names come sorted.
+    The folder of the last name stays open, since names come sorted.
     """
 
     path: Path
@@ -30,7 +30,10 @@ class DirHandle:
     _inner_fd: int = field(default=-1)
 
     def open(self, name: str) -> int:
-        """A descriptor that reads a regular file by its relative path. Raises OSError for a link, for what is no file, and for `..`."""
+        """Open a regular file for reading by its relative path; return the descriptor.
+
+        Raises OSError for links and `..`.
+        """
         fd = os.open(name.rpartition("/")[2], _READ, dir_fd=self._parent(name))
         if stat.S_ISREG(os.fstat(fd).st_mode):
             return fd
@@ -38,7 +41,7 @@ class DirHandle:
         raise FileNotFoundError(name)
 
     def changed(self, name: str) -> float | None:
-        """When a file was changed, in seconds since 1970; None when nothing of that name is here."""
+        """Return the time of a file's last change, in seconds since 1970; None if there is no such file."""
         try:
             return os.stat(name.rpartition("/")[2], dir_fd=self._parent(name), follow_symlinks=False).st_mtime
         except OSError:
@@ -74,7 +77,7 @@ class DirHandle:
 
 @contextmanager
 def top(ctx: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle]]:
-    """A folder to search, reached without following a swapped link. Raises ToolError if it is none."""
+    """Open a folder to search, without following a swapped link. Raises ToolError if it is no folder."""
     target, fd = open_folder(ctx, path)
     folder = DirHandle(target.path, fd)
     try:
@@ -85,7 +88,10 @@ def top(ctx: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle]]
 
 @contextmanager
 def beside(ctx: ToolContext, path: str) -> Iterator[tuple[ResolvedPath, DirHandle, str]]:
-    """The folder of a single file to search, and the file's name in it. Raises ToolError if it is not in reach."""
+    """Open the folder of a single file to search; yield it with the file's name.
+
+    Raises ToolError outside the workspace.
+    """
     with open_parent(ctx, path) as handle:
         folder = DirHandle(handle.path.parent, os.dup(handle.folder))
         try:

@@ -10,14 +10,14 @@ from agentcli.core.tool import ToolLimits
 from agentcli.tools.lib.truncate import whereabouts
 
 _IN_MEMORY = 5_000_000
-"""Bytes of the whole output that are kept where there is no file for it: the session is not stored, or its disk is full."""
+"""Maximum bytes of the whole output that are kept without a file: the session is not stored, or its disk is full."""
 
 
 class OutputBuffer:
-    """An output as it comes. `keep` saves a text as the call's whole output and returns its path; used only for one too
-    long to show.
+    """An output, piece by piece.
 
-    `call_id` is named in the cut notice where `recall` can find the whole by it.
+    `keep` saves a text as the call's whole output and returns its path; it is used only if the output is too long to
+    show. `call_id` is named in the notice of the cut if `recall` can find the whole by it.
     """
 
     def __init__(self, limits: ToolLimits, keep: Callable[[str], str], call_id: str = "") -> None:
@@ -44,7 +44,7 @@ class OutputBuffer:
         return self.size > 2 * self._half
 
     def add(self, piece: bytes | memoryview, skipped: int = 0) -> None:
-        """Take the next piece; `skipped` bytes before it, all of them beyond what is kept, were thrown away."""
+        """Add the next piece; `skipped` unwanted bytes before it were discarded."""
         self.size += skipped
         if self.size + len(piece) > 2 * self._half:
             self._spill(piece)
@@ -59,7 +59,7 @@ class OutputBuffer:
             self._tail = (self._tail + piece)[-self._half :]
 
     def close(self) -> None:
-        """End the output: close its file, or save what is in memory."""
+        """End the output: close its file, or save the bytes in memory."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -68,13 +68,13 @@ class OutputBuffer:
             self._memory.clear()
 
     def text(self) -> str:
-        """The text for the model. Bytes that are no UTF-8 become U+FFFD."""
+        """Return the text for the model. Bytes that are not UTF-8 become U+FFFD."""
         if not self.cut:
             return (self._head + self._tail).decode("utf-8", "replace")
         return around(self._head, self._tail, self._notice(self.size - 2 * self._half))
 
     def where(self) -> str:
-        """Location of the whole output, for a notice; empty if there is none."""
+        """Return the place of the whole output, for a notice; empty if there is none."""
         what = "the whole output" if self.size <= self._saved else f"its first {self._saved:,} bytes"
         return whereabouts(self.file, self._call_id, what)
 
@@ -86,7 +86,7 @@ class OutputBuffer:
         return f"{left_out:,} of {self.size:,} bytes left out here{self.where()}"
 
     def _spill(self, piece: bytes | memoryview) -> None:
-        """Put aside what is to be kept whole; on the first time, all that came before as well."""
+        """Save a piece of the whole output; the first time, everything before it as well."""
         if not self.cut:
             self._begin()
             self._put_aside(self._head + self._tail)
@@ -108,7 +108,7 @@ class OutputBuffer:
             size = os.write(self._fd, piece) if self._fd >= 0 else self._hold(piece)
         except OSError:
             size = 0
-        self._room = self._room - size if size == len(piece) else 0  # the disk is full: what is there is kept
+        self._room = self._room - size if size == len(piece) else 0  # the disk is full: the saved part remains
         self._saved += size
 
     def _hold(self, piece: bytes | memoryview) -> int:

@@ -1,4 +1,4 @@
-"""Resolution of the paths that a tool may touch; a link that is swapped in meanwhile is not followed."""
+"""Resolution of the paths that a tool may touch, without following a link that is swapped in meanwhile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A resolved path, the folder beneath which it was reached, and its name for people: relative to the current folder if inside."""
+    """A resolved path, the folder through which it is reached, and its name for people: relative to the current folder if inside."""
 
     path: Path
     root: Path
@@ -56,14 +56,14 @@ class FileHandle:
 
 
 def locate(ctx: ToolContext, path: str) -> ResolvedPath:
-    """The resolved form of a path given by the model. Raises ToolError outside what the call may touch.
+    """Return the resolved form of a path from the model. Raises ToolError for a path that the call may not touch.
 
-    With `ctx.allowed_path` it is this one or none. Without it a call may touch what lies beneath one of `ctx.roots`.
+    With `ctx.allowed_path` that is the only path it may touch, otherwise all paths below one of `ctx.roots`.
     """
     real = resolve(ctx.cwd, path)
     if ctx.allowed_path is not None and real != ctx.allowed_path:
         raise ToolError(f"{path} is being changed by something else. Try again.")
-    # The outermost folder: an inner one can be swapped for a link by whoever may write in the outer one.
+    # The outermost folder: with write access to it, an inner one can be swapped for a link.
     around = [root for root in ctx.roots if real.is_relative_to(root)]
     if not around and ctx.allowed_path is None:
         roots = ", ".join(str(root) for root in ctx.roots)
@@ -74,7 +74,7 @@ def locate(ctx: ToolContext, path: str) -> ResolvedPath:
 
 
 def resolve(cwd: Path, path: str) -> Path:
-    """The absolute path without links and dots that a path given by the model stands for; it need not exist."""
+    """Return the absolute path, without links and dots, for a path from the model; it need not exist."""
     if not path.strip():
         raise ToolError("The path is empty.")
     if "\0" in path:
@@ -87,7 +87,7 @@ def resolve(cwd: Path, path: str) -> Path:
 
 @contextmanager
 def open_parent(ctx: ToolContext, path: str, make: bool = False) -> Iterator[FileHandle]:
-    """A file handle with its parent folder open, reached component by component from the root without following a link.
+    """Open a file handle with its parent folder, reached part by part from the root without following a link.
 
     With `make`, missing folders are made. Raises ToolError if there is no such folder, or if the path keeps changing.
     """
@@ -108,7 +108,10 @@ def open_parent(ctx: ToolContext, path: str, make: bool = False) -> Iterator[Fil
 
 
 def open_regular(handle: FileHandle) -> int:
-    """A descriptor that reads a regular file. Raises ToolError for anything else, at once, without waiting for a writer."""
+    """Open a regular file for reading; return the descriptor.
+
+    Raises ToolError for others, without waiting for a writer.
+    """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
         _require_regular(handle, os.stat(handle.name, dir_fd=handle.folder, follow_symlinks=False))
@@ -124,7 +127,7 @@ def open_regular(handle: FileHandle) -> int:
 
 
 def open_folder(ctx: ToolContext, path: str) -> tuple[ResolvedPath, int]:
-    """A descriptor that lists a folder. Raises ToolError if it is none."""
+    """Open a folder for listing; return the descriptor. Raises ToolError if it is no folder."""
     with open_parent(ctx, path) as handle:
         try:
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -136,7 +139,7 @@ def open_folder(ctx: ToolContext, path: str) -> tuple[ResolvedPath, int]:
 
 
 def missing(handle: FileHandle) -> ToolError:
-    """The error for a file that does not exist, with those that may have been meant."""
+    """Return the error for a file that does not exist, with similar paths that do."""
     return ToolError(f"{handle.display} does not exist.{_near(handle.target)}")
 
 
@@ -165,7 +168,7 @@ def _enter(folder: int, part: str, make: bool) -> int:
 
 
 def _refuse_kernel_files(real: Path, root: Path, path: str) -> None:
-    """Refuse files of kernel file systems, some of which never end, unless the workspace itself lies there."""
+    """Refuse files of kernel file systems, some of which never end, unless the workspace itself is there."""
     top = real.parts[:2]
     if top in _KERNEL and root.parts[:2] != top:
         raise ToolError(f"{path} belongs to the kernel and is no regular file. Use bash if you really need it.")

@@ -22,18 +22,19 @@ from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.tasks import start_task
 
 GRACE = 1.0
 """Seconds between TERM and KILL."""
 _PIPE = 1 << 20
-"""Bytes a pipe may hold: the most that Linux grants everybody. Long outputs then need few reads."""
+"""Bytes that a pipe may hold: the most that Linux grants to all users. Long outputs then need few reads."""
 _F_SETPIPE_SZ = 1031
 
 _NULL = "/dev/null"
 
 
 class Sink(Protocol):
-    """Takes a command's output."""
+    """A receiver of a command's output."""
 
     @property
     def enough(self) -> int:
@@ -41,7 +42,10 @@ class Sink(Protocol):
         ...
 
     def add(self, piece: memoryview, skipped: int) -> None:
-        """Take a piece, before which `skipped` bytes were not wanted. What is kept must be copied: the memory is used again."""
+        """Take a piece; `skipped` unwanted bytes before it were discarded.
+
+        Copy all that is kept: the memory is reused.
+        """
         ...
 
 
@@ -52,7 +56,8 @@ Why = Literal["exit", "timeout", "idle", "interrupted"]
 class Command:
     """A command to run: argv, folder, environment and standard input.
 
-    With `leaves` the processes that it leaves behind when it ends by itself go on: a person may start a program so.
+    With `leaves`, processes that the command leaves behind when it ends by itself continue: a user may start a program
+    that way.
     """
 
     argv: Sequence[str]
@@ -63,12 +68,15 @@ class Command:
     files: Mapping[int, bytes] = field(default_factory=dict)
     """Contents of further descriptors, by their numbers."""
     errors: Sink | None = None
-    """Takes standard error where it is wanted apart; else it is part of the output."""
+    """The receiver of standard error, if separate; None makes it part of the output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of a command. `exit_code` is None if nothing can be known; `left` counts the processes it left behind, which were ended."""
+    """The end of a command.
+
+    `exit_code` is None if unknown; `left` counts the processes it left behind, which were ended.
+    """
 
     why: Why
     exit_code: int | None
@@ -77,7 +85,7 @@ class Ended:
 
 
 GoesOn = Callable[[Why], bool]
-"""Called when a command reaches a limit: true has it go on without limits, false ends it."""
+"""A function that is called when a command reaches a limit: True lets it continue without limits, False ends it."""
 
 
 async def run(
@@ -88,11 +96,11 @@ async def run(
     free: asyncio.Event | None = None,
     goes_on: GoesOn = lambda _: False,
 ) -> Ended:
-    """Run a command, giving each piece of output to `sink`. `timeout` limits the whole, `idle` the silence, in seconds.
+    """Run a command, passing each piece of output to `sink`; `timeout` limits its time, `idle` its silence, in seconds.
 
-    Returns when the command's process ends, whoever still holds its output open. Cancelling the task ends the command and
-    lets this return normally with `interrupted`. Neither limit counts any more once `free` is set, or `goes_on` has answered so.
-    Raises ToolError if no process can be started.
+    Returns when the command's process ends, even if another process has its output open. Cancelling the task ends the
+    command; this then returns normally with `interrupted`. Both limits end once `free` is set, or `goes_on` returns
+    True. Raises ToolError if no process can be started.
     """
     running = _Running(command, sink)
     try:
@@ -106,9 +114,9 @@ async def run(
 
 
 async def run_until(interrupt: asyncio.Event, command: Command, sink: Sink, timeout: float | None = None) -> Ended:
-    """The same, ended by an event. Where the task is cancelled as well, that is raised as usual, when nothing of the command is left."""
-    running = asyncio.create_task(run(command, sink, timeout, None))
-    stop = asyncio.create_task(interrupt.wait())
+    """Run a command like `run`; the event ends it. A cancelled task raises as usual, once the command has ended."""
+    running = start_task(run(command, sink, timeout, None))
+    stop = start_task(interrupt.wait())
     try:
         await asyncio.wait({running, stop}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -150,7 +158,7 @@ class _Running:
         self._loop.add_reader(self._control, self._hear)
 
     async def wait(self, timeout: float | None, idle: float | None, free: asyncio.Event, goes_on: GoesOn) -> Why:
-        """Wait until it ends, or a limit ends it: it takes too long, or is silent for too long; the reason."""
+        """Wait until the command ends, or reaches the limit of its time or silence; return the reason."""
         while not self._ended.is_set():
             if free.is_set():
                 timeout = idle = None
@@ -175,12 +183,15 @@ class _Running:
         return "exit"
 
     def stop(self) -> None:
-        """Ask the watcher to end the whole tree."""
+        """Ask the watcher to end the whole process tree."""
         with suppress(OSError):  # it ended meanwhile
             self._control.send(b"stop\n")
 
     async def finish(self) -> None:
-        """Wait until no process is left, take what output there is, and let go. Another cancellation cannot hurry this."""
+        """Wait until no process is left, take the remaining output, and close.
+
+        Another cancellation cannot hurry this.
+        """
         deadline = time.monotonic() + 2 * GRACE + 1
         while not self._done.is_set() and time.monotonic() < deadline:
             try:
@@ -189,15 +200,16 @@ class _Running:
                 continue
         self._loop.remove_reader(self._control)
         self._control.close()
-        for output in self._outputs:
-            output.finish()
+        # They refer to this object: if kept, they would stay until a garbage collection.
+        while self._outputs:
+            self._outputs.pop().finish()
 
     def _note(self) -> None:
         """Note that the command has just printed something."""
         self._heard = time.monotonic()
 
     def _hear(self) -> None:
-        """News from the watcher; when it is silenced, the command counts as ended."""
+        """Read news from the watcher; if its socket closes, the command counts as ended."""
         try:
             piece = self._control.recv(4096)
         except OSError:
@@ -225,26 +237,27 @@ class _Output:
         _widen(self.write)
 
     def begin(self) -> None:
-        """Read from now on."""
+        """Start reading."""
         os.set_blocking(self._pipe, False)
         self._loop.add_reader(self._pipe, self._read)
 
     def finish(self) -> None:
-        """Take what is left, and let go."""
+        """Take the remaining output, and close."""
         while self._pipe >= 0 and self._read():
             pass
         self.close()
 
     def close(self) -> None:
-        """Let go of the pipe."""
+        """Close the pipe and free the memory."""
         if self._pipe >= 0:
             self._loop.remove_reader(self._pipe)
             os.close(self._pipe)
             os.close(self._null)
             self._pipe = -1
+            self._buffer = memoryview(b"")
 
     def _read(self) -> bool:
-        """Take one piece of output; False when there is none now or ever again."""
+        """Take one piece of output; return False if there is none now or ever again."""
         try:
             skipped = self._skip()
             size = os.readv(self._pipe, [self._buffer])
@@ -258,7 +271,7 @@ class _Output:
         return True
 
     def _skip(self) -> int:
-        """Discard bytes that are not wanted without copying them here, where the system can do that; the number of bytes."""
+        """Discard unwanted bytes without copying them here, if the system can do that; return their number."""
         if not self._sink.enough or not hasattr(os, "splice"):
             return 0
         waiting = int.from_bytes(fcntl.ioctl(self._pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
@@ -284,7 +297,7 @@ class _Supervisor:
         atexit.register(self.close)
 
     def start(self, command: Command, output: int, control: int, *errors: int) -> None:
-        """Have a command started that writes to `output`, and to `errors` if it is given, and is controlled by `control`."""
+        """Start a command that writes to `output`, and to `errors` if given, and is controlled by `control`."""
         body = json.dumps(_request(command)).encode()
         with self._lock:
             socket.send_fds(self._socket, [len(body).to_bytes(4, "big")], [output, control, *errors])
@@ -296,7 +309,7 @@ class _Supervisor:
         return self._process.poll() is None
 
     def close(self) -> None:
-        """End it, and with it all that it started."""
+        """End the supervisor, and with it all processes that it started."""
         atexit.unregister(self.close)
         self._socket.close()
         try:

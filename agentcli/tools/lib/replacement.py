@@ -1,4 +1,4 @@
-"""The text that an edit puts in place of a match: as the model gave it, in the file's own line endings, indentation and signs."""
+"""The text that replaces a match of an edit: the model's text in the file's own line endings, indentation and signs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from agentcli.tools.lib.matching import FOLD, NEWLINE, Match
 from agentcli.tools.lib.text import newline_style
 
 _COMPARED = 2_000
-"""Characters of a line up to which it is compared sign by sign: the cost grows with their square."""
+"""Maximum characters of a line that is compared sign by sign: the cost grows with their square."""
 
 
 def replacement(text: str, match: Match, old: str, new: str) -> str:
-    """The replacement of a match: the new text with the file's line endings.
+    """Return the replacement of a match: the new text with the file's line endings.
 
-    Lines that old and new have in common keep the file's own bytes, whatever allowance found them; changed lines keep
-    the file's typographic signs in the parts that old and new share.
+    Lines that old and new share keep the file's own bytes, even if an allowance found them; changed lines keep the
+    file's typographic signs in the parts that old and new share.
     """
     found = text[match.start : match.end]
     ending = _ending_around(text, match)
@@ -45,20 +45,20 @@ def replacement(text: str, match: Match, old: str, new: str) -> str:
 
 
 def _exactly(new: str, old: str, found: str, ending: str) -> str:
-    """The new text as it is, but for plain newlines in a file that ends its lines otherwise."""
+    """Return the new text unchanged, except for plain newlines in a file with other line endings."""
     if "\r" in new or "\r" in old or ("\n" in found and "\r" not in found):
         return new
     return new.replace("\n", ending)
 
 
 def _ending_around(text: str, match: Match) -> str:
-    """The line ending used in the match, or else after it, or else in most of the file."""
+    """Return the line ending used in the match, or else after it, or else in most of the file."""
     found = re.search(NEWLINE, text[match.start : match.end]) or re.compile(NEWLINE).search(text, match.end)
     return found.group() if found else newline_style(text)
 
 
 def _paired(old: Sequence[str], new: Sequence[str]) -> tuple[dict[int, int], dict[int, int]]:
-    """New line → the old line that it repeats, and new line → the old line that it replaces."""
+    """Map each new line to the old line that it repeats, and to the old line that it replaces."""
     same: dict[int, int] = {}
     changed: dict[int, int] = {}
     for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -69,7 +69,7 @@ def _paired(old: Sequence[str], new: Sequence[str]) -> tuple[dict[int, int], dic
 
 
 def _with_signs(new: str, old: str, found: str, indent: tuple[str, str]) -> str:
-    """A changed line in which the parts that it shares with the old one are spelled as in the file."""
+    """Return a changed line in which the parts that it shares with the old one are spelled as in the file."""
     old, new = _indented(old, indent), _indented(new, indent)
     if found.isascii() or len(old) > _COMPARED or len(new) > _COMPARED:
         return new

@@ -1,4 +1,4 @@
-"""Search for files and matching lines: by ripgrep where it is installed, otherwise the same answers from Python."""
+"""Search for files and matching lines: by ripgrep if it is installed, otherwise the same answers from Python."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from agentcli.tools.lib.openat import DirHandle
 from agentcli.tools.lib.text import is_binary, replace_surrogates
 
 _BATCH = 60_000
-"""Bytes of file names given to one run of ripgrep: well below what every system takes."""
+"""Maximum bytes of file names for one run of ripgrep: well below the limit of every system."""
 _LONGEST = 1 << 20
-"""Bytes of one line that are searched and kept by the Python search; what a line has beyond is skipped."""
+"""Maximum bytes of one line that the Python search reads; the rest of the line is skipped."""
 _HEAD = 8_000
-"""Bytes of a file by which text is told from binary."""
+"""Bytes of a file that decide if it is text or binary."""
 _HELD = 100
-"""Files held open at a time: well below what every system lets a process open."""
+"""Files that are open at a time: well below every system's limit for a process."""
 _LISTING = ["--no-config", "--files", "--hidden", "--null", "--no-messages", "--no-ignore-global", "--no-ignore-dot"]
 _SEARCHING = [
     "--no-config",
@@ -44,7 +44,7 @@ _BASIC_OPERATOR = r"\\[|(){}]"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file that matches, or stands near one that does. `number` counts from 1."""
+    """A line of a file that matches, or is near one that does. `number` counts from 1."""
 
     file: str
     number: int
@@ -63,14 +63,14 @@ class Wanted:
 
 
 def ripgrep(workspace: Iterable[Path] = ()) -> str:
-    """The path of ripgrep, or an empty text; one that lies in the workspace is not taken."""
+    """Return the path of ripgrep, or an empty text; a program inside the workspace is ignored."""
     return find_program("rg", workspace)
 
 
 def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
-    """Regular files beneath a folder, as sorted relative paths: none that .gitignore names, none in `.git`, no `.env` secrets.
+    """Return the regular files below a folder, as sorted relative paths, without ignored ones, `.git` and `.env` secrets.
 
-    `pattern` is a glob; without a slash it holds at any depth.
+    `pattern` is a glob; without a slash it applies at any depth.
     """
     found = _files_by_ripgrep(base, rg) if rg else gitignore.walk(base)
     matches = glob_regex(pattern).match if pattern else None
@@ -78,9 +78,9 @@ def files(base: Path, pattern: str = "", rg: str = "") -> list[str]:
 
 
 def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") -> Iterator[Line]:
-    """Matching lines with those around them, file by file in the order given. Raises ToolError for a bad pattern.
+    """Yield matching lines with those around them, file by file in the given order. Raises ToolError for a bad pattern.
 
-    Every line comes from a file that was opened beneath the folder held open, whatever links do meanwhile.
+    Every line comes from a file that was opened beneath the open folder, even if links change meanwhile.
     """
     if "\0" in wanted.pattern or wanted.pattern != replace_surrogates(wanted.pattern):
         raise ToolError("The pattern has a character in it that no text has.")
@@ -95,7 +95,7 @@ def lines(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: str = "") ->
 
 
 def compiled(wanted: Wanted) -> re.Pattern[str] | None:
-    """The pattern for Python, or None where only ripgrep understands it."""
+    """Compile the pattern for Python; None if only ripgrep understands it."""
     try:
         return re.compile(wanted.pattern, re.IGNORECASE if wanted.ignore_case else 0)
     except re.error:
@@ -103,10 +103,10 @@ def compiled(wanted: Wanted) -> re.Pattern[str] | None:
 
 
 def basic_readings(pattern: str) -> tuple[str, ...]:
-    """Readings of a pattern that may be a basic regular expression (POSIX), whose operators are written with a backslash.
+    """Return the readings of a pattern as a basic regular expression (POSIX), whose operators have a backslash.
 
-    First the operators alone are read so: models mix the dialects. Then the bare signs are text as well. Escaped brackets with
-    nothing between them stay text at first: an empty group means nothing.
+    In the first reading only the operators change: models mix the dialects. In the second, the bare signs become text
+    as well. Escaped brackets with nothing between them remain text at first: an empty group means nothing.
     """
     operators = r"\\\|" if r"\(\)" in pattern else _BASIC_OPERATOR
     if not re.search(operators, re.sub(r"\\\\", "", pattern)):
@@ -117,7 +117,7 @@ def basic_readings(pattern: str) -> tuple[str, ...]:
 
 
 def _swapped(found: re.Match[str]) -> str:
-    """A sign of an expression with its backslash taken away, or given one where it has none; any other escape as it is."""
+    """Remove the backslash of a sign, or add one if it has none; leave any other escape unchanged."""
     sign = found.group()
     if sign[-1] not in "|(){}+?":
         return sign
@@ -125,7 +125,10 @@ def _swapped(found: re.Match[str]) -> str:
 
 
 def regex_is_plain(rg: str, wanted: Wanted) -> bool:
-    """True if ripgrep understands the pattern; it knows no look-around and no bare braces. Raises ToolError if nobody does."""
+    """Return True if ripgrep understands the pattern; it has no look-around and no bare braces.
+
+    Raises ToolError if neither ripgrep nor Python understands it.
+    """
     done = subprocess.run(
         [rg, "--no-config", "--quiet", "-e", wanted.pattern, "-"],
         stdin=subprocess.DEVNULL,
@@ -140,14 +143,14 @@ def regex_is_plain(rg: str, wanted: Wanted) -> bool:
 
 
 def glob_regex(pattern: str) -> re.Pattern[str]:
-    """A glob as a regular expression for relative paths: `*`, `?`, `[…]`, `{a,b}` within a name, `**` across folders."""
+    """Convert a glob to a regular expression for relative paths: `*`, `?`, `[…]`, `{a,b}` in a name, `**` across folders."""
     if "/" not in pattern.strip("/"):
         pattern = "**/" + pattern.strip("/")
     pieces, n, depth, has_braces = list[str](), 0, 0, False
     pattern = pattern.removeprefix("./").lstrip("/")
     while n < len(pattern):
         piece, n, depth = _glob_piece(pattern, n, depth)
-        if piece in _DEEP and pieces and pieces[-1] in _DEEP:  # both together are what reaches further
+        if piece in _DEEP and pieces and pieces[-1] in _DEEP:  # together they mean the one that reaches further
             piece = _ALL if _ALL in (piece, pieces.pop()) else piece
         pieces.append(piece)
         has_braces |= depth > 0
@@ -162,9 +165,9 @@ _DEEP = (_FOLDERS, _ALL)
 
 
 def _atomic(pieces: Sequence[str]) -> Iterator[str]:
-    """The same expression without retries that cannot help: with many wildcards they would take for ever.
+    """Yield the same expression without useless retries: with many wildcards they would take forever.
 
-    The first fit is as good as any later one where the next wildcard reaches as far.
+    The first fit is as good as any later one if the next wildcard reaches as far.
     """
     sections = _divided(pieces, _DEEP)
     for section, following in zip_longest(sections, sections[1:]):
@@ -178,13 +181,13 @@ def _atomic(pieces: Sequence[str]) -> Iterator[str]:
 
 
 def _divided(pieces: Sequence[str], wild: Sequence[str]) -> Sequence[Sequence[str]]:
-    """The pieces in groups; all but the first begin with one of these wildcards."""
+    """Divide the pieces into groups; all but the first begin with one of these wildcards."""
     starts = [0, *(n for n, piece in enumerate(pieces) if n and piece in wild), len(pieces)]
     return [pieces[start:end] for start, end in pairwise(starts)]
 
 
 def _lazy(group: Sequence[str]) -> str:
-    """A group whose wildcard takes as little as it can."""
+    """Join a group, making its wildcard match as little as possible."""
     return "".join([piece + "?" * (n == 0 and piece in (_STAR, *_DEEP)) for n, piece in enumerate(group)])
 
 
@@ -236,7 +239,7 @@ def _lines_of_ripgrep(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: 
     options = [*_SEARCHING, *_case(wanted), "-e", wanted.pattern]
     around = [f"-B{wanted.before}", f"-A{wanted.after}", "--line-number", "--with-filename"]
     for part in _batches(names):
-        # By name ripgrep only tells where to look; what is shown is read from descriptors that were opened beneath the folder.
+        # Names only tell ripgrep where to look; the lines come from descriptors that were opened beneath the folder.
         command = [rg, *options, "--files-with-matches", "--", *part]
         done = subprocess.run(command, cwd=top.path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         hits = [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
@@ -247,7 +250,7 @@ def _lines_of_ripgrep(top: DirHandle, names: Sequence[str], wanted: Wanted, rg: 
 
 @contextmanager
 def _opened(top: DirHandle, names: Sequence[str]) -> Iterator[dict[int, str]]:
-    """Text files by their descriptors; what cannot be opened here any more is left out."""
+    """Open text files; yield their names by descriptor, without files that can no longer be opened."""
     held: dict[int, str] = {}
     try:
         for name in names:
@@ -260,7 +263,7 @@ def _opened(top: DirHandle, names: Sequence[str]) -> Iterator[dict[int, str]]:
 
 
 def _printed(command: list[str], held: dict[int, str]) -> Iterator[Line]:
-    """Lines that ripgrep prints, read one by one so that no volume fills the memory."""
+    """Yield the lines that ripgrep prints, reading one at a time so that no volume fills the memory."""
     if not held:
         return
     doors = [f"/dev/fd/{fd}" for fd in held]
@@ -275,7 +278,7 @@ def _printed(command: list[str], held: dict[int, str]) -> Iterator[Line]:
         try:
             for raw in bounded_lines(process.stdout):
                 door, mark, rest = raw.partition(b"\0")
-                if mark:  # it is missing from the `--` between groups
+                if mark:  # the `--` between groups has none
                     yield _line(held[int(door.rpartition(b"/")[2])], rest)
         finally:
             process.kill()
@@ -289,7 +292,7 @@ def _line(file: str, rest: bytes) -> Line:
 
 
 def bounded_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Lines without their newline, each cut at the longest length that is looked at."""
+    """Yield lines without their newline, each cut at `_LONGEST` bytes."""
     while line := stream.readline(_LONGEST):
         ended = line.endswith(b"\n")
         while not ended and (more := stream.readline(_LONGEST)):

@@ -1,9 +1,9 @@
 """Process supervisor (Linux subreaper): starts commands, and ends them with all their descendants.
 
-It runs as `python -I -S supervisor.py`, with a socket as standard input, and imports the standard library only. For each
-request it forks a watcher, which makes itself the subreaper of what it starts: however a process detaches itself (setsid,
-double fork, an empty environment), it stays beneath its watcher, and so it can be found and ended. When agentcli dies, the
-sockets close and everything is ended too.
+It runs as `python -I -S supervisor.py`, with a socket as standard input, and imports only the standard library. For
+each request it forks a watcher, which makes itself the subreaper of its processes: even if a process detaches itself
+(setsid, double fork, an empty environment), it remains beneath its watcher, so that it can be found and ended. If
+agentcli dies, the sockets close, which ends all processes too.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _FDS = 2
-"""Descriptors of a request at least: output and control; a third one is standard error, where that is apart."""
+"""Minimum number of a request's descriptors: output and control; a third one is a separate standard error."""
 _SURE = 3
-"""How often in a row nothing must be found where living children that are none of it stay."""
+"""How often in a row no process must be found if spared children remain alive."""
 _ENDING = 0.05
 """Seconds that a descendant may take to end after its command before it counts as left running."""
 
@@ -34,7 +34,7 @@ def main() -> None:
     watchers: set[int] = set()
     while True:
         ready, _, _ = select.select([server.fileno(), wakeup], [], [])
-        _drain(wakeup)
+        drain(wakeup)
         _bury(watchers)
         if server.fileno() not in ready:
             continue
@@ -52,9 +52,9 @@ def main() -> None:
             os.close(descriptor)
 
 
-def receive(server: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """The next request with its descriptors (output, control socket, and standard error where it is apart), or None at the end."""
-    head, fds, _, _ = socket.recv_fds(server, 4, _FDS + 1)
+def receive(server: socket.socket, most: int = _FDS + 1) -> tuple[dict[str, Any], list[int]] | None:
+    """Receive the next request with its descriptors: output, control, and a separate standard error; None at the end."""
+    head, fds, _, _ = socket.recv_fds(server, 4, most)
     if len(head) < 4 or len(fds) < _FDS:
         return None
     size = int.from_bytes(head, "big")
@@ -68,22 +68,27 @@ def receive(server: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def _prepare() -> int:
-    """Adopt orphans, and be woken when a child ends: the descriptor that then has something to read."""
+    """Adopt orphans and wake up when a child ends; return the descriptor that is readable then."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return woken_by_children()
+
+
+def woken_by_children() -> int:
+    """Wake up when a child ends; return the descriptor that is readable then, until it is drained."""
     read, write = os.pipe()
     os.set_blocking(read, False)
     os.set_blocking(write, False)
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     return read
 
 
 def _bury(watchers: set[int]) -> None:
-    """Reap watchers that have ended; one that was killed leaves its processes to us, and they are ended here."""
+    """Reap watchers that have ended. If one was killed, its processes became ours and are ended here."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -108,7 +113,7 @@ def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int) -> N
     for output in {*outputs}:
         os.close(output)
     status = _until_ended(command, channel, wakeup)
-    if status is None:  # told to stop, or nobody is there any more
+    if status is None:  # told to stop, or agentcli is gone
         status = _end_all(request["grace"], watched=command)
         _report(channel, {"exit": _code(status), "left": 0})
     else:
@@ -120,7 +125,7 @@ def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int) -> N
 
 
 def _left_running() -> set[int]:
-    """Descendants that outlive their command, but for a sandbox's own first process. One that is just ending is not counted."""
+    """Return the descendants that outlive their command, except a sandbox's first process and those just ending."""
     deadline = time.monotonic() + _ENDING
     left = _outliving() if _has_children() else set()
     while left and time.monotonic() < deadline:
@@ -134,7 +139,7 @@ def _outliving() -> set[int]:
 
 
 def _starts_namespace(pid: int) -> bool:
-    """True for the first process of an inner process namespace: a sandbox's own, which ends with what runs in it."""
+    """Return True for the first process of an inner process namespace: a sandbox's own, which ends with its content."""
     try:
         with open(f"/proc/{pid}/status", "rb") as status:
             line = next((line for line in status if line.startswith(b"NSpid:")), b"")
@@ -166,7 +171,7 @@ def _become(request: dict[str, Any], out: int, errors: int) -> None:
 
 
 def _source(text: str) -> int:
-    """A descriptor to read this text from. A file, not a pipe: whoever reads nothing of it keeps nobody waiting."""
+    """Return a descriptor to read this text from: a file, so that nothing waits for a command that does not read it."""
     if not text:
         return os.open(os.devnull, os.O_RDONLY)
     import tempfile
@@ -178,7 +183,7 @@ def _source(text: str) -> int:
 
 
 def _hand(number: int, data: bytes) -> None:
-    """Let the command read this from a descriptor of this number; a pipe holds it all at once."""
+    """Let the command read the data from a descriptor of this number; a pipe holds all of it at once."""
     read, write = os.pipe()
     os.write(write, data)
     os.close(write)
@@ -190,10 +195,10 @@ def _hand(number: int, data: bytes) -> None:
 
 
 def _until_ended(command: int, channel: socket.socket, wakeup: int) -> int | None:
-    """The wait status of the command, or None if it must be stopped before it ends."""
+    """Return the wait status of the command, or None if it must be stopped before it ends."""
     while True:
         ready, _, _ = select.select([channel.fileno(), wakeup], [], [])
-        _drain(wakeup)
+        drain(wakeup)
         status = _reap(command)
         if status is not None:
             return status
@@ -202,7 +207,10 @@ def _until_ended(command: int, channel: socket.socket, wakeup: int) -> int | Non
 
 
 def _end_all(grace: float, watched: int = 0, spared: frozenset[int] = frozenset()) -> int | None:
-    """TERM for every process beneath this one, then KILL for what is left after `grace` seconds. The status of `watched`, if it ended."""
+    """Send TERM to every process beneath this one, then KILL to those left after `grace` seconds.
+
+    Return the status of `watched`, if it ended.
+    """
     status: int | None = None
     for number, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, 1.0)):
         if number == signal.SIGKILL:
@@ -214,12 +222,12 @@ def _end_all(grace: float, watched: int = 0, spared: frozenset[int] = frozenset(
         unseen = 0
         while time.monotonic() < deadline:
             left = _descendants(spared)
-            # Asked to end once, also who was born since; who is to be killed may have to be hit again.
+            # TERM is sent once to each process, also to new ones; KILL may be needed more than once.
             _send(number, left - asked)
             asked = asked | left if number == signal.SIGTERM else asked
             found = _reap(watched)
             status = found if status is None else status
-            # The list of processes is read one by one: whoever forks and exits meanwhile is in it neither before nor after.
+            # The list of processes is read one by one: a process that forks and exits meanwhile may hide its child.
             unseen = 0 if left else unseen + 1
             if not left and (not _has_children() or (spared and unseen > _SURE)):
                 return status
@@ -228,7 +236,7 @@ def _end_all(grace: float, watched: int = 0, spared: frozenset[int] = frozenset(
 
 
 def _has_children() -> bool:
-    """True if any child is left, living or dead; without one nothing can be beneath a subreaper."""
+    """Return True if any child is left, living or dead; a subreaper without children has no descendants."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -237,7 +245,7 @@ def _has_children() -> bool:
 
 
 def _freeze(spared: frozenset[int]) -> None:
-    """Stop everything beneath this process, so that nothing can fork itself away from the KILL that follows."""
+    """Stop every process beneath this one, so that none can escape the following KILL by forking."""
     stopped: set[int] = set()
     for _ in range(50):
         fresh = _descendants(spared) - stopped
@@ -252,13 +260,13 @@ def _send(number: int, pids: set[int]) -> None:
         try:
             os.kill(pid, number)
             if number == signal.SIGTERM:
-                os.kill(pid, signal.SIGCONT)  # a stopped process would not hear it
+                os.kill(pid, signal.SIGCONT)  # a stopped process would not receive it
         except (ProcessLookupError, PermissionError):
             continue
 
 
 def _reap(watched: int) -> int | None:
-    """Reap all dead children; the wait status of the watched one if it is among them."""
+    """Reap all dead children; return the wait status of the watched one if it is among them."""
     status = None
     while True:
         try:
@@ -272,7 +280,7 @@ def _reap(watched: int) -> int | None:
 
 
 def _descendants(spared: frozenset[int] = frozenset()) -> set[int]:
-    """All living processes beneath this one, but for the spared and what is beneath them."""
+    """Return all living processes beneath this one, except the spared ones and their descendants."""
     children: dict[int, list[int]] = {}
     for pid, parent in _processes():
         children.setdefault(parent, []).append(pid)
@@ -287,7 +295,7 @@ def _descendants(spared: frozenset[int] = frozenset()) -> set[int]:
 
 
 def _processes() -> list[tuple[int, int]]:
-    """Every living process with its parent."""
+    """Return every living process with its parent."""
     if sys.platform != "linux":
         import subprocess
 
@@ -308,7 +316,7 @@ def _processes() -> list[tuple[int, int]]:
 
 
 def _code(status: int | None) -> int | None:
-    """The exit code as a shell reports it: 128 and the signal for a process that was killed."""
+    """Return the exit code as a shell reports it: 128 plus the signal for a killed process."""
     if status is None:
         return None
     code = os.waitstatus_to_exitcode(status)
@@ -316,11 +324,12 @@ def _code(status: int | None) -> int | None:
 
 
 def _report(channel: socket.socket, news: dict[str, Any]) -> None:
-    with suppress(OSError):  # nobody listens any more
+    with suppress(OSError):  # the other side has closed
         channel.sendall(json.dumps(news).encode() + b"\n")
 
 
-def _drain(wakeup: int) -> None:
+def drain(wakeup: int) -> None:
+    """Read everything from a descriptor that children make readable."""
     with suppress(BlockingIOError):
         while os.read(wakeup, 512):
             pass

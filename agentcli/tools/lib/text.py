@@ -30,18 +30,18 @@ class Encoding:
 
 
 def decode(data: bytes) -> tuple[str, Encoding] | None:
-    """The text with its newlines as they are, or None for a binary file. `encode` gives back the very same bytes."""
+    """Decode a file with its newlines unchanged; None for a binary file. `encode` restores exactly the same bytes."""
     encoding = _encoding(data)
     if encoding is None:
         return None
     try:
         return data[len(encoding.bom) :].decode(encoding.name, encoding.errors), encoding
-    except UnicodeDecodeError:  # a byte order mark that does not keep its promise
+    except UnicodeDecodeError:  # a byte order mark that is wrong
         return data.decode("latin-1"), Encoding("latin-1")
 
 
 def decode_beginning(data: bytes) -> tuple[str, Encoding] | None:
-    """The same of the beginning of a file, without a character that is cut off at its end."""
+    """Decode the beginning of a file like `decode`, without a character that is cut off at its end."""
     encoding = _encoding(data)
     if encoding is None:
         return None
@@ -53,7 +53,7 @@ def decode_beginning(data: bytes) -> tuple[str, Encoding] | None:
 
 
 def encode(text: str, encoding: Encoding, label: str) -> bytes:
-    """The bytes of a file. Raises ToolError for a character that its encoding cannot spell."""
+    """Encode the text of a file. Raises ToolError for a character that the encoding lacks."""
     try:
         return encoding.bom + text.encode(encoding.name, encoding.errors)
     except UnicodeEncodeError as error:
@@ -65,28 +65,28 @@ def encode(text: str, encoding: Encoding, label: str) -> bytes:
 
 
 def replace_surrogates(text: str) -> str:
-    """Text that can be sent anywhere: what was no text (a lone surrogate in Python's eyes) becomes U+FFFD."""
+    """Return text that can be sent anywhere: lone surrogates become U+FFFD."""
     return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def is_binary(head: bytes) -> bool:
-    """True if a file that begins like this is no text."""
+    """Return True if a file that begins like this is not text."""
     return _encoding(head) is None
 
 
 def newline_style(text: str) -> str:
-    """The line ending that most lines have; `\\n` where there is none."""
+    """Return the line ending that most lines have; `\\n` if there is none."""
     found = Counter(re.findall(r"\r\n|\n|\r", text))
     return max(found, key=lambda ending: found[ending]) if found else "\n"
 
 
 def with_newlines(text: str, ending: str) -> str:
-    """The text with every line ending replaced."""
+    """Replace every line ending of the text."""
     return re.sub(r"\r\n|\n|\r", ending, text)
 
 
 def clip(line: str, characters: int) -> str:
-    """A line of at most `characters`, with the number of those left out."""
+    """Cut a line to `characters`, adding the number of those left out."""
     if len(line) <= characters:
         return line
     return f"{line[:characters]} [… {len(line) - characters} more characters]"
@@ -109,7 +109,7 @@ def _encoding(data: bytes) -> Encoding | None:
 
 
 def _wide(head: bytes) -> Encoding | None:
-    """UTF-16 without a mark: text whose every second byte is nearly always zero."""
+    """Detect UTF-16 without a mark: text in which nearly every second byte is zero."""
     half = len(head) // 2
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if len(head) % 2 == 0 and half >= 4:
@@ -121,7 +121,7 @@ def _wide(head: bytes) -> Encoding | None:
 
 
 def _eight_bit(data: bytes) -> Encoding | None:
-    """UTF-8 with a few damaged bytes, or Latin-1; None if it is mostly control characters."""
+    """Detect UTF-8 with a few damaged bytes, or Latin-1; None if it is mostly control characters."""
     head = data[:_SNIFFED]
     controls = sum(head.count(byte) for byte in (*range(1, 8), *range(14, 27), *range(28, 32)))
     if controls > len(head) / 20:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from agentcli.ui.commands import (
 )
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
+from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.input.completion import CommandCompletion
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.markdown import document
@@ -43,32 +44,46 @@ def _names(ctx: CommandContext) -> Sequence[Item]:
     ]
 
 
-@command(at_once=True, arguments=_names)
-async def help_(ctx: CommandContext, name: str) -> None:
+@command(where="everywhere", at_once=True, arguments=_names)
+async def help_(ctx: Context, name: str) -> AsyncIterator[Output]:
     """List the commands, explain one, or open the manual: /help [COMMAND or TOPIC]"""
     topic = name.lower()
     if topic in manual.TOPICS and known_as(topic) not in COMMANDS:
-        ctx.show(*document(manual.page(topic), ctx.columns - 1, ctx.look))
+        yield _page(topic)
         return
     if name and known_as(name.lstrip("/")) not in COMMANDS and (lines := extensions.explained(ctx.session, name)):
-        ctx.say(*lines)
+        yield Said(lines)
         return
     if name:
         one = find(name.lstrip("/"))
         when = "It acts at once, even during a turn." if one.at_once else "During a turn, it waits until the turn ends."
-        ctx.say(*one.paragraphs, when)
+        yield Said([*one.paragraphs, *([when] if ctx.terminal is not None else [])])
         if topic in manual.TOPICS:
-            ctx.show("", *document(manual.page(topic), ctx.columns - 1, ctx.look))
+            yield Said([""])
+            yield _page(topic)
         return
+    listed = EVERYWHERE if ctx.terminal is None else COMMANDS
     wide = max(map(len, COMMANDS)) + 3
-    ctx.say(
-        *(f"/{name}".ljust(wide) + one.summary for name, one in COMMANDS.items()),
-        *extensions.listed(ctx.session, COMMANDS, wide),
-        "",
-        "/help COMMAND explains one, ? on an empty line lists the keys.",
-        f"/help TOPIC opens the manual: {', '.join(manual.TOPICS)}.",
-        "@path attaches a file, folder or picture. !cmd runs a command and shows the model its output, !!cmd only shows you.",
+    yield Said(
+        [
+            *(f"/{name}".ljust(wide) + one.summary for name, one in listed.items()),
+            *extensions.listed(ctx.session, COMMANDS, wide),
+            "",
+            f"/help COMMAND explains one{', ? on an empty line lists the keys' if ctx.terminal is not None else ''}.",
+            f"/help TOPIC opens the manual: {', '.join(manual.TOPICS)}.",
+            *(_INPUT if ctx.terminal is not None else ()),
+        ]
     )
+
+
+_INPUT = (
+    "@path attaches a file, folder or picture. !cmd runs a command and shows the model its output, !!cmd only shows you.",
+)
+
+
+def _page(topic: str) -> Said:
+    page = manual.page(topic)
+    return Said(page.rstrip("\n").split("\n"), lambda columns, look: document(page, columns - 1, look))
 
 
 _IN_ORDER = (
@@ -125,6 +140,8 @@ _IN_ORDER = (
 )
 COMMANDS: Mapping[str, Command] = MappingProxyType({one.name: one for one in _IN_ORDER})
 """Every command by its own name, in the order in which /help lists them."""
+EVERYWHERE: Mapping[str, Command] = MappingProxyType({name: one for name, one in COMMANDS.items() if one.yields})
+"""The commands that work in every front end."""
 _ALIASES = {alias: one.name for one in _IN_ORDER for alias in one.aliases}
 
 
@@ -132,41 +149,40 @@ async def run(ctx: CommandContext, line: str) -> None:
     """Run a command line `/name [argument]`. Raises UsageError for an unknown command or an unexpected argument."""
     name, rest = name_and_argument(line)
     found = find(name)
-    if rest and not found.takes_argument:
-        raise UsageError(f"/{name} takes no argument. See /help {found.name}.")
+    found.check(rest, name)
     await found.run(ctx, rest)
 
 
 def is_command(text: str, session: AgentSession) -> bool:
-    """True for a slash and a word; `/usr/bin is empty` is no command, and what a file defines is a prompt."""
+    """Return whether the text is a slash and a word. `/usr/bin is empty` is no command; the name of a command that a file defines begins a prompt."""
     if not text.lstrip().startswith("/") or "/" in text.split()[0][1:]:
         return False
     return known_as(name_and_argument(text)[0]) in COMMANDS or not session.extensions.is_entry(text.lstrip())
 
 
 def from_files(session: AgentSession) -> Sequence[CommandCompletion]:
-    """The commands and skills that files define, for completion."""
+    """Return the commands and skills that files define, for completion."""
     return [CommandCompletion(item.label, item.detail) for item in extensions.items(session, COMMANDS)]
 
 
 def resources(session: AgentSession) -> Sequence[Item]:
-    """The resources of servers, as a prompt mentions them."""
+    """Return the resources of servers as a prompt mentions them."""
     return servers.resources(session)
 
 
 def agents_of(session: AgentSession) -> Sequence[Item]:
-    """The agents that files define, as a prompt begins with one."""
+    """Return the agents that files define, as `@name` at the start of a prompt."""
     return extensions.agent_items(session)
 
 
 def acts_at_once(text: str) -> bool:
-    """True if the command runs without waiting for the end of the turn; unknown commands are reported at once, too."""
+    """Return whether the command runs at once, without waiting for the end of the turn. Unknown commands are reported at once, too."""
     found = COMMANDS.get(known_as(name_and_argument(text)[0]))
     return found is None or found.at_once
 
 
 def find(name: str) -> Command:
-    """The command of that name. Raises UsageError with the nearest names."""
+    """Return the command of that name. Raises UsageError with the nearest names."""
     if known_as(name) in COMMANDS:
         return COMMANDS[known_as(name)]
     near = near_names(name.lower(), COMMANDS) or [one for one in COMMANDS if name and one.startswith(name[:2].lower())]
@@ -175,5 +191,5 @@ def find(name: str) -> Command:
 
 
 def known_as(name: str) -> str:
-    """The command's own name."""
+    """Return the command's own name for an alias."""
     return _ALIASES.get(name, name)

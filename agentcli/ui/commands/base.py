@@ -58,11 +58,11 @@ class CommandContext(Protocol):
         ...
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Searchable picker that starts on the item `start`: index of the chosen item; None if cancelled."""
+        """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
         ...
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """Yes-or-no question; no is the default."""
+        """Ask a yes-or-no question; no is the default."""
         ...
 
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
@@ -94,7 +94,7 @@ class CommandContext(Protocol):
         ...
 
     def copy(self, text: str) -> None:
-        """Copy text to the clipboard, where the terminal supports it."""
+        """Copy text to the clipboard, if the terminal supports it."""
         ...
 
     def toggle_vi(self) -> bool:

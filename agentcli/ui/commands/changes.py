@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, Text, reminder
+from agentcli.core.message import Message, reminder
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
 from agentcli.integrations.git_changes import Changes, changes, choices
 from agentcli.resources import prompt
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Context, Output, Said, Sent
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.findings import CHANGES, Finding, is_review
 from agentcli.ui.findings import findings as findings_in
@@ -31,12 +33,16 @@ TREE = "git"
 
 
 def revisions(context: CommandContext) -> Sequence[Item]:
-    """Branches and commits as completions."""
+    """Return the branches and commits as completions."""
     return [Item(name, about) for name, about in choices(context.session.cwd)]
 
 
-@command(at_once=True, arguments=lambda context: [Item(TREE, "the working tree"), *revisions(context)])
-async def diff_(context: CommandContext, what: str) -> None:
+@command(
+    where="everywhere",
+    at_once=True,
+    arguments=lambda context: [Item(TREE, "the working tree"), *revisions(context)],
+)
+async def diff_(context: Context, what: str) -> AsyncIterator[Output]:
     """Show changes: this session, git, a branch or a commit: /diff [git|BRANCH|COMMIT]
 
     Without an argument, the edits of this session that stand; with `git`, everything not committed, including new files; with a branch, what
@@ -45,23 +51,23 @@ async def diff_(context: CommandContext, what: str) -> None:
     if not what:
         text = context.session.report.diff()
         if not text.strip():
-            context.say("No file has been changed in this session. /diff git shows uncommitted changes.")
+            yield Said(["No file has been changed in this session. /diff git shows uncommitted changes."])
             return
-        context.show(*diff.lines(text, context.columns, context.look.theme))
+        yield _diff(text)
         return
     found = await asyncio.to_thread(changes, context.session.cwd, "" if what == TREE else what)
     if not found.diff.strip():
-        context.say(f"No changes in {found.title}.")
+        yield Said([f"No changes in {found.title}."])
         return
     lines = found.diff.split("\n")
-    context.say(f"Changes in {found.title}:")
-    context.show(*diff.lines("\n".join(lines[:PRINTED]), context.columns, context.look.theme))
+    yield Said([f"Changes in {found.title}:"])
+    yield _diff("\n".join(lines[:PRINTED]))
     if len(lines) > PRINTED:
-        context.say(f"… {len(lines) - PRINTED:,} more lines; `git diff` shows all.")
+        yield Said([f"… {len(lines) - PRINTED:,} more lines; `git diff` shows all."])
 
 
-@command(arguments=revisions)
-async def review(context: CommandContext, what: str) -> None:
+@command(where="everywhere", arguments=revisions)
+async def review(context: Context, what: str) -> AsyncIterator[Output]:
     """Review changes: /review [BRANCH|COMMIT] [WISHES]
 
     Without a branch or commit, choose from a list: uncommitted changes, this branch against another, or a commit. Findings are listed by
@@ -70,9 +76,10 @@ async def review(context: CommandContext, what: str) -> None:
     found, wishes = await _to_review(context, what)
     if found is None:
         return
+    found = replace(found, diff=context.session.readable_changes(found.diff))
     if not found.diff.strip():
         raise UsageError(f"Nothing to review: there are no changes in {found.title}.")
-    context.send(*_asked(found, wishes))
+    yield _asked(found, wishes)
 
 
 @command(at_once=True)
@@ -101,7 +108,7 @@ async def findings_(context: CommandContext, number: str) -> None:
 
 
 def newest_findings(journal: Journal) -> Sequence[Finding]:
-    """The findings of the newest review whose answer names places."""
+    """Return the findings of the newest review whose answer names places."""
     answer = ""
     for record in reversed(in_force(list(journal.records()))):
         body = record.body
@@ -114,22 +121,18 @@ def newest_findings(journal: Journal) -> Sequence[Finding]:
     return ()
 
 
-async def review_prompt(folder: Path, what: str) -> tuple[str, Text]:
-    """The prompt that has changes reviewed, and the part that goes with it. Raises UsageError if there are none."""
-    found, wishes = await _named(folder, what) if what else (await asyncio.to_thread(changes, folder), "")
-    if not found.diff.strip():
-        raise UsageError(f"Nothing to review: there are no changes in {found.title}.")
-    return _asked(found, wishes)
+def _diff(text: str) -> Said:
+    return Said(text.rstrip("\n").split("\n"), lambda columns, look: diff.lines(text, columns, look.theme))
 
 
-def _asked(found: Changes, wishes: str) -> tuple[str, Text]:
+def _asked(found: Changes, wishes: str) -> Sent:
     text = safe(found.diff) if len(found.diff) <= SENT else _shortened(found.diff)
     along = reminder(f"{prompt('review.md')}\n\n{CHANGES}\n{text}\n</changes>")
-    return f"Review {found.title}. {wishes}".strip(), along
+    return Sent(f"Review {found.title}. {wishes}".strip(), (along,))
 
 
 async def _named(folder: Path, what: str) -> tuple[Changes, str]:
-    """The changes that are named first, and the wishes after them; only wishes mean the working tree."""
+    """Return the changes that the first word names and the wishes after it; without a name, the working tree's changes and all words as wishes."""
     first, _, rest = what.partition(" ")
     try:
         return await asyncio.to_thread(changes, folder, first), rest.strip()
@@ -140,16 +143,18 @@ async def _named(folder: Path, what: str) -> tuple[Changes, str]:
         return await asyncio.to_thread(changes, folder), what
 
 
-async def _to_review(context: CommandContext, what: str) -> tuple[Changes | None, str]:
-    """The changes that are meant, and what else was said; no changes if the choice was cancelled."""
+async def _to_review(context: Context, what: str) -> tuple[Changes | None, str]:
+    """Return the changes to review and the wishes about them; None for the changes if the choice was cancelled."""
     if what:
         return await _named(context.session.cwd, what)
     tree = await asyncio.to_thread(changes, context.session.cwd)
+    if context.terminal is None:
+        return tree, ""
     offered = await asyncio.to_thread(choices, context.session.cwd)
     files = tree.diff.count("\n+++ ") + tree.diff.count("\nBinary files ")
     listed = [Choice("What is not committed", plural(files, "file") if files else "nothing")]
     listed += [Choice(f"This branch since {name}" if what == "branch" else name, what) for name, what in offered]
-    chosen = await context.pick("Review which changes?", listed)
+    chosen = await context.terminal.pick("Review which changes?", listed)
     if chosen is None:
         return None, ""
     if not chosen:
@@ -158,7 +163,7 @@ async def _to_review(context: CommandContext, what: str) -> tuple[Changes | None
 
 
 def _shortened(text: str) -> str:
-    """The beginning of long changes, and the files of all of them."""
+    """Return the beginning of long changes and the names of all changed files."""
     files = [line.removeprefix("+++ b/") for line in text.split("\n") if line.startswith("+++ b/")]
     more = f"[{len(text) - SENT:,} more characters: read them with git. All changed files:]"
     return safe("\n".join([text[:SENT], more, *files]))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING
 
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Recorded
@@ -11,28 +12,36 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Acted, Context, Output, Said, Work
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.render import past_messages
 from agentcli.ui.render.frame import Item
 from agentcli.ui.render.status_line import short_model
-from agentcli.ui.render.window_chart import chart
+from agentcli.ui.render.window_chart import chart, listing
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
 
 LONGEST = 10
 """Characters of the number of a message."""
 
 
 def prompt_numbers(ctx: CommandContext) -> Sequence[Item]:
-    """Numbers of the prompts as completions, newest first."""
+    """Return the numbers of the prompts as completions, newest first."""
     return [Item(str(seq), _line(words)) for seq, words in reversed(past_messages.prompts(ctx.session.journal))]
 
 
 def pinned_numbers(ctx: CommandContext) -> Sequence[Item]:
-    """Numbers of pinned messages as completions, newest first."""
-    return [Item(str(seq), _beginning(ctx, seq)) for seq in sorted(ctx.session.history.pins, reverse=True)]
+    """Return the numbers of pinned messages as completions, newest first."""
+    return [Item(str(seq), _beginning(ctx.session, seq)) for seq in sorted(ctx.session.history.pins, reverse=True)]
 
 
-@command(arguments=lambda ctx: [Item("--preview", "show the plan, change nothing")], aliases=("compact",))
-async def compress(ctx: CommandContext, focus: str) -> None:
+@command(
+    where="everywhere",
+    arguments=lambda ctx: [Item("--preview", "show the plan, change nothing")],
+    aliases=("compact",),
+)
+async def compress(ctx: Context, focus: str) -> AsyncIterator[Output]:
     """Replace the older part of the conversation with a summary: /compress [--preview] [FOCUS]
 
     FOCUS says what the summary must keep in detail. With --preview nothing changes, and no model is called.
@@ -40,47 +49,48 @@ async def compress(ctx: CommandContext, focus: str) -> None:
     if focus.startswith("--") and focus.split()[0] != "--preview":
         raise UsageError(f"There is no option {focus.split()[0]}. Use /compress [--preview] [FOCUS].")
     if focus.split()[:1] in (["--preview"], ["preview"]):
-        ctx.say(*ctx.session.compactor.preview())
+        yield Said(ctx.session.compactor.preview())
         return
-    await ctx.play("Compressing", lambda interrupt: ctx.session.compactor.compact(interrupt, "manual", focus=focus))
+    yield Work("Compressing", lambda interrupt: ctx.session.compactor.compact(interrupt, "manual", focus=focus))
 
 
-@command()
-async def uncompress(ctx: CommandContext, _: str) -> None:
+@command(where="everywhere")
+async def uncompress(ctx: Context, _: str) -> AsyncIterator[Output]:
     """Undo the newest compaction: /uncompress"""
-    ctx.show_events(ctx.session.compactor.undo())
-    ctx.say(f"Compaction undone: {ctx.session.report.window().used:,} tokens in context.")
+    yield Acted(ctx.session.compactor.undo(), "Compaction undone")
 
 
-@command(arguments=lambda ctx: [Item("undo", "take back the newest prune")])
-async def prune(ctx: CommandContext, argument: str) -> None:
+@command(where="everywhere", arguments=lambda ctx: [Item("undo", "take back the newest prune")], values=("", "undo"))
+async def prune(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Clear old tool outputs from the context: /prune [undo]
 
     They stay on disk, and the model can `recall` them. `undo` reverts the newest prune.
     """
-    if argument not in ("", "undo"):
-        raise UsageError("Use /prune, or /prune undo.")
     compactor = ctx.session.compactor
-    ctx.show_events(compactor.undo_prune() if argument else compactor.prune())
-    if argument:
-        ctx.say(f"Prune undone: {ctx.session.report.window().used:,} tokens in context.")
+    yield Acted(compactor.undo_prune(), "Prune undone") if argument else Acted(compactor.prune())
 
 
-@command(at_once=True, arguments=lambda ctx: [Item("all", "list every message")])
-async def context(ctx: CommandContext, argument: str) -> None:
+@command(
+    where="everywhere",
+    at_once=True,
+    arguments=lambda ctx: [Item("all", "list every message")],
+    values=("", "all"),
+)
+async def context(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Show the contents of the context window: /context [all]
 
     With `all` every message is listed, otherwise the largest ones.
     """
-    if argument not in ("", "all"):
-        raise UsageError("Use /context, or /context all.")
-    report, model = ctx.session.report, short_model(ctx.session.model.name)
-    ctx.show(*chart(report.context(), model, ctx.columns - 1, ctx.look.theme, every=bool(argument)))
-    ctx.say("", *report.counting())
+    report, name, every = ctx.session.report.context(), ctx.session.model.name, bool(argument)
+    yield Said(
+        listing(report, name, every),
+        lambda columns, look: chart(report, short_model(name), columns - 1, look.theme, every=every),
+    )
+    yield Said(["", *ctx.session.report.counting()])
 
 
-@command(arguments=prompt_numbers)
-async def pin(ctx: CommandContext, number: str) -> None:
+@command(where="everywhere", arguments=prompt_numbers)
+async def pin(ctx: Context, number: str) -> AsyncIterator[Output]:
     """Keep a message out of every summary: /pin [NUMBER]
 
     Without a number, your newest prompt; /context all lists the numbers.
@@ -88,12 +98,12 @@ async def pin(ctx: CommandContext, number: str) -> None:
     seq = _seq(number)
     if seq is None and not ctx.session.history.turn:
         raise UsageError("There is no message to pin yet.")
-    ctx.show_events(events := ctx.session.pin(seq))
-    ctx.say(*(f"#{one} is pinned: {_beginning(ctx, one)}" for one in _pinned(events)))
+    yield Acted(events := ctx.session.pin(seq))
+    yield Said([f"#{one} is pinned: {_beginning(ctx.session, one)}" for one in _pinned(events)])
 
 
-@command(arguments=pinned_numbers)
-async def unpin(ctx: CommandContext, number: str) -> None:
+@command(where="everywhere", arguments=pinned_numbers)
+async def unpin(ctx: Context, number: str) -> AsyncIterator[Output]:
     """Unpin a message: /unpin [NUMBER]
 
     Without a number, the newest pinned message.
@@ -104,8 +114,8 @@ async def unpin(ctx: CommandContext, number: str) -> None:
     seq = _seq(number) or max(pins)
     if seq not in pins:
         raise UsageError(f"#{seq} is not pinned. Pinned are {', '.join(f'#{one}' for one in sorted(pins))}.")
-    ctx.show_events(ctx.session.pin(seq, unpin=True))
-    ctx.say(f"#{seq} is no longer pinned: {_beginning(ctx, seq)}")
+    yield Acted(ctx.session.pin(seq, unpin=True))
+    yield Said([f"#{seq} is no longer pinned: {_beginning(ctx.session, seq)}"])
 
 
 @command(arguments=prompt_numbers)
@@ -144,7 +154,7 @@ async def rewind(ctx: CommandContext, number: str) -> None:
 
 
 async def _what_goes_back(ctx: CommandContext) -> str:
-    """`conversation`, `files`, `both`, or an empty text for nothing."""
+    """Return `conversation`, `files`, `both`, or an empty text for nothing."""
     what = ("conversation", "files", "both")
     chosen = await ctx.pick("Restore what?", [Choice(f"The {each}" if each != "both" else "Both") for each in what])
     return "" if chosen is None else what[chosen]
@@ -155,9 +165,9 @@ def _pinned(events: Sequence[Event]) -> list[int]:
     return [body.seq for body in bodies if isinstance(body, Pin)]
 
 
-def _beginning(ctx: CommandContext, seq: int) -> str:
-    """First line of a message's text."""
-    record = ctx.session.journal.record(seq)
+def _beginning(session: AgentSession, seq: int) -> str:
+    """Return the first line of a message's text."""
+    record = session.journal.record(seq)
     match record.body if record else None:
         case Message() as message:
             return _line(message.text)

@@ -1,15 +1,20 @@
-"""Definition of a slash command: function, help from its docstring, aliases, argument completions, when it runs."""
+"""Definition of a slash command: function, help from its docstring, aliases, argument completions, where and when it runs."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Literal, overload
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import UsageError
 from agentcli.ui.commands.base import CommandContext
+from agentcli.ui.commands.outputs import Context, Output, show
 from agentcli.ui.render.frame import Item
 
 Run = Callable[[CommandContext, str], Awaitable[None]]
+Yields = Callable[[Context, str], AsyncIterator[Output]]
 Arguments = Callable[[CommandContext], Sequence[Item]]
 
 
@@ -25,6 +30,10 @@ class Command:
     """Completions for what comes after the name."""
     aliases: tuple[str, ...] = ()
     """Names of the same command in other programs."""
+    values: tuple[str, ...] | None = None
+    """The arguments that it takes; None if any will do."""
+    yields: Yields | None = None
+    """What it yields in every front end; None for a command of the terminal."""
 
     @property
     def name(self) -> str:
@@ -52,17 +61,72 @@ class Command:
         return " " in self.usage
 
     @property
+    def takes_text(self) -> bool:
+        """True if the argument may be any text, also of several lines."""
+        return self.takes_argument and self.values is None
+
+    def takes(self, argument: str) -> bool:
+        """Return whether the command can be called with this argument."""
+        return not argument or (self.takes_argument and (self.values is None or argument in self.values))
+
+    def check(self, argument: str, typed: str) -> None:
+        """Raise UsageError for an argument that it does not take; `typed` is the name that it was called by."""
+        if self.takes(argument):
+            return
+        if not self.takes_argument:
+            raise UsageError(f"/{typed} takes no argument. See /help {self.name}.")
+        raise UsageError(f"Use {', or '.join(f'/{self.name} {value}'.strip() for value in self.values or ())}.")
+
+    @property
     def _first(self) -> tuple[str, str]:
         summary, _, usage = self.help.split("\n")[0].partition(": /")
         return summary, usage
 
 
+@overload
 def command(
-    *, at_once: bool = False, arguments: Arguments | None = None, aliases: Sequence[str] = ()
-) -> Callable[[Run], Command]:
-    """Make a slash command of a function whose docstring is its help."""
+    *,
+    where: Literal["terminal"] = "terminal",
+    at_once: bool = False,
+    arguments: Arguments | None = None,
+    aliases: Sequence[str] = (),
+    values: Sequence[str] | None = None,
+) -> Callable[[Run], Command]: ...
 
-    def decorate(run: Run) -> Command:
-        return Command(run, inspect.cleandoc(run.__doc__ or ""), at_once, arguments, tuple(aliases))
+
+@overload
+def command(
+    *,
+    where: Literal["everywhere"],
+    at_once: bool = False,
+    arguments: Arguments | None = None,
+    aliases: Sequence[str] = (),
+    values: Sequence[str] | None = None,
+) -> Callable[[Yields], Command]: ...
+
+
+def command(
+    *,
+    where: Literal["terminal", "everywhere"] = "terminal",
+    at_once: bool = False,
+    arguments: Arguments | None = None,
+    aliases: Sequence[str] = (),
+    values: Sequence[str] | None = None,
+) -> Callable[[Any], Command]:
+    """Make a slash command of a function whose docstring is its help.
+
+    A command `everywhere` works at terminals, with `-p` and in editors: its function yields what it has to say or to do, and each front
+    end shows it in its way. A command of the `terminal` uses that itself. `values` are the arguments that it takes, if they are few.
+    """
+
+    def decorate(function: Any) -> Command:
+        yields: Yields | None = function if where == "everywhere" else None
+        run: Run = partial(_shown, yields) if yields is not None else function
+        taken = None if values is None else tuple(values)
+        return Command(run, inspect.cleandoc(function.__doc__ or ""), at_once, arguments, tuple(aliases), taken, yields)
 
     return decorate
+
+
+async def _shown(yields: Yields, terminal: CommandContext, argument: str) -> None:
+    await show(yields(Context(terminal.session, terminal.host, terminal), argument), terminal)

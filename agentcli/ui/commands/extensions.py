@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.commands import Template
 from agentcli.integrations.extensions.skills import Skill
-from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.render.frame import Item
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _SUMMARY = 80
 
 
-@command(at_once=True)
-async def skills(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def skills(context: Context, _: str) -> AsyncIterator[Output]:
     """List the skills, with their errors: /skills
 
     A skill is a folder with a SKILL.md, in .agentcli/skills, .agents/skills or .claude/skills of the project or your home.
@@ -31,11 +31,11 @@ async def skills(context: CommandContext, _: str) -> None:
         f"{one.name} in {display_path(one.folder)} is shadowed." for one in found.shadowed if isinstance(one, Skill)
     ]
     lines = [_line(skill.name, skill.description, str(display_path(skill.folder))) for skill in found.skills.values()]
-    context.say(*(lines or ["There are no skills."]), *hidden, *found.notes)
+    yield Said([*(lines or ["There are no skills."]), *hidden, *found.notes])
 
 
-@command(at_once=True)
-async def agents(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def agents(context: Context, _: str) -> AsyncIterator[Output]:
     """List the agents defined in files, with their errors: /agents
 
     An agent is a Markdown file in .agentcli/agents or .claude/agents of the project or your home. The model gives work to one
@@ -44,11 +44,11 @@ async def agents(context: CommandContext, _: str) -> None:
     found = context.session.extensions.found
     hidden = [f"{one.name} in {_file(one)} is shadowed." for one in found.shadowed if isinstance(one, AgentKind)]
     lines = [_line(kind.name, kind.description, _file(kind)) for kind in found.agents.values()]
-    context.say(*(lines or ["There are no agents but general and explore."]), *hidden, *found.notes)
+    yield Said([*(lines or ["There are no agents but general and explore."]), *hidden, *found.notes])
 
 
-@command(at_once=True)
-async def plugins(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
     """List the plugins with their skills, commands and agents: /plugins
 
     `agentcli plugins add PATH` adds one, `agentcli plugins list` names those that are switched off as well.
@@ -64,11 +64,11 @@ async def plugins(context: CommandContext, _: str) -> None:
         if one.place is not None and one.place.plugin:
             names.setdefault(one.place.plugin, []).append(one.name.partition(":")[2])
     lines = [f"{plugin}: {', '.join(brought)}" for plugin, brought in sorted(names.items())]
-    context.say(*(lines or ["No plugin brings skills, commands or agents here."]))
+    yield Said(lines or ["No plugin brings skills, commands or agents here."])
 
 
 def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
-    """The commands and skills that files define, and the prompts of servers, for completion, by names that are not `taken`."""
+    """Return the commands and skills that files define, and the prompts of servers, for completion, by names that are not `taken`."""
     prompts = session.server_pool.prompts() if session.server_pool is not None else ()
     return [
         *(Item(_free_name(one, taken), _summary(one)) for one in _entries(session)),
@@ -77,20 +77,20 @@ def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
 
 
 def agent_items(session: AgentSession) -> Sequence[Item]:
-    """The agents that files define, as `@name`; those that no prompt can name are left out."""
+    """Return the agents that files define, as `@name`, without those whose names have several words: no prompt can name them."""
     kinds = session.extensions.found.agents.values()
     return [Item(f"@{kind.name}", _one_line(kind.description)) for kind in kinds if len(kind.name.split()) == 1]
 
 
 def listed(session: AgentSession, taken: Container[str], wide: int) -> Sequence[str]:
-    """The lines of /help about the commands and skills that files define."""
+    """Return the lines of /help about the commands and skills that files define."""
     entries = _entries(session)
     lines = [f"/{_free_name(one, taken)} ".ljust(wide) + _summary(one) for one in entries]
     return ["", "From files:", *lines, *shadowed(entries, taken)] if lines else []
 
 
 def shadowed(entries: Iterable[Skill | Template], taken: Container[str]) -> Sequence[str]:
-    """Lines that name what to type for each of these whose name is taken by a command of ours."""
+    """Return lines that give the full name of each entry whose short name is taken by a built-in command."""
     return [
         f"/{one.name} of {display_path(one.place.folder)} is shadowed by ours; call it /{_free_name(one, taken)}."
         for one in entries
@@ -99,7 +99,7 @@ def shadowed(entries: Iterable[Skill | Template], taken: Container[str]) -> Sequ
 
 
 def explained(session: AgentSession, name: str) -> Sequence[str]:
-    """The help on one command or skill that a file defines; empty where there is none."""
+    """Return the help on a command or skill that a file defines; empty if there is none of that name."""
     one = session.extensions.entry(name.lstrip("/"))
     if one is None:
         return []

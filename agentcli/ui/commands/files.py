@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from agentcli.core.errors import InputError
@@ -10,26 +11,27 @@ from agentcli.core.message import reminder
 from agentcli.resources import prompt
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Acted, Context, Output, Sent
 
 INIT = "Write an AGENTS.md for this project, or mend the one that is there."
 """Prompt of /init, sent as the user's; the instructions go with it and are not shown."""
 
 
-@command()
-async def undo(context: CommandContext, _: str) -> None:
+@command(where="everywhere")
+async def undo(context: Context, _: str) -> AsyncIterator[Output]:
     """Undo the newest edits of one reply, or the newest command: /undo
 
     Includes links, folders and small files that git ignores. Not restored, but reported: files over `checkpoints.file_bytes`
     (ignored ones over `ignored_bytes`), ignored folders over `ignored_files` entries, installed packages (node_modules,
     .venv), what a background command changes later. Never: caches, the repository's own .git, anything outside the workspace.
     """
-    context.show_events(context.session.undo_stack.undo())
+    yield Acted(context.session.undo_stack.undo())
 
 
-@command()
-async def redo(context: CommandContext, _: str) -> None:
+@command(where="everywhere")
+async def redo(context: Context, _: str) -> AsyncIterator[Output]:
     """Reverse the newest /undo or /rewind: /redo"""
-    context.show_events(context.session.undo_stack.redo())
+    yield Acted(context.session.undo_stack.redo())
 
 
 @command(at_once=True)
@@ -42,7 +44,7 @@ async def export(context: CommandContext, name: str) -> None:
 
     try:
         file = context.session.cwd / Path(name or ".").expanduser()
-        if file.is_dir():
+        if not name or file.is_dir():
             file /= f"{context.session.journal.id}.md"
     except (OSError, RuntimeError) as error:  # too long a name, no such user
         raise InputError(f"Can't write {name:.60}: no such folder. Try /export FILE.") from error
@@ -68,8 +70,7 @@ async def view(context: CommandContext, _: str) -> None:
     context.say(await asyncio.to_thread(context.host.view, context.session))
 
 
-@command()
-async def init(context: CommandContext, wishes: str) -> None:
+@command(where="everywhere")
+async def init(_: Context, wishes: str) -> AsyncIterator[Output]:
     """Generate AGENTS.md: /init [WISHES]"""
-    how = reminder(prompt("init.md"))
-    context.send(f"{INIT}\n\n{wishes}".strip(), how)
+    yield Sent(f"{INIT}\n\n{wishes}".strip(), (reminder(prompt("init.md")),))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 from agentcli.core.errors import UsageError
-from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.starting import answers
 
 
-@command(at_once=True)
-async def hooks(context: CommandContext, argument: str) -> None:
+@command(where="everywhere", at_once=True)
+async def hooks(context: Context, argument: str) -> AsyncIterator[Output]:
     """List the hooks with their files and last results: /hooks [approve]
 
     Hooks are commands that run at events of the session: `agentcli help hooks`. `/hooks approve` asks again about each hook or
@@ -20,15 +21,16 @@ async def hooks(context: CommandContext, argument: str) -> None:
     if argument not in ("", "approve"):
         raise UsageError("/hooks takes only `approve`, or no argument.")
     if not argument:
-        context.say(*await asyncio.to_thread(context.host.report, "hooks", context.session))
+        yield Said(await asyncio.to_thread(context.host.report, "hooks", context.session))
         return
-    found = context.host.undecided(context.session, declined=True)
+    terminal = context.only_in_terminal("/hooks approve")
+    found = terminal.host.undecided(context.session, declined=True)
     if not found:
-        context.say("Nothing in this project needs your approval.")
+        yield Said(["Nothing in this project needs your approval."])
         return
-    given = await answers(found, context.confirm)
-    settled = context.host.decide(context.session, given)
+    given = await answers(found, terminal.confirm)
+    settled = terminal.host.decide(context.session, given)
     if settled is not context.session:
-        await context.move_to(settled)
+        await terminal.move_to(settled)
     approved = [str(one) for one, yes in given if yes]
-    context.say(f"Approved: {'; '.join(approved)}." if approved else "Nothing was approved.")
+    yield Said([f"Approved: {'; '.join(approved)}." if approved else "Nothing was approved."])

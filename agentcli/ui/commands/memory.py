@@ -52,7 +52,7 @@ async def memory(context: CommandContext, argument: str) -> None:
 def _show(context: CommandContext) -> None:
     session = context.session
     instructions = session.instructions
-    nested = list(dict.fromkeys(session.conversation.runner.nested_instructions))
+    nested = list(dict.fromkeys(session.nested_instructions))
     if not instructions.files and not nested:
         context.say("No instruction files (AGENTS.md, CLAUDE.md, GEMINI.md) found. /init writes an AGENTS.md.")
     for path, tokens in instructions.files:
@@ -101,12 +101,12 @@ async def _add(context: CommandContext, text: str) -> None:
 
 
 def in_force(folder: Path) -> Path:
-    """The instruction file of a folder that counts there, else the one that would."""
+    """Return the instruction file that counts in a folder, or the path for a new one."""
     return next((folder / name for name in NAMES if (folder / name).is_file()), folder / "AGENTS.md")
 
 
 def with_line(text: str, line: str) -> str:
-    """The text with `- LINE` at the end of its section for notes, which is added where there is none."""
+    """Return the text with `- LINE` at the end of its section for notes; the section is added if it is missing."""
     lines = text.rstrip("\n").split("\n") if text.strip() else []
     if HEADING not in lines:
         return "\n".join([*lines, *([""] if lines else []), HEADING, "", f"- {line}"]) + "\n"

@@ -20,17 +20,17 @@ IN_USE = " · in use"
 
 
 def models(context: CommandContext) -> Sequence[Item]:
-    """Models as completions."""
+    """Return the models as completions."""
     return [Item(one.name, _about(one)) for one in context.host.models()]
 
 
 def modes(context: CommandContext) -> Sequence[Item]:
-    """Modes as completions."""
+    """Return the modes as completions."""
     return [Item(one, MODE_SUMMARIES[one]) for one in MODES]
 
 
 def themes(context: CommandContext) -> Sequence[Item]:
-    """Themes as completions."""
+    """Return the themes as completions."""
     return [Item(one) for one in THEMES]
 
 
@@ -111,7 +111,7 @@ async def editor(context: CommandContext, _: str) -> None:
 
 
 def _about(model: ModelSpec) -> str:
-    """Context window and, if known, prices in USD per million tokens."""
+    """Return the context window and, if known, prices in USD per million tokens."""
     prices = model.prices
     cost = f" · ${prices.input:g} in, ${prices.output:g} out" if prices and prices.input else ""
     return f"{count(model.window)} window{cost}"

@@ -3,53 +3,61 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 from agentcli.core.errors import UsageError
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.render.past_messages import newest_answer
 from agentcli.ui.render.scrollback import todo_lines
 
+_MARKS = {"completed": "☒", "in_progress": "◐", "pending": "☐"}
 
-@command(at_once=True)
-async def todo(context: CommandContext, _: str) -> None:
+
+@command(where="everywhere", at_once=True)
+async def todo(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the model's todo list: /todo"""
     items = context.session.history.todo
     if not items:
-        context.say("The todo list is empty.")
+        yield Said(["The todo list is empty."])
         return
-    context.show(*todo_lines(items, context.columns - 1, context.look.theme))
+    yield Said(
+        [f"{_MARKS[item.status]} {item.content}" for item in items],
+        lambda columns, look: todo_lines(items, columns - 1, look.theme),
+    )
 
 
-@command(at_once=True)
-async def cost(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def cost(context: Context, _: str) -> AsyncIterator[Output]:
     """Show the cost of this session: /cost"""
-    context.say(*context.session.report.costs())
+    yield Said(context.session.report.costs())
 
 
-@command(at_once=True)
-async def tools(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def tools(context: Context, _: str) -> AsyncIterator[Output]:
     """List the tools that the model has: /tools"""
     wide = max((len(tool.name) for tool in context.session.tools), default=0) + 2
-    context.say(*(tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in context.session.tools))
+    yield Said([tool.name.ljust(wide) + _first_sentence(tool.schema.description) for tool in context.session.tools])
 
 
-@command(at_once=True)
-async def why(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def why(context: Context, _: str) -> AsyncIterator[Output]:
     """List automatic actions of this session, and why: /why"""
-    context.say(*((*context.session.report.automatic_actions(), *context.state.acts) or ("No automatic actions yet.",)))
+    here = context.terminal.state.acts if context.terminal is not None else ()
+    yield Said((*context.session.report.automatic_actions(), *here) or ("No automatic actions yet.",))
 
 
-@command(at_once=True)
-async def cache(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def cache(context: Context, _: str) -> AsyncIterator[Output]:
     """Show cache savings and the causes of cache misses: /cache"""
-    context.say(*context.session.report.cache())
+    yield Said(context.session.report.cache())
 
 
-@command(at_once=True)
-async def tasks(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def tasks(context: Context, _: str) -> AsyncIterator[Output]:
     """List the background jobs and their latest output: /tasks"""
-    context.say(*context.session.report.tasks())
+    yield Said(context.session.report.tasks())
 
 
 @command(at_once=True)

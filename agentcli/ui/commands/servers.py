@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.render.frame import Item
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ def _arguments(context: CommandContext) -> Sequence[Item]:
     return [Item(f"{action} {name}", text) for action, text in _ACTIONS.items() for name in names]
 
 
-@command(at_once=True, arguments=_arguments)
-async def mcp(context: CommandContext, argument: str) -> None:
+@command(where="everywhere", at_once=True, arguments=_arguments)
+async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
     """List MCP servers with their state, or act on one: /mcp [reconnect|disable|enable|login|log|tools NAME]
 
     Servers are defined in .mcp.json, .agentcli/mcp.json and your own mcp.json; `agentcli mcp add` adds one.
@@ -44,7 +45,7 @@ async def mcp(context: CommandContext, argument: str) -> None:
     if not argument:
         wide = max((len(state.name) for state in states), default=0) + 2
         lines = [f"{state.name.ljust(wide)}{state}  ({display_path(Path(state.origin))})" for state in states]
-        context.say(*(lines or ["No MCP servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one."]))
+        yield Said(lines or ["No MCP servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one."])
         return
     action, _, name = argument.partition(" ")
     name = name.strip()
@@ -54,31 +55,30 @@ async def mcp(context: CommandContext, argument: str) -> None:
     match action:
         case "disable":
             await servers.disable(name)
-            context.say(f"Server {name} is disabled in this run.")
+            yield Said([f"Server {name} is disabled in this run."])
         case "login":
-            if not await context.host.log_in(name, context.say, lambda: _pasted(context, name)):
-                context.say(f"Server {name} asks for no login.")
+            terminal = context.only_in_terminal("/mcp login")
+            if not await terminal.host.log_in(name, terminal.say, lambda: _pasted(terminal, name)):
+                yield Said([f"Server {name} asks for no login."])
                 return
-            context.say(f"Logged in to {name}. {(await servers.restart(name)).sentence}")
+            yield Said([f"Logged in to {name}. {(await servers.restart(name)).sentence}"])
         case "log":
-            context.say(*(servers.log(name).splitlines()[-LOG_LINES:] or ["It has written nothing to stderr."]))
+            yield Said(servers.log(name).splitlines()[-LOG_LINES:] or ["It has written nothing to stderr."])
         case "tools":
             own = [tool for tool in servers.tools() if tool.server == name]
-            context.say(
-                *([f"{tool.name}  {tool.description.strip().partition(chr(10))[0]}" for tool in own] or ["None."])
-            )
+            yield Said([f"{tool.name}  {tool.description.strip().partition(chr(10))[0]}" for tool in own] or ["None."])
         case _:
-            context.say((await servers.restart(name)).sentence)
+            yield Said([(await servers.restart(name)).sentence])
 
 
 async def _pasted(context: CommandContext, name: str) -> str | None:
-    """The address that the person pastes; None where the login is given up."""
+    """Wait for the address that the person pastes; None if the person gives the login up."""
     hint = "If the browser is on another machine, paste the address that it ends at."
     return await context.enter(f"Waiting for your login to {name} in the browser", "", hint)
 
 
 def resources(session: AgentSession) -> Sequence[Item]:
-    """The resources of servers as `@server:uri`, for completion; those that no prompt can name are left out."""
+    """Return the resources of servers as `@server:uri`, for completion, without those that no prompt can name."""
     pool = session.server_pool
     found = [(f"@{one.server}:{one.uri}", one) for one in (pool.resources() if pool is not None else ())]
     return [

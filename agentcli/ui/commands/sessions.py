@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.errors import INTERRUPTED, AgentError, UsageError
@@ -12,12 +12,13 @@ from agentcli.sessions.ids import local_minute
 from agentcli.sessions.tree import nested, stem
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Acted, Context, Output, Said
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.render.frame import Item
 
 
 def known(context: CommandContext) -> Sequence[Item]:
-    """Sessions as completions."""
+    """Return the sessions as completions."""
     return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _resumable(context)]
 
 
@@ -46,7 +47,7 @@ async def resume(context: CommandContext, selector: str) -> None:
 
 
 async def _chosen(context: CommandContext, others: Sequence[Mapping[str, Any]]) -> str:
-    """The id of one of these sessions; empty if the person chooses none, which ends the program where it asked for one."""
+    """Ask for one of these sessions and return its id; empty if the person chooses none, which ends a program that began with the question."""
     chosen = await context.pick("Resume which session?", [Choice(_label(one), _detail(one)) for one in others])
     if chosen is not None:
         return str(others[chosen]["id"])
@@ -56,8 +57,8 @@ async def _chosen(context: CommandContext, others: Sequence[Mapping[str, Any]]) 
     return ""
 
 
-@command(at_once=True)
-async def sessions(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def sessions(context: Context, _: str) -> AsyncIterator[Output]:
     """List this project's sessions, newest first, with their forks: /sessions"""
     found = {str(one.get("id", "")): one for one in await asyncio.to_thread(context.host.sessions)}
     tree = nested({each: str((one.get("parent") or {}).get("session", "")) for each, one in found.items()})
@@ -66,18 +67,18 @@ async def sessions(context: CommandContext, _: str) -> None:
         f"{each}  {stem(depth)}{_label(found[each])}  ({_detail(found[each])}{', open here' if each == here else ''})"
         for depth, each in tree
     ]
-    context.say(*(lines or ["No session yet."]))
+    yield Said(lines or ["No session yet."])
 
 
-@command(at_once=True)
-async def rename(context: CommandContext, name: str) -> None:
+@command(where="everywhere", at_once=True)
+async def rename(context: Context, name: str) -> AsyncIterator[Output]:
     """Give this session a name to resume it by: /rename NAME"""
     if not name:
         raise UsageError("Give a name: /rename NAME")
     if any(one.get("name") == name for one in await asyncio.to_thread(_others, context)):
         raise UsageError(f"Another session is called {name} already. Choose another name.")
-    context.show_events(context.session.rename(name))
-    context.say(f"Session renamed to {name}. To resume it: agentcli resume {shlex.quote(name)}")
+    yield Acted(context.session.rename(name))
+    yield Said([f"Session renamed to {name}. To resume it: agentcli resume {shlex.quote(name)}"])
 
 
 @command()
@@ -134,12 +135,12 @@ async def quit_(context: CommandContext, _: str) -> None:
     context.leave()
 
 
-def _others(context: CommandContext) -> list[Mapping[str, Any]]:
+def _others(context: Context | CommandContext) -> list[Mapping[str, Any]]:
     return [one for one in context.host.sessions() if one.get("id") != context.session.journal.id]
 
 
 def _resumable(context: CommandContext) -> list[Mapping[str, Any]]:
-    """The other sessions to choose from; a subagent's is resumed by its id."""
+    """Return the other sessions to choose from, without subagents' sessions, which are resumed by their ids."""
     return [one for one in _others(context) if (one.get("parent") or {}).get("kind") != "subagent"]
 
 

@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
+from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.dialogs.dialogs import Choice, start_of
 from agentcli.ui.host import Setting
 from agentcli.ui.render.cells import wrap
 from agentcli.ui.render.frame import Item
+from agentcli.ui.style import Look
 
 LISTED = 40
 """Settings that a search lists at most."""
 
 
 def keys_of_settings(context: CommandContext) -> Sequence[Item]:
-    """Settings as completions."""
+    """Return the settings as completions."""
     return [Item(one.key, _about(one)) for one in context.host.settings()]
 
 
-@command(at_once=True)
-async def status(context: CommandContext, _: str) -> None:
+@command(where="everywhere", at_once=True)
+async def status(context: Context, _: str) -> AsyncIterator[Output]:
     """Show version, model, endpoint, key, folder, mode and sandbox: /status"""
     facts = await asyncio.to_thread(context.host.status, context.session)
     wide = max(len(name) for name, _ in facts) + 2
-    room = max(context.columns - 1 - wide, 12)
-    for name, value in facts:
-        first, *more = wrap(safe_line(value), room)
-        context.show(context.look.theme.paint("dim", name.ljust(wide)) + first, *(" " * wide + row for row in more))
+
+    def drawn(columns: int, look: Look) -> Sequence[str]:
+        lines = []
+        for name, value in facts:
+            first, *more = wrap(safe_line(value), max(columns - 1 - wide, 12))
+            lines += [look.theme.paint("dim", name.ljust(wide)) + first, *(" " * wide + row for row in more)]
+        return lines
+
+    yield Said([f"{name.ljust(wide)}{value}" for name, value in facts], drawn)
 
 
 @command(at_once=True, arguments=keys_of_settings)
@@ -71,7 +78,7 @@ async def keys(context: CommandContext, _: str) -> None:
 
 
 def _matching(found: Sequence[Setting], words: str) -> Sequence[Setting]:
-    """The settings that contain all words. Raises UsageError where none does."""
+    """Return the settings that contain all words. Raises UsageError if there is none."""
     listed = [one for one in found if all(word in f"{one.key} {_about(one)}".lower() for word in words.lower().split())]
     if not listed:
         near = did_you_mean(near_names(words.split()[0], [one.key for one in found]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.core.codec.encode import dumps
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.permissions.rules import parse_rules
@@ -15,7 +17,6 @@ from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Cancelled, Choice, Dialog, Edited, Picked
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.render.cells import clip
-from agentcli.ui.render.pieces import Printed
 from agentcli.ui.terminal.screen import Screen
 
 Compose = Callable[[str, str], Awaitable[str]]
@@ -38,13 +39,13 @@ class Approving:
     ) -> None:
         self._asking, self._screen, self._editor = asking, screen, editor
         self._compose, self._stop, self._bell = compose, stop, bell
-        self._printed: list[object] = []
+        self._printed: set[Hashable] = set()
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse | None:
         """Request approval of a call; shows the whole command or diff."""
         async with self._asking.turn:
             self._bell(f"agentcli asks: {ask.title}")
-            self._printed = []
+            self._printed = set()
             answer, changed = await self._ask(ask)
             if self._printed:
                 displayed = self._screen.state.displayed | {ask.call.call_id}
@@ -55,8 +56,11 @@ class Approving:
         changed: Changed = None
         shown, notice = ask, ""
         while True:
-            dialog = self._dialog(shown, changed)
-            over = await self._asking.show(dialog, drop=True, again=lambda: self._dialog(shown, changed), notice=notice)  # noqa: B023 - awaited in the same round
+            again = partial(self._dialog, shown, changed)
+            what = (ask.call.call_id, None if changed is None else dumps(changed))
+            over = await self._asking.show(
+                again(), drop=True, again=again, notice=notice, what=what, printed=self._printed
+            )
             notice = ""
             match over:
                 case Cancelled(hard):
@@ -76,22 +80,10 @@ class Approving:
     def _dialog(self, ask: ApprovalRequest, changed: Changed) -> Dialog:
         columns, look = self._screen.size.columns - 2, self._screen.look
         question = proposal.question(ask, changed, look)
-        rows = proposal.preview(ask, columns, look)
-        return self._with(question, rows, (ask.call.call_id, changed))
-
-    def _with(self, question: Dialog, body: list[str], what: object) -> Dialog:
-        """The dialog with its body. A body too long for the screen is printed whole to the scrollback, once: nothing is approved unseen."""
-        theme = self._screen.look.theme
-        if proposal.fits(question, body, self._screen.size, theme):
-            return replace(question, body=(*body, *question.body))
-        if what not in self._printed:
-            self._printed.append(what)
-            self._screen.print(Printed(("", *body)))
-            self._screen.flush()
-        return replace(question, body=(theme.paint("dim", f"  ({len(body)} lines, shown above)"), *question.body))
+        return replace(question, body=(*proposal.preview(ask, columns, look), *question.body))
 
     async def _answer(self, ask: ApprovalRequest, changed: Changed, index: int) -> ApprovalResponse | str:
-        """Response for the chosen index, or the reason to ask again."""
+        """Return the response for the chosen index, or the reason to ask again."""
         if ask.kind == "plan":
             if index > 1:
                 return await self._refusal()
@@ -107,15 +99,17 @@ class Approving:
             case "all":
                 return await self._all(ask)
             case "prefix":
-                return await self._wider(ask)
+                return await self._to_save(ask.prefixes, "Save this rule for this project?")
+            case "everywhere":
+                return await self._to_save([ask.always], "Save this rule for every project?", everywhere=True)
             case _:
                 return await self._refusal()
 
-    async def _wider(self, ask: ApprovalRequest) -> ApprovalResponse | str:
-        """Show the wider rules one after the other to be edited; the response that saves them, or the reason to ask again."""
+    async def _to_save(self, offered: Sequence[str], title: str, everywhere: bool = False) -> ApprovalResponse | str:
+        """Show rules one after the other to be edited; the response that saves them, or the reason to ask again."""
         rules: list[str] = []
-        for rule in ask.prefixes:
-            line = Dialog("Save this rule?", entry="", hint="Enter to save · Esc to go back")
+        for rule in offered:
+            line = Dialog(title, entry="", hint="Enter to save · Esc to go back")
             if not isinstance(await self._asking.show(line, text=rule), Picked):
                 return ""
             rules.append(self._editor.line.text.strip())
@@ -123,7 +117,7 @@ class Approving:
             parse_rules(allow=rules, origin="flag")
         except UsageError as error:
             return str(error)
-        return ApprovalResponse("prefix", rules=tuple(rules))
+        return ApprovalResponse("prefix", rules=tuple(rules), everywhere=everywhere)
 
     async def _all(self, ask: ApprovalRequest) -> ApprovalResponse | str:
         """Approve this call and all others of the reply after showing them; empty to return to the first dialog."""
@@ -137,11 +131,10 @@ class Approving:
                 )
                 body += [heading, *proposal.preview(other, columns, look)]
             choices = (Choice(f"Allow {proposal.together(ask)}", keys="ya"), Choice("Ask one by one", keys="n"))
-            return self._with(Dialog("Also in this reply", (), choices, chosen=1), body, "others")
+            return Dialog("Also in this reply", tuple(body), choices, chosen=1)
 
-        return (
-            ApprovalResponse("all") if await self._asking.show(dialog(), drop=True, again=dialog) == Picked(0) else ""
-        )
+        over = await self._asking.show(dialog(), drop=True, again=dialog, what="others", printed=self._printed)
+        return ApprovalResponse("all") if over == Picked(0) else ""
 
     async def _refusal(self) -> ApprovalResponse | str:
         line = Dialog(
@@ -157,7 +150,7 @@ class Approving:
                 return ""
 
     async def _edited(self, ask: ApprovalRequest, changed: Changed) -> tuple[Changed, str]:
-        """The edited input and an error message: one-line commands are edited in place, anything else in the user's editor."""
+        """Let the person edit the input, and return it with an error message: one-line commands in place, anything else in the user's editor."""
         part = proposal.editable(ask, changed)
         if part.key == "command" and "\n" not in part.text:
             line = Dialog("Change the command", entry="$ ", hint="Enter to save · Esc to cancel")

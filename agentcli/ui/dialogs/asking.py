@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+
+from prompt_toolkit.keys import Keys
 
 from agentcli.core.sanitise import safe
 from agentcli.core.tool import Question
-from agentcli.ui.dialogs.dialogs import Cancelled, Choice, Dialog, Outcome, Picked, matching, press
+from agentcli.ui.dialogs.dialogs import TYPED_AHEAD, Cancelled, Choice, Dialog, Outcome, Picked, matching, press
 from agentcli.ui.input.editor import Editor
-from agentcli.ui.render.cells import wrap
+from agentcli.ui.render.cells import expand, wrap
+from agentcli.ui.render.input_box import fitted
+from agentcli.ui.render.pieces import Printed
+from agentcli.ui.style import Role
 from agentcli.ui.terminal.screen import Screen
 
 PAUSE = 0.5
-"""Seconds without a key after which a person who was typing is taken to have seen the question."""
+"""The same for a person who was typing when the question came."""
+LATE = 1.0
+"""Seconds after the last key of a command within which its list takes what is typed ahead."""
 _DROPPED = "Ignored keys typed before this question appeared."
 
 
@@ -30,7 +37,12 @@ class Asking:
         self._over: asyncio.Future[Outcome] | None = None
         self._refine: Callable[[str], Dialog] | None = None
         self._again: Callable[[], Dialog] | None = None
-        self._deaf_until = 0.0
+        self._fit: Callable[[Dialog], Dialog] = lambda dialog: dialog
+        self._guarded = False
+        """True if keys that were typed ahead are ignored."""
+        self._deaf: asyncio.TimerHandle | None = None
+        """The end of that, while it lasts."""
+        self._quiet, self._text = TYPED_AHEAD, ""
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
         """Ask the model's questions. Esc skips one, whose answer is empty; no answers if all are skipped, or by Ctrl-C."""
@@ -46,7 +58,7 @@ class Asking:
         return () if all(answer is None for answer in answers) else [answer or "" for answer in answers]
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Searchable picker that starts on the item `start`: index of the chosen item; None if cancelled."""
+        """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
         async with self.turn:
             matches = list(range(len(choices)))
 
@@ -57,20 +69,28 @@ class Asking:
                     numbered=False, hint="↑↓ Enter · Esc to cancel", empty="No match",
                 )  # fmt: skip
 
-            match await self.show(refine(""), refine=refine):
+            # What follows a command at once is meant for its list; a list that comes late is a question.
+            late = time.monotonic() - self._editor.typed_at > LATE
+            match await self.show(refine(""), refine=refine, drop=late):
                 case Picked(index):
                     return matches[index]
                 case _:
                     return None
 
-    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """Yes-or-no question; no is the default."""
-        async with self.turn:
+    async def confirm(self, title: str, body: Sequence[str] = (), style: Role | None = None) -> bool:
+        """Ask a yes-or-no question about lines of text in a style of the theme; no is the default."""
+
+        def dialog() -> Dialog:
+            theme, columns = self._screen.look.theme, self._screen.size.columns - 4
+            rows = [f"  {row}" for line in body for row in wrap(expand(safe(line)), columns)]
             choices = (Choice("Yes", keys="y"), Choice("No", keys="n"))
-            return await self.show(Dialog(title, tuple(body), choices, chosen=1), drop=True) == Picked(0)
+            return Dialog(title, tuple(theme.paint(style, row) if style else row for row in rows), choices, chosen=1)
+
+        async with self.turn:
+            return await self.show(dialog(), drop=True, again=dialog) == Picked(0)
 
     async def enter(self, title: str, text: str, hint: str) -> str | None:
-        """One line, `text` to begin with; None if cancelled."""
+        """Let the person edit one line that begins as `text`, and return it; None if cancelled."""
         async with self.turn:
             body = tuple(
                 self._screen.look.theme.paint("dim", row) for row in wrap(safe(hint), self._screen.size.columns - 2)
@@ -85,13 +105,13 @@ class Asking:
             self._over.set_result(Cancelled(hard=True))
 
     def press(self, key: str) -> None:
-        """Pass a key to the open dialog."""
+        """Pass a key to the open dialog. Keys that are taken to be typed ahead, or that come several at once, choose nothing."""
         dialog = self._screen.state.dialog
         if dialog is None or self._over is None or self._over.done():
             return
-        if time.monotonic() < self._deaf_until and key not in ("escape", "c-c"):
-            self._deaf_until = time.monotonic() + PAUSE
-            self._screen.change(replace(self._screen.state, notice=_DROPPED))
+        burst = self._guarded and dialog.entry is None and self._editor.keyboard.burst
+        if key != "c-c" and (self._deaf is not None or burst):
+            self._ignore()
             return
         after = press(dialog, key)
         if isinstance(after, Dialog):
@@ -101,6 +121,8 @@ class Asking:
 
     def line_changed(self) -> None:
         """Refine the choices after a change of the dialog's line."""
+        if self._deaf is not None:
+            self._ignore()
         if self._refine is not None and self._screen.state.dialog is not None:
             self._screen.change(replace(self._screen.state, dialog=self._refine(self._editor.line.text)))
 
@@ -109,8 +131,10 @@ class Asking:
         dialog = self._screen.state.dialog
         if self._again is None or dialog is None:
             return
-        anew = replace(self._again(), chosen=dialog.chosen, marked=dialog.marked)
-        self._screen.change(replace(self._screen.state, dialog=anew))
+        now = replace(self._fit(self._again()), chosen=dialog.chosen, marked=dialog.marked)
+        self._screen.change(replace(self._screen.state, dialog=now))
+        if self._deaf is not None:
+            self._deafen()
 
     async def show(
         self,
@@ -121,38 +145,86 @@ class Asking:
         notice: str = "",
         refine: Callable[[str], Dialog] | None = None,
         again: Callable[[], Dialog] | None = None,
+        what: Hashable = None,
+        printed: set[Hashable] | None = None,
     ) -> Outcome:
-        """Show a dialog in place of the input until it is answered; the caller holds `turn`. `drop` discards keys typed before it appeared;
-        `refine` returns the dialog for a changed line, `again` for a changed terminal size.
+        """Show a dialog in place of the input until it is answered; the caller holds `turn`. `drop` ignores keys that were typed ahead;
+        `refine` returns the dialog for a changed line, `again` for a changed terminal size. What the terminal has no room for is
+        printed whole above, once: `printed` has what was printed before of the dialogs that belong together, each as `what`.
         """  # fmt: skip
         # While the user's editor runs, the keys are the editor's; and a view keeps them until it is closed.
         await self._screen.present()
         self._over = asyncio.get_running_loop().create_future()
+        known: set[Hashable] = set() if printed is None else printed
+        self._fit = lambda dialog: self._fitted(dialog, what, known)
         self._screen.flush()
-        self._screen.change(replace(self._screen.state, dialog=dialog, notice=notice))
+        self._screen.change(replace(self._screen.state, dialog=self._fit(dialog), notice=notice))
         self._editor.focus(True, text)
-        self._refine, self._again = refine, again
-        if drop and self._editor.keyboard.drop():
-            self._screen.change(replace(self._screen.state, notice=_DROPPED))
+        self._refine, self._again, self._guarded, self._text = refine, again, drop, text
+        if again is None and refine is None:
+            self._again = lambda: dialog
         # A user in the middle of a sentence has not read the question yet.
-        amid = drop and self._editor.draft.text and time.monotonic() - self._editor.typed_at < PAUSE
-        self._deaf_until = time.monotonic() + PAUSE if amid else 0.0
+        amid = self._editor.draft.text and time.monotonic() - self._editor.typed_at < PAUSE
+        self._quiet = PAUSE if amid else TYPED_AHEAD
         self._screen.tick()
+        if drop:
+            self._deafen()
+            if self._drop():
+                self._ignore()
         try:
             over = await self._over
             self.interrupted = over == Cancelled(hard=True)
             return over
         finally:
-            self._over = self._refine = self._again = None
+            if self._deaf is not None:
+                self._deaf.cancel()
+            self._over = self._refine = self._again = self._deaf = None
             self._screen.change(replace(self._screen.state, dialog=None))
             self._editor.focus(False)
             self._editor.repaint()
+
+    def _fitted(self, dialog: Dialog, what: Hashable, printed: set[Hashable]) -> Dialog:
+        """Print the rows that do not fit into the terminal, and return the dialog without them: the person answers nothing unseen."""
+        short, above = fitted(dialog, self._screen.size, self._screen.look.theme)
+        if above and what not in printed:
+            printed.add(what)
+            self._screen.print(Printed(("", *above)))
+            self._screen.flush()
+        return short
+
+    def _deafen(self) -> None:
+        """Take keys to be typed ahead until none has come for a while."""
+        if self._deaf is not None:
+            self._deaf.cancel()
+        self._deaf = asyncio.get_running_loop().call_later(self._quiet, self._hear)
+
+    def _hear(self) -> None:
+        """Take keys for answers from now on, unless there are some that came while this process was busy."""
+        if self._drop():
+            self._ignore()
+            return
+        self._deaf = None
+        if self._screen.state.dialog is not None and self._editor.line.text != self._text:
+            self._editor.line.text = self._text
+            self._editor.line.cursor_position = len(self._text)
+            self._editor.repaint()
+
+    def _ignore(self) -> None:
+        self._screen.change(replace(self._screen.state, notice=_DROPPED))
+        self._deafen()
+
+    def _drop(self) -> bool:
+        """Discard the keys that wait to be read; True if there were any. Ctrl-C among them still interrupts."""
+        keys = self._editor.keyboard.drop()
+        if any(key.key == Keys.ControlC for key in keys):
+            self.close()
+        return bool(keys)
 
     async def _question(self, question: Question, suffix: str) -> str | None:
         offered = [Choice(choice.label, choice.description) for choice in question.choices]
         title = safe(f"{question.header}: {question.question}" if question.header else question.question) + suffix
         if not offered:
-            return await self._free(title)
+            return await self._free(title, drop=True)
         hint = (
             "Space to mark · Enter to send · Esc to skip"
             if question.multiple
@@ -171,8 +243,8 @@ class Asking:
                 self._skipped(over)
                 return None
 
-    async def _free(self, title: str) -> str | None:
-        match await self.show(Dialog(title, entry="> ", hint="Enter to send · Esc to skip")):
+    async def _free(self, title: str, drop: bool = False) -> str | None:
+        match await self.show(Dialog(title, entry="> ", hint="Enter to send · Esc to skip"), drop=drop):
             case Picked():
                 return self._editor.line.text
             case over:

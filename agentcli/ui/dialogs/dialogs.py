@@ -8,6 +8,9 @@ from dataclasses import replace
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 
+TYPED_AHEAD = 0.3
+"""Seconds without a key after a question is on the screen, before it takes an answer: what comes sooner was typed for something else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -28,8 +31,8 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Dialog:
     """A question in place of the input. With an `entry` label there is a line to type in; `numbered` choices answer to digits,
-    several of them if `multiple`. What an `editable` one proposes can be changed first. `note` stands at the right of the title.
-    `empty` stands in place of the choices of a search that finds none, where Enter does nothing.
+    several of them if `multiple`. What an `editable` one proposes can be changed first. `note` is at the right of the title.
+    `empty` replaces the choices of a search without matches; Enter does nothing then.
     """
 
     title: str
@@ -70,7 +73,7 @@ Outcome = Picked | Cancelled | Edited
 
 
 def press(dialog: Dialog, key: str) -> Dialog | Outcome:
-    """The dialog after a key (its name, or the character), or its outcome."""
+    """Return the dialog after a key (its name, or the character), or its outcome."""
     match key:
         case "escape" | "c-d":
             return Cancelled()
@@ -93,12 +96,12 @@ def press(dialog: Dialog, key: str) -> Dialog | Outcome:
 
 
 def start_of(names: Sequence[str], now: str) -> int:
-    """The item that a picker starts on, so that a hasty Enter changes nothing: the one in use, if it is listed."""
+    """Return the index of the item that a picker starts on: the one in use, if it is listed, so that a hasty Enter changes nothing."""
     return names.index(now) if now in names else 0
 
 
 def matching(choices: Sequence[Choice], query: str) -> list[int]:
-    """Indices of the choices that contain every word of the query, in order."""
+    """Return the indices of the choices that contain every word of the query, in order."""
     words = query.lower().split()
     return [
         n

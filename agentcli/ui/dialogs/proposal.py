@@ -12,13 +12,12 @@ from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.permissions.rules import parse_rule
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
 from agentcli.ui.render import diff
 from agentcli.ui.render.cells import expand, wrap
-from agentcli.ui.render.frame import Edit, Size
-from agentcli.ui.render.input_box import dialog_lines
 from agentcli.ui.render.markdown_blocks import Block
-from agentcli.ui.style import Look, Theme
+from agentcli.ui.style import Look
 
 _TEXTS = ("command", "content", "new_string", "plan")
 """Inputs that are a text of their own, to be changed as such; of any other call the whole input is."""
@@ -36,7 +35,7 @@ class Text:
 
 
 def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> str:
-    """The question, in one line."""
+    """Return the question in one line."""
     named = look.near(safe_line(ask.title)) or ask.call.name
     asked = f"{named}?"
     if ask.kind == "command":  # its preview names it; a title that is a question asks for more, such as no sandbox
@@ -45,7 +44,7 @@ def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -
 
 
 def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
-    """Full preview of the call as lines of at most `columns` cells."""
+    """Return the full preview of the call as lines of at most `columns` cells."""
     if ask.kind == "plan":
         from agentcli.ui.render.markdown import lines
 
@@ -63,7 +62,7 @@ def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
 
 
 def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> Dialog:
-    """The dialog without the preview: its title, why it asks, and the choices that there are.
+    """Return the dialog without the preview: its title, the reason for the question, and the possible choices.
 
     It starts on yes, but on no for what cannot be taken back.
     """
@@ -72,10 +71,13 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
         return Dialog(asked, (), _PLAN, hint="e edit the plan · Esc keep planning", editable=True)
     given = answers(ask, changed)
     labels = {
-        "once": Choice("Yes, once", keys="y"),
-        "session": Choice("Yes, for this session"),
-        "always": Choice(f"Always: {safe_line(ask.always)}"),
-        "prefix": Choice(f"Always, {wider(ask.prefixes)}: {safe_line(', '.join(ask.prefixes))}", keys="w"),
+        "once": Choice("Yes" if ask.edits else "Yes, once", keys="y"),
+        "session": Choice("Yes, and all edits in this session (Shift-Tab)" if ask.edits else "Yes, for this session"),
+        "always": Choice(always(ask)),
+        "prefix": Choice(
+            f"Always in this project, {wider(ask.prefixes)}: {safe_line(', '.join(ask.prefixes))}", keys="w"
+        ),
+        "everywhere": Choice("Always in every project…"),
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
     }
@@ -88,21 +90,35 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
     )  # fmt: skip
 
 
+def always(ask: ApprovalRequest) -> str:
+    """Return the label of the choice that saves the exact rule: the calls that it allows, and for which project."""
+    if ask.kind != "diff" or not ask.always:
+        return f"Always in this project: {safe_line(ask.always)}"
+    path = parse_rule(ask.always).pattern.removeprefix("./")
+    plain = re.sub(r"\[([*?[])\]", r"\1", path)
+    return f"Always allow edits of {safe_line(plain)} in this project"
+
+
 def wider(rules: Sequence[str]) -> str:
-    """The calls that wider rules allow beside the one that is asked about, in words."""
+    """Return in words which calls the wider rules allow in addition to the one in question."""
     server = all(rule.startswith("mcp__") and rule.endswith("__*") for rule in rules)
     return "every tool of the server" if server else "also with other arguments"
 
 
 def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str]:
-    """The answers that the choices of `question` stand for, in their order; those that cannot be given are left out."""
-    lasting = {"session": bool(ask.session or ask.always), "always": bool(ask.always), "prefix": bool(ask.prefixes)}
+    """Return the names of the answers behind the choices of `question`, in their order, without answers that cannot be given."""
+    lasting = {
+        "session": bool(ask.session or ask.always),
+        "always": bool(ask.always),
+        "prefix": bool(ask.prefixes),
+        "everywhere": bool(ask.always) and ask.kind != "diff",
+    }
     rules = [name for name, offered in lasting.items() if offered and changed is None]
     return ["once", *rules, "no", *(["all"] if ask.others else [])]
 
 
 def is_risky(ask: ApprovalRequest) -> bool:
-    """True for what deletes, uses the network or leaves the workspace: a hasty Enter must not allow it."""
+    """Return whether the call deletes, uses the network or leaves the workspace: a hasty Enter must not allow it."""
     if any(word in ask.why for word in _RISKY_REASONS):
         return True
     if ask.kind == "command":
@@ -155,26 +171,20 @@ _RISKY_PROGRAMS = frozenset(
 
 
 def together(ask: ApprovalRequest) -> str:
-    """All calls of the reply that are asked about, in words."""
+    """Return words for all calls of the reply in question: `both` or `all 3`."""
     return "both" if len(ask.others) == 1 else f"all {len(ask.others) + 1}"
 
 
 def _size(ask: ApprovalRequest) -> str:
-    """Lines that a change adds and removes."""
+    """Return how many lines a change adds and removes, such as `+3 −1`; empty if it is no diff."""
     if ask.kind != "diff":
         return ""
     rows = [row for row in ask.preview.split("\n") if not row.startswith(("+++ ", "--- "))]
     return f"+{sum(row.startswith('+') for row in rows)} −{sum(row.startswith('-') for row in rows)}"
 
 
-def fits(question: Dialog, body: Sequence[str], size: Size, theme: Theme) -> bool:
-    """True if the whole dialog and its body fit on the screen."""
-    around, _ = dialog_lines(question, Edit(), size, theme)
-    return len(around) + len(body) < size.rows
-
-
 def editable(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> Text:
-    """The part to edit: the command, a file's new text, or the whole input."""
+    """Return the part to edit: the command, a file's new text, or the whole input."""
     now = ask.call.input if changed is None else changed
     key = next((key for key in _TEXTS if isinstance(now.get(key), str)), "")
     if not key:
@@ -188,7 +198,7 @@ def _json(given: Mapping[str, Any]) -> str:
 
 
 def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, text: str) -> dict[str, Any]:
-    """The input with the edited text. Raises ValueError for an invalid input."""
+    """Return the input with the edited text. Raises ValueError if the input is invalid."""
     if part.key:
         # Editors end a text with a newline; whether there was one is not theirs to say.
         text = text.rstrip("\n") + part.text[len(part.text.rstrip("\n")) :]
@@ -200,7 +210,7 @@ def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, t
 
 
 async def revised(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> tuple[ApprovalRequest, str]:
-    """The request as the changed input would have it. Where the call cannot work with that: the input itself, and why."""
+    """Return the request for the changed input. If the call cannot work with it, show the input itself, and return the error too."""
     if changed is None or ask.revise is None:
         return ask, ""
     try:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.ui.dialogs.dialogs import Choice
@@ -30,8 +29,8 @@ class KeyActions:
     """Performs the key actions of a session."""
 
     def __init__(self, console: Console, repl: Repl, draft: DraftActions, viewing: Viewing) -> None:
-        self._console, self._draft_actions, self._viewing = console, draft, viewing
-        self._interrupt_keys = InterruptKeys(console, repl, draft.memory)
+        self._console, self._repl, self._draft_actions, self._viewing = console, repl, draft, viewing
+        self._interrupt_keys = InterruptKeys(console, repl, draft)
 
     def do(self, action: KeyAction) -> None:
         """Perform the action; errors are shown."""
@@ -60,18 +59,15 @@ class KeyActions:
                 keys, theme = self._console.keys, self._console.look.theme
                 self._viewing.show("Keys", lambda columns: ["", *help_rows(keys, columns, theme)])
             case "search":
-                self._in_background(self._draft_actions.search())
+                self._repl.beside(self._draft_actions.search())
             case "editor":
-                self._in_background(self._draft_actions.edit())
+                self._repl.beside(self._draft_actions.edit())
             case "picture":
-                self._in_background(self._draft_actions.attach())
+                self._repl.beside(self._draft_actions.attach())
             case "background":
                 self._send_to_background()
             case "redraw":
                 self._console.screen.erase()
-
-    def _in_background(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        self._console.editor.application.create_background_task(coroutine)
 
     def _next_mode(self) -> None:
         now = self._console.session.mode
@@ -97,11 +93,11 @@ TWICE = 1.5
 class InterruptKeys:
     """Esc and Ctrl-C: interrupt the work, else clear the draft, else, pressed twice, rewind or leave.
 
-    A draft cleared by Ctrl-C goes to `memory`.
+    A draft cleared by Ctrl-C goes to the earlier prompts.
     """
 
-    def __init__(self, console: Console, repl: Repl, memory: Memory) -> None:
-        self._console, self._repl, self._memory = console, repl, memory
+    def __init__(self, console: Console, repl: Repl, draft: DraftActions) -> None:
+        self._console, self._repl, self._draft_actions = console, repl, draft
         self._pressed_at, self._interrupted = 0.0, False
         self._escaped_at = 0.0
 
@@ -129,7 +125,7 @@ class InterruptKeys:
         elif self._repl.working:
             self._repl.interrupt()
         elif editor.draft.text:
-            self._memory.remember(editor.take())
+            self._draft_actions.remember(editor.take())
         else:
             self._console.notice("Press Ctrl-C again to exit.", TWICE)
 
@@ -141,12 +137,12 @@ SEARCHED = 1_000
 class DraftActions:
     """Operations on the draft besides editing: restore, search of earlier prompts, external editor, pictures.
 
-    `folder` stores prompts, drafts and pictures; without it they last as long as the process. `limit`: prompts in the history.
+    `folder` stores prompts, drafts and pictures; without it they last as long as the process.
     """
 
-    def __init__(self, console: Console, folder: Path | None, limit: int) -> None:
+    def __init__(self, console: Console, folder: Path | None) -> None:
         self._console, self._editor, self._folder = console, console.editor, folder
-        self.memory = Memory(folder, limit)
+        self.memory = Memory(folder)
 
     def restore(self) -> None:
         """Restore the draft that a crash left to its session, and those of other sessions to the history."""
@@ -155,19 +151,24 @@ class DraftActions:
             self._console.draft(own)
             self._console.notice("Restored what you were typing when the session ended unexpectedly.")
         elif own:
-            self.memory.remember(own)
+            self.remember(own)
         if others or (own and self._editor.draft.text != own):
             self._console.notice("Text typed in a session that ended unexpectedly: press Up.")
         self._editor.remember(self.memory.texts)
 
+    def remember(self, text: str) -> None:
+        """Add a prompt of this session to the earlier prompts."""
+        self.memory.remember(text, self._console.session.cwd)
+
     def keep(self) -> None:
         """Save the draft to disk."""
-        self.memory.keep(self._editor.pastes.unfold(self._editor.draft.text), self._console.session.journal.id)
+        session = self._console.session
+        self.memory.keep(self._editor.pastes.unfold(self._editor.draft.text), session.journal.id, session.cwd)
 
     def leave(self) -> None:
         """Move an unsent draft to the history and delete its file."""
         if self._editor.draft.text.strip():
-            self.memory.remember(self._editor.take())
+            self.remember(self._editor.take())
         self.memory.close()
 
     async def search(self) -> None:

@@ -41,7 +41,7 @@ _NO_BUFFERS: Mapping[Path, bytes] = MappingProxyType({})
 def with_attachments(
     text: str, folder: Path, before: tuple[Part, ...] = (), buffers: Mapping[Path, bytes] = _NO_BUFFERS
 ) -> Prompt:
-    """The prompt, preceded by `before` and every existing file, picture or folder mentioned by @path; @path:10-20 is lines of a file.
+    """Return the prompt, preceded by `before` and every existing file, picture or folder mentioned by @path; @path:10-20 names lines of a file.
 
     The content of a file in `buffers` stands for that on disk. Raises InputError for one that cannot be read, and for a picture that is too large.
     """
@@ -55,19 +55,19 @@ def with_attachments(
 
 
 def mentions(text: str) -> Iterable[str]:
-    """Distinct @path mentions, in order."""
+    """Return the distinct @path mentions, in order."""
     return dict.fromkeys(
         _ESCAPED.sub(r"\1", found[1]) + (found[2] or "") if found[1] else found[3] for found in _AT.finditer(text)
     )
 
 
 def mentioned(text: str, folder: Path) -> Sequence[Path]:
-    """The resolved paths of the files and folders that are mentioned and exist."""
+    """Return the resolved paths of the mentioned files and folders that exist."""
     return [found[0] for name in mentions(text) if (found := existing(name, folder))]
 
 
 def existing(name: str, folder: Path) -> tuple[Path, range | None] | None:
-    """The resolved path that is mentioned, and the lines of it; None where there is none. A file of the whole name comes first."""
+    """Return the resolved path of a mention, and its lines if it names some; None if no such file exists. A file of the whole name comes first."""
     for candidate in candidates(name):
         if (path := _resolved(candidate, folder)) is not None:
             return path, None
@@ -98,7 +98,7 @@ def _attach(path: Path, lines: range | None, buffers: Mapping[Path, bytes]) -> I
 
 
 def candidates(name: str) -> tuple[str, str]:
-    """The mention as it stands, and without the punctuation of the sentence."""
+    """Return the mention as written, and without the punctuation of the sentence."""
     return name, name.rstrip(".,;:!?)")
 
 
@@ -122,12 +122,12 @@ def _read(path: Path) -> Iterator[Part]:
 
 
 def binary(path: str, size: int, mime: str = "application/octet-stream") -> File:
-    """A file of `size` bytes that is no text, and says so in place of its content."""
+    """Return a binary file of `size` bytes; a note that it is binary replaces its content."""
     return File(mime, path, f"[binary file of {size:,} bytes, which are not attached]")
 
 
 def _text(path: Path, data: bytes, size: int) -> File:
-    """The file as the `read` tool decodes it, whose text an edit must quote."""
+    """Return the file as the `read` tool decodes it: an edit must quote that text."""
     from hashlib import sha256  # the editor knows this module, too
 
     from agentcli.tools.lib.text import decode, decode_beginning, replace_surrogates
@@ -143,7 +143,7 @@ def _text(path: Path, data: bytes, size: int) -> File:
 
 
 def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
-    """Lines of a file, or of the buffer that stands for it, as the `read` tool counts them; it is no whole file that an edit may rely on."""
+    """Return lines of a file, or of the buffer in its place, as the `read` tool counts them. The excerpt is not marked as a whole file: edits cannot rely on it."""
     from agentcli.tools.lib.text import decode_beginning
 
     try:
@@ -166,7 +166,7 @@ def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
 
 
 def _up_to_the_most(stream: Iterable[str], lines: range) -> Sequence[str]:
-    """These lines of a text, counted from 1, up to the one that makes them longer than an attached file may be."""
+    """Return these lines of a text, counted from 1; the last is the one that exceeds the size of an attached file."""
     found: list[str] = []
     size = 0
     for line in islice(stream, lines.start - 1, lines.stop - 1) if 0 < lines.start < lines.stop else ():
@@ -234,7 +234,7 @@ class Pastes:
     pictures: dict[str, str] = field(default_factory=dict)
 
     def fold(self, text: str) -> str:
-        """Text for the buffer: the paste itself, or a label for a long one."""
+        """Return the text for the buffer: the paste itself, or a label for a long one."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         count = text.removesuffix("\n").count("\n") + 1
         if count <= self.lines and len(text) <= self.characters:
@@ -245,7 +245,7 @@ class Pastes:
         return label
 
     def picture(self, file: Path) -> str:
-        """Label for a picture, to insert into the buffer."""
+        """Return a label for a picture, to insert into the buffer."""
         label = f"[Image #{len(self.pictures) + 1}]"
         self.pictures[label] = mention(str(file))
         return label

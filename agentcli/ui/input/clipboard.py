@@ -42,7 +42,7 @@ async def save_picture(folder: Path, env: Mapping[str, str] = os.environ) -> Pat
 
 
 def _commands(env: Mapping[str, str]) -> list[list[str]]:
-    """Available clipboard commands, in order of preference."""
+    """Return the available clipboard commands, in order of preference."""
     ways: list[list[str]] = []
     if env.get("WAYLAND_DISPLAY"):
         ways += [["wl-paste", "--no-newline", "--type", mime] for mime in ENDINGS]

@@ -57,7 +57,7 @@ class Menu:
 
     @classmethod
     def of(cls, items: Sequence[Item], length: int, first: bool = False, more: bool = False) -> Menu:
-        """A menu of the first `SHOWN` of these items."""
+        """Return a menu of the first `SHOWN` of these items."""
         return cls(tuple(items[:SHOWN]), length, first, more, len(items) > SHOWN)
 
 
@@ -85,7 +85,7 @@ class Completion:
     _lookup: _Lookup | None = None
 
     def __call__(self, before: str) -> Menu:
-        """Completions for the text before the cursor."""
+        """Return the completions for the text before the cursor."""
         if len(before) >= COMPLETED:
             return Menu()
         if found := _AT.search(before):
@@ -116,7 +116,7 @@ class Completion:
         return Menu() if any(item.label == typed for item in items) else Menu.of(items, len(typed), more=more)
 
     def _outside(self, typed: str) -> Menu:
-        """Entries of a folder outside the project."""
+        """Return the entries of a folder outside the project."""
         folder, _, name = typed.rpartition("/")
         known, more = self._look_up(f"@{folder}/", lambda: _entries(self.files.root, folder + "/"))
         low = f"{folder}/{name}".lower()
@@ -128,7 +128,7 @@ class Completion:
         return Menu.of(visible, len(typed) + 1, first=bool(name), more=more)
 
     def _look_up(self, key: str, wanted: Callable[[], Sequence[Item]]) -> tuple[Sequence[Item], bool]:
-        """Items of a background lookup, cached by key, and True while it runs: no key waits for the disk."""
+        """Return the items of a background lookup, cached by key, and True while it runs: no key waits for the disk."""
         if self._lookup is None or self._lookup.key != key:
             self._lookup = _Lookup(key, wanted)
             self._lookup.start()
@@ -136,7 +136,7 @@ class Completion:
         return self._lookup.found, self._lookup.is_alive()
 
     def _mentioned(self, typed: str) -> Menu:
-        """Files of the project, and once the name of a server stands there, its resources."""
+        """Return the matching files of the project, and after a server's name and a colon its resources."""
         server, colon, uri = typed.partition(":")
         known = self.resources()
         own = [item for item in known if item.label.startswith(f"@{server}:")] if colon else []
@@ -150,7 +150,7 @@ class Completion:
         return replace(menu, items=(*begun, *menu.items)) if begun else menu
 
     def _with_agents(self, menu: Menu, typed: str) -> Menu:
-        """The menu of what a prompt begins with, after the agents whose names begin so."""
+        """Put the agents whose names begin with `typed` before the items of the menu."""
         known, more = self._look_up("@", self.agents)
         begun = tuple(item for item in known if item.label.startswith(f"@{typed}"))
         if not begun and not more:
@@ -168,7 +168,7 @@ class Completion:
             return Menu()
         # What begins with a tilde would name a home folder.
         items = [Item(mention("./" * path.startswith("~") + path)) for path in found.paths if path != typed]
-        # A folder is complete: Enter sends it, and what is in it can be chosen all the same.
+        # A folder is complete: Enter sends it, and its entries can still be chosen.
         return Menu.of(items, len(typed) + 1, first=not (inside and typed in found.paths), more=not found.whole)
 
 
@@ -186,7 +186,7 @@ class _Lookup(threading.Thread):
 
 
 def _entries(root: Path, folder: str) -> Sequence[Item]:
-    """Entries of a folder, folders first; empty if it cannot be read."""
+    """Return the entries of a folder, folders first; empty if it cannot be read."""
     try:
         with os.scandir(root / Path(folder).expanduser()) as entries:
             found = sorted((not entry.is_dir(), entry.name) for entry in islice(entries, ENTRIES))
@@ -200,7 +200,7 @@ def _is_hidden(label: str) -> bool:
 
 
 def _holding(typed: str, items: Sequence[tuple[str, Item]]) -> tuple[Item, ...]:
-    """Items that start with the text, then, from two characters on, those that contain it."""
+    """Return the items that start with the text, then, from two characters on, those that contain it."""
     low = typed.lower()
     begin = [item for text, item in items if text.lower().startswith(low)]
     within = [item for text, item in items if low in text.lower()] if len(low) > 1 else []
@@ -218,7 +218,7 @@ class Files:
     _busy: bool = False
 
     def find(self, query: str, count: int = SHOWN + 2) -> Found:
-        """Best matches for a query, best first; incomplete during the first listing. Two more than are shown: one may be what is typed."""
+        """Return the best matches for a query, best first; incomplete during the first listing."""
         self.refresh()
         found = self._paths.find(query, count)
         return found if self._listed_at else replace(found, whole=False)
@@ -238,7 +238,7 @@ class Files:
 
 
 def _list_files(root: Path, limit: int) -> list[str]:
-    """Files of the project and their folders, by depth."""
+    """Return the files of the project and their folders, by depth."""
     depths: dict[int, dict[str, None]] = {}
     for number, path in enumerate(islice(_files(root), limit)):
         if not number % SLICE:
@@ -252,7 +252,7 @@ def _list_files(root: Path, limit: int) -> list[str]:
 
 
 def _parents(path: str) -> Iterator[str]:
-    """Parent folders of a path, nearest first."""
+    """Yield the parent folders of a path, nearest first."""
     while path := path.rstrip("/").rpartition("/")[0]:
         path += "/"
         yield path
@@ -264,14 +264,14 @@ def _files(root: Path) -> Iterator[str]:
 
 
 def _git_files(root: Path) -> Iterator[str]:
-    """Files that git tracks or would add; none outside a repository."""
+    """Yield the files that git tracks or would add; none outside a repository."""
     import subprocess
 
     program = find_program("git", [root])
     if not program:
         return
     command = [program, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    # Nothing of the repository may start a program just because somebody typed an @.
+    # No file of the repository may start a program just because an @ was typed.
     environment = hardened(os.environ, [root])
     none = subprocess.DEVNULL
     try:

@@ -58,11 +58,11 @@ class ExternalEditor:
 
 
 def editor(environment: Mapping[str, str] = os.environ) -> str:
-    """The command of the user's editor."""
+    """Return the command of the user's editor."""
     return environment.get("VISUAL") or environment.get("EDITOR") or "vi"
 
 
 def at_line(command: str, file: Path, line: int) -> tuple[str, ...]:
-    """Arguments that open a file at a line."""
+    """Return the arguments that open a file at a line."""
     program = Path(command.split()[0]).name if command.split() else ""
     return tuple(one.format(file=file, line=line) for one in _OPTIONS.get(program, ("+{line}", "{file}")))

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from prompt_toolkit.application import Application, run_in_terminal
@@ -22,6 +23,7 @@ from prompt_toolkit.layout import BufferControl, HSplit, Layout, Window
 from prompt_toolkit.output import DummyOutput
 from prompt_toolkit.renderer import Renderer
 
+from agentcli.core.tasks import log_failure
 from agentcli.ui.input.attachments import Pastes
 from agentcli.ui.input.completion import Menu
 from agentcli.ui.input.handler import InputHandler, KeyAction
@@ -49,6 +51,8 @@ class Editor:
         self.pastes = Pastes()
         self.menu, self.chosen = Menu(), -1
         self.typed_at = float("-inf")
+        self.failure: BaseException | None = None
+        """The unexpected error that ended `run`."""
         self.draft = Buffer(multiline=True, on_text_changed=lambda _: self._changed())
         self.line = Buffer(multiline=False, on_text_changed=lambda _: self.handler.line_changed())
         self.keyboard = Keyboard(stdin)
@@ -80,9 +84,11 @@ class Editor:
         """Read keys until `leave`."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTSTP, self.suspend)
+        loop.set_exception_handler(self._callback_failed)
         try:
-            return await self.application.run_async()
+            return await self.application.run_async(set_exception_handler=False)
         finally:
+            loop.set_exception_handler(None)
             loop.remove_signal_handler(signal.SIGTSTP)
 
     def suspend(self) -> None:
@@ -126,6 +132,23 @@ class Editor:
         """End `run`."""
         if self.application.is_running and not self.application.is_done:
             self.application.exit(result=code)
+
+    def fail(self, error: BaseException) -> None:
+        """End `run` with an unexpected error: a screen that nothing paints any more looks as if it were alive."""
+        if self.failure is None:
+            self.failure = error
+        if self.application.is_running and not self.application.is_done:
+            self.application.exit(exception=error)
+        elif error is not self.failure:
+            log_failure(error)
+
+    def _callback_failed(self, loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+        """Fail with an exception that a callback of the event loop raised, such as one that handles a key. An error of a library is only logged."""
+        error = context.get("exception")
+        if "handle" in context and isinstance(error, Exception) and _passes_through_us(error):
+            self.fail(error)
+        else:
+            loop.default_exception_handler(dict(context))
 
     def repaint(self) -> None:
         """Schedule a repaint."""
@@ -212,6 +235,11 @@ class Editor:
         if chosen in self.menu.items:
             self.chosen = self.menu.items.index(chosen)
         self.repaint()
+
+
+def _passes_through_us(error: Exception) -> bool:
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    return any(frame.f_globals.get("__name__", "").startswith("agentcli.") for frame in frames)
 
 
 class _Painted(Renderer):

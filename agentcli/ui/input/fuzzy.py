@@ -53,7 +53,7 @@ class Listing:
         self._levels = [_Level(list(range(len(paths))), [0] * len(paths))]
 
     def find(self, query: str, count: int, seconds: float = SECONDS) -> Found:
-        """Ranked matches: name prefix, path substring, name subsequence, path subsequence."""
+        """Return the ranked matches: name prefix, path substring, name subsequence, path subsequence."""
         query = query.lower()
         if not query:
             return Found(tuple(self._paths[:count]))
@@ -69,9 +69,9 @@ class Listing:
         return Found(tuple(order[:count]), whole)
 
     def _exact(self, query: str, most: int) -> dict[str, int]:
-        """Substring matches with their rank (0: name prefix); all of them if fewer than `most`."""
+        """Return the substring matches with their rank (0: name prefix); all of them if fewer than `most`."""
         if self._held is not None and query.startswith(self._held[0]):
-            # A longer query is held by no other paths than the shorter one was.
+            # Only paths that match the shorter query can match the longer one.
             among = [path for path in self._held[1] if query in path.lower()]
         else:
             among = self._lines(query, most)
@@ -102,7 +102,7 @@ class Listing:
         return True
 
     def _deepest(self) -> int:
-        """The last level with unseen candidates in the level above; 0 if none."""
+        """Return the last level with unseen candidates in the level above; 0 if none."""
         levels = self._levels
         depths = range(len(levels) - 1, 0, -1)
         return next((n for n in depths if levels[n].seen < len(levels[n - 1].numbers)), 0)
@@ -121,7 +121,7 @@ class Listing:
 
 
 def _places(text: str, part: str) -> Iterator[int]:
-    """Positions of the text, one per line."""
+    """Yield the positions of the text, one per line."""
     place = text.find(part)
     while place >= 0:
         yield place

@@ -56,7 +56,7 @@ class InputHandler(Protocol):
         ...
 
     def complete(self, before: str) -> Menu:
-        """Completions for the text before the cursor."""
+        """Return the completions for the text before the cursor."""
         ...
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
+from agentcli.core.locks import FileLock
 from agentcli.sessions.storage.locked_file import add_line, lines
 
 LIMIT = 5_000
@@ -23,7 +23,7 @@ PATIENCE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One prompt and the folder it was typed in."""
+    """One prompt and the folder of its session."""
 
     text: str
     folder: str = ""
@@ -44,7 +44,7 @@ def append_history(file: Path, entry: HistoryEntry, limit: int = LIMIT) -> None:
 def _parse(line: str) -> HistoryEntry | None:
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or not isinstance(value.get("text"), str):
         return None
@@ -67,63 +67,77 @@ class Drafts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file: int | None = None
+        # In containers each process may have the same id: by it alone the draft of a dead one would be taken for ours.
+        self._path = folder / f"{os.getpid()}-{os.urandom(4).hex()}.json"
+        self._lock: FileLock | None = None
         self._saved = ""
 
-    def keep(self, text: str, session: str) -> None:
-        """Replace the draft on disk; an empty one is cleared."""
+    def keep(self, text: str, session: str, folder: str) -> None:
+        """Replace the draft on disk, with the session and its folder; an empty one is cleared."""
         if text == self._saved:
             return
-        value = {"text": text, "folder": str(Path.cwd()), "session": session}
+        value = {"text": text, "folder": folder, "session": session}
         data = json.dumps(value).encode() if text else b""
         with contextlib.suppress(OSError):
-            if self._file is None:
-                self._file = self._open()
-            os.ftruncate(self._file, 0)
-            os.pwrite(self._file, data, 0)
+            if self._lock is None:
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._lock = FileLock(self._path, patience=PATIENCE)
+            os.ftruncate(self._lock.file, 0)
+            os.pwrite(self._lock.file, data, 0)
             self._saved = text
 
     def lost(self) -> list[Draft]:
         """Take the drafts of dead processes, oldest first; each is returned once."""
         found = []
-        with contextlib.suppress(OSError):
-            for path in sorted(self._folder.glob("*.json"), key=lambda path: path.stat().st_mtime):
+        for path in sorted(self._folder.glob("*.json"), key=_written):
+            with contextlib.suppress(OSError):
                 if path != self._path and (draft := _take(path)) is not None:
                     found.append(draft)
         return found
 
     def close(self) -> None:
         """Delete the file."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-            self._path.unlink(missing_ok=True)
+        if self._lock is not None:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+            self._lock.release()
+            self._lock = None
 
-    @property
-    def _path(self) -> Path:
-        return self._folder / f"{os.getpid()}.json"
 
-    def _open(self) -> int:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return file
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _take(path: Path) -> Draft | None:
-    """Read and remove the draft of a dead process; None if the process lives."""
-    with open(path, "rb") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    """Read and remove the draft of a dead process; None if the process lives, or another has taken it. Raises OSError."""
+    with FileLock(path, make=False, patience=0) as lock:
+        if not lock.is_at(path) or (not lock.guards and _lives(path)):
             return None
-        data = stream.read()
-        path.unlink(missing_ok=True)
+        with open(lock.file, "rb", closefd=False) as stream:
+            data = stream.read()
+        path.unlink()
     try:
         value = json.loads(data)
         return Draft(HistoryEntry(str(value["text"]), str(value["folder"])), str(value["session"]))
-    except (ValueError, KeyError, TypeError):  # it was being written when the process died
+    except (ValueError, KeyError, TypeError, RecursionError):  # it was being written when the process died
         return None
+
+
+def _lives(path: Path) -> bool:
+    """Return whether the process in the draft's file name may be alive. Used only if the file system has no locks."""
+    number = path.name.partition("-")[0].removesuffix(".json")
+    if not number.isdecimal() or int(number) == os.getpid():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 class Memory:
@@ -151,17 +165,17 @@ class Memory:
             found.setdefault(one.text, one)
         return list(found.values())
 
-    def remember(self, text: str) -> None:
-        """Add a prompt of the current folder."""
-        self._add(HistoryEntry(text, str(Path.cwd())))
+    def remember(self, text: str, folder: str | Path) -> None:
+        """Add a prompt, with the folder of its session."""
+        self._add(HistoryEntry(text, str(folder)))
 
-    def keep(self, draft: str, session: str) -> None:
-        """Save the current draft with its session."""
+    def keep(self, draft: str, session: str, folder: str | Path) -> None:
+        """Save the current draft with its session and the folder of it."""
         if self._drafts is not None:
-            self._drafts.keep(draft if draft.strip() else "", session)
+            self._drafts.keep(draft if draft.strip() else "", session, str(folder))
 
     def lost(self, session: str) -> tuple[str, bool]:
-        """The draft of this session that a crash left, and True if drafts of others were added to the prompts."""
+        """Return the draft of this session that a crash left. Add other sessions' drafts to the prompts; True if there were any."""
         own, others = "", False
         for draft in self._drafts.lost() if self._drafts is not None else ():
             if draft.session == session and not own:

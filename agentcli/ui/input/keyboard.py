@@ -40,7 +40,7 @@ class Keyboard(Vt100Input):
     """Terminal input in linear time: prompt_toolkit's reader takes 1 KB at a time and rescans the whole paste each time.
 
     `light`: True for a light background, once the terminal has answered ASK_BACKGROUND. `on_width` gets the answers to ASK_WIDTH:
-    they wake nobody who waits for keys. `processed` is called when keys have been.
+    they do not wake a reader that waits for keys. `processed` is called when keys have been.
     """
 
     def __init__(self, stdin: TextIO) -> None:
@@ -51,6 +51,8 @@ class Keyboard(Vt100Input):
         self._text = ""
         self._paste: list[str] | None = None
         self.light: bool | None = None
+        self.burst = False
+        """True if the last keys were read several at once, as no person presses them."""
         self.on_width: Callable[[int], None] | None = None
         self.processed: Callable[[], None] = lambda: None
 
@@ -67,7 +69,7 @@ class Keyboard(Vt100Input):
             if self.on_width is not None:
                 self._text += self._decoder.decode(self._read())
                 self._lift_widths()
-            # The call starts the wait for the rest of an Esc anew. Answers alone must not: while a reply streams they come faster than it ends.
+            # The call restarts the wait for the rest of an Esc. Answers alone must not: while a reply streams they come faster than it ends.
             if self.on_width is None or self._text not in ("", held) or self._shut or self._paste is not None:
                 input_ready_callback()
                 self.processed()
@@ -87,25 +89,26 @@ class Keyboard(Vt100Input):
             self._lift_widths()
 
     def read_keys(self) -> list[KeyPress]:
-        """Keys since the last call. Waits briefly for more of a paste, which arrives in small pieces."""
+        """Return the keys since the last call. Wait briefly for more of a paste, which arrives in small pieces."""
         keys = self.keys_of(self._read())
         until = time.monotonic() + _MOMENT
         while self._paste is not None and not self._shut and time.monotonic() < until and self._comes(_CRUMB):
             keys += self.keys_of(self._take())
+        self.burst = len(keys) > 1
         return keys
 
     def flush_keys(self) -> list[KeyPress]:
-        """Incomplete keys, above all Esc, as they are."""
+        """Return incomplete keys, above all Esc, unchanged."""
         self._feed_plain(self._text)
         self._text = ""
         return super().flush_keys()
 
-    def drop(self) -> bool:
-        """Discard type-ahead; True if there was any."""
-        dropped = False
+    def drop(self) -> list[KeyPress]:
+        """Discard the keys that wait to be read; returns them."""
+        dropped: list[KeyPress] = []
         while self._comes(0) and not self._shut:
-            dropped = bool(self.keys_of(self._read())) or dropped
-        return bool(self.flush_keys()) or dropped
+            dropped += self.keys_of(self._read())
+        return dropped + self.flush_keys()
 
     def keys_of(self, data: bytes) -> list[KeyPress]:
         """Decode bytes to keys; a truncated mark or character waits for its rest."""
@@ -180,13 +183,13 @@ class Keyboard(Vt100Input):
 
 
 def _is_light(colour: str) -> bool:
-    """True if `rrrr/gggg/bbbb`, of any number of hexadecimal digits, is nearer to white than to black."""
+    """Return whether `rrrr/gggg/bbbb`, of any number of hexadecimal digits, is nearer to white than to black."""
     red, green, blue = (int(part, 16) / ((1 << 4 * len(part)) - 1) for part in colour.split("/"))
     return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
 
 
 def _beginning(text: str, mark: str) -> int:
-    """Length of the text's suffix that may be the start of the mark."""
+    """Return the length of the text's suffix that may be the start of the mark."""
     for size in range(min(len(mark) - 1, len(text)), 0, -1):
         if text.endswith(mark[:size]):
             return size

@@ -70,12 +70,12 @@ _DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "
 
 
 def help_lines(keys: Mapping[KeyAction, str]) -> list[tuple[str, str]]:
-    """Every key by its readable name, with its action."""
+    """Return every key by its readable name, with its action."""
     return [*_FIXED, *((_readable(keys[action]), does) for action, does in _DESCRIPTIONS.items())]
 
 
 def help_rows(keys: Mapping[KeyAction, str], columns: int, theme: Theme) -> list[str]:
-    """The help as rows of at most `columns` cells, with descriptions as a hanging column."""
+    """Return the help as rows of at most `columns` cells, with descriptions as a hanging column."""
     listed = help_lines(keys)
     wide = max(len(key) for key, _ in listed) + 2
     return [
@@ -86,7 +86,7 @@ def help_rows(keys: Mapping[KeyAction, str], columns: int, theme: Theme) -> list
 
 
 def chosen(keys: Mapping[str, str]) -> Mapping[KeyAction, str]:
-    """Default keys merged with the configured ones. Raises ConfigError for an unknown action or key, and for a key bound twice."""
+    """Return the default keys merged with the configured ones. Raises ConfigError for an unknown action or key, and for a key bound twice."""
     known = dict(KEYS)
     for action, key in keys.items():
         if action not in KEYS:
@@ -117,7 +117,7 @@ def _pressed(key: str) -> tuple[str, ...]:
 
 
 def bindings(editor: EditorOps, actions: Mapping[KeyAction, str] = KEYS) -> KeyBindings:
-    """All key bindings; other keys do what prompt_toolkit's Emacs or vi mode does."""
+    """Return all key bindings; other keys act as in prompt_toolkit's Emacs or vi mode."""
     keys = KeyBindings()
     drafting = Condition(lambda: not editor.handler.asking)
     menu = drafting & Condition(lambda: bool(editor.menu.items))
@@ -255,7 +255,7 @@ def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
     for name, meant in {"c-n": "down", "c-p": "up", "c-r": "down"}.items():
         keys.add(name, filter=asking)(_presses(editor, meant))
 
-    # An Alt-Enter that were an Esc would throw away what was typed.
+    # An Alt-Enter read as Esc would discard the typed text.
     @keys.add("escape", "enter", filter=asking & ~choosing)
     @keys.add("c-j", filter=asking & ~choosing)
     def new_line(event: KeyPressEvent) -> None:
@@ -271,7 +271,7 @@ def _dialogs(keys: KeyBindings, editor: EditorOps) -> None:
 
 
 def _view(keys: KeyBindings, editor: EditorOps, opens: str) -> None:
-    """The keys of a view; the one that opens the transcript also closes it."""
+    """Bind the keys of a view; the one that opens the transcript also closes it."""
     viewing = Condition(lambda: editor.handler.asking == "view")
     for name in ("backspace", "c-u", "c-l"):
         keys.add(name, filter=viewing)(_presses(editor, name))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Collection, Iterable
-from contextlib import aclosing
 from pathlib import Path
 
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Message
 from agentcli.core.servers import ServerState
+from agentcli.core.streams import closing
 from agentcli.ui.input.attachments import candidates, existing, mentions
 
 _LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5}(:\d+(-\d+)?)?)[.,;:!?)]*")
@@ -20,10 +20,10 @@ _LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5}(:\d+(-\d+
 async def with_warnings(
     events: AsyncIterator[Event], text: str, folder: Path, servers: Iterable[ServerState] = ()
 ) -> AsyncIterator[Event]:
-    """The events of a turn; the warnings about its prompt follow it. `@server:uri` of one of the `servers` is no file."""
+    """Yield the events of a turn, and after its prompt the warnings about it. `@server:uri` of one of the `servers` is no file."""
     names = [state.name for state in servers]
     missing = await asyncio.to_thread(missing_files, text, folder, names)
-    async with aclosing(events) as turn:  # type: ignore[type-var]
+    async with closing(events) as turn:
         async for event in turn:
             yield event
             if missing and isinstance(event, Recorded) and isinstance(event.record.body, Message):
@@ -33,7 +33,7 @@ async def with_warnings(
 
 
 def missing_files(text: str, folder: Path, servers: Collection[str] = ()) -> list[str]:
-    """A line for each mention that looks like a file and names none, nor a resource of a server."""
+    """Return a line for each mention that looks like a file but names neither a file nor a resource of a server."""
     return [
         f"@{candidates(name)[-1]}: no such file, sent as text"
         for name in mentions(text)

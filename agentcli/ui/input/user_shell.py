@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import codecs
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from agentcli.core.boxed import Boxed
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import Text
@@ -16,6 +17,10 @@ from agentcli.tools.lib.process import Command, run_until
 
 OUTPUT = 30_000
 """Characters kept of an output, half from each end."""
+
+
+StartedAs = Callable[[str, Sequence[str]], Boxed]
+"""The way in which a command starts: (command, argv of its shell)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +33,16 @@ class Ran:
     interrupted: bool = False
 
 
-async def run(command: str, folder: Path, show: Callable[[str], None], interrupt: asyncio.Event) -> Ran:
+async def run(
+    command: str,
+    folder: Path,
+    show: Callable[[str], None],
+    interrupt: asyncio.Event,
+    started_as: StartedAs | None = None,
+) -> Ran:
     """Run a shell command in a folder and show its output; an interrupt ends its whole process tree.
 
-    Raises InputError for an empty command or a missing shell.
+    Raises InputError for an empty command or a missing shell, and what `started_as` raises.
     """
     if not command:
         raise InputError("There is no command after the !. Example: !git status")
@@ -41,13 +52,16 @@ async def run(command: str, folder: Path, show: Callable[[str], None], interrupt
         raise InputError(f"{shell} could not be started. Set SHELL to an installed shell outside this folder.")
     sink = _OutputSink(show)
     env = {**os.environ, "PATH": search_path()}
-    ended = await run_until(interrupt, Command([program, "-c", command], folder, env, leaves=True), sink)
+    argv = [program, "-c", command]
+    boxed = await asyncio.to_thread(started_as, command, argv) if started_as is not None else Boxed(argv)
+    prepared = Command(boxed.argv, folder, env, leaves=True, files=boxed.files)
+    ended = await run_until(interrupt, prepared, sink)
     sink.close()
     return Ran(command, sink.output.text, -1 if ended.exit_code is None else ended.exit_code, interrupt.is_set())
 
 
 def as_text(ran: Ran) -> Text:
-    """Message to the model with the command and its output."""
+    """Return the message to the model with the command and its output."""
     return Text(f"$ {ran.command}\n{ran.output}\n(exit code {ran.code})", synthetic=True, source="shell")
 
 

@@ -34,7 +34,7 @@ TITLE = 100
 
 
 def narrate(piece: Piece, look: Look) -> list[str]:
-    """Lines for a finished piece; empty for the user's own input, which is on the screen already."""
+    """Return the lines for a finished piece; empty for the user's own input, which is on the screen already."""
     match piece:
         case Reply(block):
             return [*([""] if block.gap else []), *block.own.split("\n")]
@@ -61,7 +61,7 @@ def narrate(piece: Piece, look: Look) -> list[str]:
 
 
 def began(before: State, after: State, look: Look) -> list[str]:
-    """Lines for the activities that have just begun."""
+    """Return the lines for the activities that have just begun."""
     lines = ["Thinking."] if after.thought and not before.thought else []
     if after.writing and after.writing != before.writing:
         lines.append(f"Writing a call: {after.writing}.")
@@ -75,7 +75,7 @@ def began(before: State, after: State, look: Look) -> list[str]:
 
 
 def ended(work: Work, now: float) -> str:
-    """Duration and tokens of a turn."""
+    """Return the duration and tokens of a turn."""
     about = "about " if work.estimated else ""
     tokens = f", {work.sent:,} tokens in, {about}{work.received:,} out" if work.sent or work.received else ""
     return f"Finished after {duration(now - work.since)}{tokens}."

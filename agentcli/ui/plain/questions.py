@@ -28,25 +28,26 @@ _PLAN = {"1": "edits", "y": "edits", "yes": "edits", "2": "once", "3": "no", "4"
 
 
 class PlainAsking:
-    """Approval and question ports, pickers and entries of the plain terminal. `ask` returns None at the end of input; `drop` discards type-ahead."""
+    """Approval and question ports, pickers and entries of the plain terminal. `ask` returns None at the end of input; `answer` does so for
+    a question that comes by itself: what was typed before is no answer to it.
+    """
 
     def __init__(
         self,
         say: Callable[..., None],
         ask: Callable[[str], Awaitable[str | None]],
-        drop: Callable[[], None],
+        answer: Callable[[str], Awaitable[str | None]],
         look: Callable[[], Look],
     ) -> None:
-        self._say, self._ask, self._drop, self._look = say, ask, drop, look
+        self._say, self._ask, self._answer, self._look = say, ask, answer, look
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse:
         """Request approval of a call; the whole command or diff is printed first."""
         changed: dict[str, Any] | None = None
         self._show(ask, changed)
-        self._drop()
         while True:
             always = ask.always if changed is None else ""
-            answer = await self._ask(f"{self._offered(ask, always, changed is not None)}? ")
+            answer = await self._answer(f"{self._offered(ask, always, changed is not None)}? ")
             word = answer.strip().lower() if answer is not None else "no"
             match (_PLAN if ask.kind == "plan" else _ANSWERS).get(word, word):
                 case "edits" if ask.kind == "plan":
@@ -60,6 +61,8 @@ class PlainAsking:
                     return ApprovalResponse("prefix")
                 case "always" if always:
                     return ApprovalResponse("always")
+                case "7" if always and ask.kind != "diff":
+                    return ApprovalResponse("always", everywhere=True)
                 case "5" | "all" if ask.others:
                     if await self._all(ask):
                         return ApprovalResponse("all", input=changed)
@@ -81,7 +84,7 @@ class PlainAsking:
         for question in questions:
             self._say("", question.question)
             self._say(*(f"{n}. {one.label}  {one.description}" for n, one in enumerate(question.choices, 1)))
-            answer = await self._ask("Answer: ")
+            answer = await self._answer("Answer: ")
             if answer is None:
                 return None
             number = int(answer) if answer.strip().isdecimal() else 0
@@ -90,14 +93,14 @@ class PlainAsking:
         return answers
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """Yes-or-no question; no is the default."""
+        """Ask a yes-or-no question; no is the default."""
         self._say(title, *body)
-        return (await self._ask("y or n? ") or "").strip().lower() in ("y", "yes")
+        return (await self._answer("y or n? ") or "").strip().lower() in ("y", "yes")
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Picker by number: index of the chosen item; None if cancelled."""
+        """Let the person pick by number, and return the index of the item; None if cancelled."""
         self._say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
-        answer = await self._ask("Number, or nothing to leave it: ") or ""
+        answer = await self._answer("Number, or nothing to leave it: ") or ""
         return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
 
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
@@ -117,15 +120,17 @@ class PlainAsking:
         if ask.kind == "plan":
             return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 no"
         offers = ["1 yes once"]
-        offers += ["2 yes for this session"] if (ask.session or ask.always) and not changed else []
-        offers += [f"3 always ({safe_line(always)})"] if always else []
+        session = "2 yes and all edits in this session" if ask.edits else "2 yes for this session"
+        offers += [session] if (ask.session or ask.always) and not changed else []
+        offers += [f"3 always in this project ({safe_line(always)})"] if always else []
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
-        wider = f"6 always, {proposal.wider(ask.prefixes)} ({safe_line(', '.join(ask.prefixes))})"
+        wider = f"6 always in this project, {proposal.wider(ask.prefixes)} ({safe_line(', '.join(ask.prefixes))})"
         offers += [wider] if ask.prefixes and not changed else []
+        offers += [f"7 always in every project ({safe_line(always)})"] if always and ask.kind != "diff" else []
         return ", ".join([*offers, "e edit it"] if self._line(ask) is not None else offers)
 
     def _line(self, ask: ApprovalRequest) -> proposal.Text | None:
-        """The editable part, if there is one and it is one line; else None."""
+        """Return the editable part if it is one line; else None."""
         if ask.revise is None:
             return None
         part = proposal.editable(ask, None)
@@ -140,7 +145,7 @@ class PlainAsking:
         return proposal.taken(ask, changed, part, text)
 
     async def _all(self, ask: ApprovalRequest) -> bool:
-        """True if the user allows the other calls of the reply, too; they are printed first."""
+        """Print the other calls of the reply and ask whether to allow them, too."""
         for other in ask.others:
             self._show(other)
         return await self.confirm(f"Allow all {len(ask.others) + 1}?")

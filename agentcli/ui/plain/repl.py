@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,8 @@ from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.ui import commands
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
@@ -105,7 +106,7 @@ class PlainTerminal:
         self._pressed_at = 0.0
         self._next: list[str] = []
         self._ahead: list[Part] = []
-        self._asking = PlainAsking(self.say, self._ask, self._lines.drop, lambda: self.look)
+        self._asking = PlainAsking(self.say, self._ask, self._answer, lambda: self.look)
         self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
         self.pick, self.enter = self._asking.pick, self._asking.enter
         self._idle = Idle(lambda: self._working, lambda: self.session, self.show_events)
@@ -121,15 +122,17 @@ class PlainTerminal:
         loop.add_signal_handler(signal.SIGINT, self._break)
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._end, 128 + number)
-        with self._lines.open():
-            await self._until_ended(asyncio.create_task(self._loop()))
-        for number in _ALL:
-            # We are leaving already, and soon: nothing is to break into the saving.
-            loop.add_signal_handler(number, lambda: None)
-        await self._idle.stop()
-        self.say(*farewell(self.host, self.session))
-        await self.session.end("prompt_input_exit")
-        _take_back(loop)
+        try:
+            with self._lines.open():
+                await self._until_ended(start_task(self._loop()))
+        finally:
+            for number in _ALL:
+                # We are leaving already, and soon: nothing is to break into the saving.
+                loop.add_signal_handler(number, lambda: None)
+            await self._idle.stop()
+            self.say(*farewell(self.host, self.session))
+            await self.session.end("prompt_input_exit")
+            _take_back(loop)
         return self._code
 
     async def _loop(self) -> None:
@@ -141,7 +144,7 @@ class PlainTerminal:
         await settle(self.host, session, self.confirm, self.say, self.move_to)
         self.session.begin(self.show_events)
         while not self._left:
-            text = self._next.pop(0) if self._next else await self._ask("> ")
+            text = self._next.pop(0) if self._next else self._typed_early() or await self._ask("> ")
             if text is None:
                 break
             await self._do(text)
@@ -149,7 +152,7 @@ class PlainTerminal:
 
     async def _until_ended(self, repl: asyncio.Task[None]) -> None:
         """Wait for the loop or an exit signal; after a signal the interrupted loop is cancelled if it does not end in time."""
-        ended = asyncio.create_task(self._ended.wait())
+        ended = start_task(self._ended.wait())
         await asyncio.wait({repl, ended}, return_when=asyncio.FIRST_COMPLETED)
         ended.cancel()
         if not repl.done():
@@ -192,7 +195,7 @@ class PlainTerminal:
         self.say(f"{doing}.")
         took = self.state.work
         try:
-            async with aclosing(work(self._interrupt)) as events:  # type: ignore[type-var]
+            async with closing(work(self._interrupt)) as events:
                 async for event in events:
                     took = self.state.work or took
                     self._hear(event)
@@ -235,7 +238,7 @@ class PlainTerminal:
         self._next.insert(0, text)
 
     def toggle_vi(self) -> bool:
-        """False: the terminal itself edits lines."""
+        """Return False: the terminal itself edits lines."""
         return False
 
     def leave(self, code: int = 0) -> None:
@@ -267,8 +270,11 @@ class PlainTerminal:
     async def _shell(self, command: str, shared: bool) -> None:
         self._interrupt.clear()
         self._working = True
-        ran = await user_shell.run(command, self.session.cwd, lambda _: None, self._interrupt)
-        self._working = False
+        box = self.session.shared_command if shared else None
+        try:
+            ran = await user_shell.run(command, self.session.cwd, lambda _: None, self._interrupt, box)
+        finally:
+            self._working = False
         self.say(ran.output.rstrip("\n"), *([f"exit code {ran.code}"] if ran.code else []))
         if shared:
             self._ahead.append(user_shell.as_text(ran))
@@ -280,11 +286,31 @@ class PlainTerminal:
             self._end(HANGUP)
         return line
 
+    async def _answer(self, question: str) -> str | None:
+        """Ask a question and wait for the answer; lines typed before the question do not count."""
+
+        def again() -> None:
+            self.say("", "Ignored what was typed before this question. Prompts wait for their turn.")
+            self._write(safe(question))
+
+        self._write(safe(question))
+        line = await self._lines.answer(again)
+        if self._lines.gone:
+            self._end(HANGUP)
+        return line
+
+    def _typed_early(self) -> str:
+        """Take the next prompt that was typed before a question, and print it as if it were typed now; empty if there is none."""
+        text = self._lines.early.popleft() if self._lines.early else ""
+        if text:
+            self.say(f"> {text}")
+        return text
+
     def _write(self, text: str) -> None:
         try:
             print(text, end="", flush=True)
         except OSError:
-            # The terminal is gone. What is written from now on must not fail once more when the program ends.
+            # The terminal is gone. Later output must not fail again when the program ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             self._end(HANGUP)
 

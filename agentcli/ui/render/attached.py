@@ -13,7 +13,7 @@ from agentcli.ui.render.pieces import Attached, Note, UserMessage
 
 
 def user_message(typed: str) -> tuple[UserMessage | Note, ...]:
-    """What the user sent; of a text too large for the window the beginning, and a note where it is kept."""
+    """Return the pieces of a sent prompt; for a text too large for the window its beginning, and a note with the file that keeps it."""
     large = kept(typed)
     if large is None:
         return (UserMessage(safe(typed)),)
@@ -22,7 +22,7 @@ def user_message(typed: str) -> tuple[UserMessage | Note, ...]:
 
 
 def attached(message: Message) -> Iterator[Attached]:
-    """The files, folders and pictures of a prompt."""
+    """Yield the files, folders and pictures of a prompt."""
     for part in message.parts:
         match part:
             case Image(path=path):

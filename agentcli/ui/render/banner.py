@@ -1,4 +1,4 @@
-"""Banner of a session: version, model and folder, the keys to begin with, and what was loaded."""
+"""Banner of a session: version, model and folder, the most important keys, and the loaded files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST = Size(60, 20)
 
 
 def banner(session: AgentSession, size: Size, theme: Theme) -> list[str]:
-    """Three lines for a new user about the session that was opened; none on a small terminal."""
+    """Return three lines for a new user about the open session; none on a small terminal."""
     if size.columns < LEAST.columns or size.rows < LEAST.rows:
         return []
     git_branch = safe_line(branch(session.cwd))

@@ -20,7 +20,7 @@ _MARKS = {"success": "●", "error": "✗", "denied": "⊘", "interrupted": "⊘
 
 
 def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: bool = False) -> list[str]:
-    """Line of a call, then its diff or the start of its output; all of it if `whole`."""
+    """Return the line of a call, then its diff or the start of its output; all of it if `whole`."""
     theme, result = look.theme, piece.result
     mark = theme.paint(
         "bad" if result.status == "error" else "warn" if result.failed else "good", _MARKS[result.status]
@@ -42,7 +42,7 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
 
 
 def _limit(piece: Called, look: Look) -> int:
-    """Rows of a command's output: twice as many of a failure, few of a command that only reads."""
+    """Return how many rows of a command's output to show: twice as many for a failure, few for a command that only reads."""
     if piece.result.failed:
         return 2 * look.output_lines
     return min(HARMLESS_LINES, look.output_lines) if piece.harmless else look.output_lines
@@ -53,7 +53,7 @@ HARMLESS_LINES = 2
 
 
 def together(calls: Sequence[Called], width: int, look: Look) -> list[str]:
-    """One line for calls that read or list: `Read a.py, b.py · List src`; numbers where that is too long."""
+    """Return one line for calls that read or list: `Read a.py, b.py · List src`; numbers if that is too long."""
     groups: dict[str, list[str]] = {}
     for call in calls:
         verb, _, rest = expand(look.near(call.title)).partition(" ")
@@ -83,7 +83,7 @@ def _indented(rows: Sequence[str]) -> list[str]:
 
 
 def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = False) -> list[str]:
-    """The first rows and a count of the rest; with `end`, for output of commands, the last rows."""
+    """Return the first rows and a count of the rest; with `end`, for output of commands, the last rows."""
     if len(rows) <= limit + 1:
         return rows
     count = f"  … {len(rows) - limit} {'earlier' if end else 'more'} lines"
@@ -92,7 +92,7 @@ def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = Fal
 
 
 def brief(result: ToolResult, look: Look) -> str:
-    """Brief result of a call."""
+    """Return the brief result of a call."""
     facts: list[str] = []
     data = result.metadata
     if result.status in ("denied", "interrupted"):
@@ -124,7 +124,7 @@ def brief(result: ToolResult, look: Look) -> str:
 
 
 def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whole: bool) -> list[str]:
-    """Rows of output worth showing at once: of commands and failures."""
+    """Return the rows of output worth showing at once: of commands and failures."""
     if not (whole or result.failed or result.name in look.for_people or "exit_code" in result.metadata):
         return []
     if isinstance(plan := result.metadata.get("plan"), str):

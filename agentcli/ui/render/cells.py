@@ -6,8 +6,6 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from agentcli.core.text.late import late
-
 _SEQUENCE = r"\x1b(?:\[[0-9;]*m|\]8;[^;\x1b\x07]*;[^\x1b\x07]*\x1b\\)"
 ESCAPE = re.compile(_SEQUENCE)
 RESET = "\x1b[0m"
@@ -17,7 +15,7 @@ TAB = 4
 
 
 def width(line: str) -> int:
-    """Cells that a line takes; colours and links take none."""
+    """Return the number of cells that a line takes; colours and links take none."""
     if "\x1b" in line:
         line = ESCAPE.sub("", line)
     if line.isascii():
@@ -26,26 +24,26 @@ def width(line: str) -> int:
 
 
 def at_most(text: str) -> int:
-    """Width on a terminal that joins no clusters."""
+    """Return the width on a terminal that joins no clusters."""
     if text.isascii():
         return len(text)
     return width(text) if certain(text) else sum(size for _, size in _clusters(text))
 
 
 def certain(line: str) -> bool:
-    """True if all terminals agree on the width: no joiners, variation selectors or combining marks."""
+    """Return whether all terminals agree on the width: no joiners, variation selectors or combining marks."""
     return line.isascii() or not _UNCERTAIN.search(line)
 
 
 def joins(text: str, place: int) -> bool:
-    """True for a joiner between the parts of an emoji."""
+    """Return whether the character at `place` joins the parts of an emoji."""
     if text[place] != _JOINER or not 0 < place < len(text) - 1:
         return False
     return not text[place - 1].isascii() and unicodedata.category(text[place + 1]) == "So"
 
 
 def before(line: str, column: int) -> tuple[str, int]:
-    """The part of a line before a column, in whole clusters, and how many columns its end is away. Cells are counted without joining any."""
+    """Return the part of a line before a column, in whole clusters, and the cells between its end and the column. Cells are counted without joining any."""
     pieces, used = [], 0
     for piece in _pieces(line):
         size = 0 if piece.startswith("\x1b") else _cell(piece)
@@ -66,7 +64,7 @@ def expand(text: str) -> str:
 
 
 def clip(line: str, columns: int, mark: str = "…") -> str:
-    """The line truncated to `columns` cells, ending in `mark` if so."""
+    """Truncate the line to `columns` cells; `mark` ends a truncated line."""
     if width(line) <= columns:
         return line
     pieces, used = [], width(mark)
@@ -84,7 +82,7 @@ def clip(line: str, columns: int, mark: str = "…") -> str:
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """Plain text as rows of at most `columns` cells, broken at word boundaries; no character is lost."""
+    """Break plain text into rows of at most `columns` cells, at word boundaries; no character is lost."""
     return [line[start:end] for line in text.split("\n") for start, end in breaks(line, columns)]
 
 
@@ -104,7 +102,7 @@ def hanging(line: str, columns: int) -> list[str]:
 def breaks(line: str, columns: int) -> list[tuple[int, int]]:
     """Start and end of each wrapped row of a line. Scripts that use no spaces are broken between their letters.
 
-    Blanks between two rows belong to neither where they do not fit.
+    Blanks between two rows belong to neither if they do not fit.
     """
     columns = max(columns, 2)
     if line.isascii() and len(line) <= columns:
@@ -134,7 +132,7 @@ def breaks(line: str, columns: int) -> list[tuple[int, int]]:
 
 
 def chop(text: str, columns: int) -> list[str]:
-    """One line of plain text as rows of at most `columns` cells, broken exactly where they are full."""
+    """Break a line of plain text into rows of at most `columns` cells, each as full as possible."""
     if text.isascii():
         return [text[start : start + columns] for start in range(0, max(len(text), 1), columns)]
     rows: list[str] = []
@@ -148,18 +146,18 @@ def chop(text: str, columns: int) -> list[str]:
 
 
 def fit(text: str, columns: int) -> str:
-    """Plain text cut or padded to exactly `columns` cells."""
+    """Cut or pad plain text to exactly `columns` cells."""
     text = clip(text, columns)
     return text + " " * (columns - width(text))
 
 
-_UNCERTAIN = late("[\u0300-\u036f\u200b-\u200f\ufe00-\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
+_UNCERTAIN = re.compile("[\u0300-\u036f\u200b-\u200f\ufe00-\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
 _IDEOGRAPHS = "\u2e80-\u2fff\u3003-\u3007\u3012-\u3013\u3020-\u31ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _OPENING = "\u2018\u201c\u3008\u300a\u300c\u300e\u3010\u3014\u3016\u3018\uff08\uff3b\uff5b"
 _CLOSING = "\u2019\u201d\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u3015\u3017\u3019\u30fc\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d"
 _OTHER = f"[^\\s{_IDEOGRAPHS}]+"
-_FIRST_COLUMN = late(r" *\S+(?: \S+)* {2,}(?=\S)| +(?=\S)")
-_WORD = late(
+_FIRST_COLUMN = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)| +(?=\S)")
+_WORD = re.compile(
     f"[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}][\ufe00-\ufe0f]*[{_CLOSING}]*[^\\S\\n]*"
     f"|{_OTHER}?(?=[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}])|{_OTHER}\\s*|\\s+"
 )
@@ -174,7 +172,7 @@ def _trimmed(line: str, start: int, end: int, columns: int) -> int:
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Grapheme clusters: start and maximal width of each."""
+    """Return the grapheme clusters: start and maximal width of each."""
     if text.isascii():
         return [(n, 1) for n in range(len(text))]
     found: list[tuple[int, int]] = []
@@ -197,7 +195,7 @@ def _pieces(line: str) -> list[str]:
     return _PIECE.findall(line)
 
 
-_PIECE = late(_SEQUENCE + "|.", re.DOTALL)
+_PIECE = re.compile(_SEQUENCE + "|.", re.DOTALL)
 
 
 @lru_cache(4096)

@@ -37,7 +37,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 def lines(diff: str, width: int, theme: Theme, named: str = "") -> list[str]:
-    """Lines of the diff with their line numbers; removed lines carry their old number.
+    """Return the lines of the diff with their line numbers; removed lines carry their old number.
 
     Long lines are wrapped, not truncated, for the diff may await approval. A file that `named`
     ends with is not named again.
@@ -72,7 +72,7 @@ def _numbered(diff: str, columns: int, theme: Theme, named: str) -> Iterator[str
 
 
 def _coloured(diff: str, theme: Theme, named: str) -> Iterator[_Line]:
-    """The lines of the diff; on a theme with bands their code is highlighted, each hunk's old and new side as one text."""
+    """Yield the lines of the diff; on a theme with bands their code is highlighted, each hunk's old and new side as one text."""
     hunk: list[_Line] = []
     suffix = _suffix(named)
     for kind, number, text in _parsed(diff):
@@ -101,12 +101,12 @@ def _highlighted(hunk: Sequence[_Line], suffix: str, theme: Theme) -> Sequence[_
 
 
 def _suffix(path: str) -> str:
-    """The suffix of a file's name, which is also a name of its language."""
+    """Return the suffix of a file's name, which is also a name of its language."""
     return PurePath(path).suffix.removeprefix(".")
 
 
 def _parsed(diff: str) -> Iterator[tuple[_Kind, int, str]]:
-    """Each line with its line number: in the old file if removed, else in the new one."""
+    """Yield each line with its line number: in the old file if removed, else in the new one."""
     old = new = old_left = new_left = 0
     inside = False
     for line in diff.split("\n"):
@@ -135,7 +135,7 @@ def _parsed(diff: str) -> Iterator[tuple[_Kind, int, str]]:
 
 
 def _changed(removed: Sequence[_Line], added: Sequence[_Line], columns: int, theme: Theme) -> Iterator[str]:
-    """Replaced lines; differences are highlighted within each pair."""
+    """Yield the rows of replaced lines; differences are highlighted within each pair."""
     pairs = len(removed) == len(added)
     for side, others in ((removed, added), (added, removed)):
         for n, line in enumerate(side):
@@ -144,7 +144,7 @@ def _changed(removed: Sequence[_Line], added: Sequence[_Line], columns: int, the
 
 
 def _differs(text: str, other: str) -> tuple[int, int]:
-    """Span that differs from the other text; empty if they have too little in common."""
+    """Return the span that differs from the other text; empty if they have too little in common."""
     start = _common(text, other)
     end = _common(text[start:][::-1], other[start:][::-1])
     alike = start + end
@@ -153,7 +153,7 @@ def _differs(text: str, other: str) -> tuple[int, int]:
 
 
 def _common(text: str, other: str) -> int:
-    """Length of the common prefix."""
+    """Return the length of the common prefix."""
     pairs = zip(text, other, strict=False)
     return next((n for n, (one, another) in enumerate(pairs) if one != another), min(len(text), len(other)))
 
@@ -175,7 +175,7 @@ def _rows(line: _Line, columns: int, span: tuple[int, int], theme: Theme) -> Ite
 
 
 def _chopped(runs: Row, columns: int) -> Iterator[Row]:
-    """A line as rows of exactly so many cells but the last."""
+    """Split a line into rows of exactly `columns` cells; the last may be shorter."""
     at = 0
     for text in chop("".join(run.text for run in runs), columns):
         yield cut(runs, at, at + len(text))

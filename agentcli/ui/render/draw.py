@@ -35,7 +35,7 @@ ONE_LINE = 1_000
 
 
 def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
-    """Rows of the unfinished block's end; the one costly part of a frame, renewed by the tick only."""
+    """Return the rows of the unfinished block's end; the one costly part of a frame, renewed by the tick only."""
     block = state.reply.tail
     if block is not None:
         block = replace(block, source=_end(block.source, _HEADS.get(state.reply.kind, 0), look.tail_rows, size.columns))
@@ -50,7 +50,7 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
 
 
 def _tail_limit(rows: Sequence[str], size: Size, look: Look) -> int:
-    """Rows of the tail to show: of a lower or narrower window they must not be pushed into the scrollback, where they would stay."""
+    """Return how many rows of the tail to show: a lower or narrower window must not push them into the scrollback, where they would stay."""
     limit = min(look.tail_rows, max(size.rows // 3, TAIL_LEAST))
     cells = fitting = 0
     for row in reversed(rows):
@@ -72,7 +72,7 @@ def recent(text: str, keep: int) -> str:
 
 
 def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[str], now: float) -> Live:
-    """The live part; `unfinished` are the last rows of `tail`."""
+    """Return the live part; `unfinished` are the last rows of `tail`."""
     room = max(size.rows - 1, 2)
     if state.dialog is not None:
         notice = [look.theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n") if row]
@@ -92,7 +92,7 @@ _HEADS = {"table": 2, "list": 1}
 
 
 def _end(source: str, head: int, rows: int, columns: int) -> str:
-    """Head of a block and enough of its end to fill these rows: the cost must not grow with the block."""
+    """Return the head of a block and enough of its end to fill these rows: the cost must not grow with the block."""
     lines = source.split("\n")
     if len(lines) > 3 * rows:
         source = "\n".join((*lines[:head], *lines[-2 * rows :]))
@@ -158,7 +158,7 @@ def _retry(retry: Retrying, wait: float, columns: int) -> str:
 
 
 def _progress(doing: str, work: Work, now: float, columns: int) -> str:
-    """Progress line: activity, duration, tokens, interrupt key; without the tokens if too long."""
+    """Return the progress line: activity, duration, tokens, interrupt key; without the tokens if too long."""
     coming = work.received + work.coming
     tokens = [f"↑ {count(work.sent)}"] * bool(work.sent) + [f"↓ {count(coming)} tokens"] * bool(coming)
     for facts in (tokens, []):

@@ -46,7 +46,7 @@ class Status:
     """Facts of the status line, drawn in `order`; empty for the usual layout.
 
     Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where it begins if it
-    pays. Cost in USD; `hit_rate` and `budget` are shares, None where unknown or not set; `jobs` run in the background.
+    pays. Cost in USD; `hit_rate` and `budget` are shares, None if unknown or not set; `jobs` run in the background.
     """
 
     model: str = ""

@@ -1,4 +1,4 @@
-"""Findings of a review as a numbered list with places, each a link where the terminal follows links."""
+"""Findings of a review as a numbered list with places, each a link if the terminal supports links."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _ROLES: Mapping[Severity, Role] = MappingProxyType({"high": "bad", "medium": "wa
 
 
 def summary(found: Sequence[Finding]) -> str:
-    """`3 findings: 1 high, 2 low`."""
+    """Return a summary such as `3 findings: 1 high, 2 low`."""
     counts = Counter(one.severity for one in found if one.severity)
     parts = ", ".join(f"{counts[grade]} {grade}" for grade in ("high", "medium", "low") if counts[grade])
     return f"{plural(len(found), 'finding')}{': ' * bool(parts)}{parts}"
 
 
 def place(one: Finding) -> str:
-    """`path:line`, safe for a terminal."""
+    """Return `path:line`, safe for a terminal."""
     return f"{safe_line(one.path)}:{one.line}"
 
 
 def rows(found: Sequence[Finding], columns: int, look: Look) -> list[str]:
-    """The list, below a line with its summary."""
+    """Return the list of findings as rows, below a line with its summary."""
     theme = look.theme
     lines = ["", theme.paint("strong", clip(summary(found), columns)) + theme.paint("dim", _hint(found, columns))]
     wide = len(str(len(found)))

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentcli.ui.render.cells import clip, joins, width, wrap
+from agentcli.ui.render.frame import Edit
 from agentcli.ui.style import Theme
 
 if TYPE_CHECKING:
     from agentcli.ui.dialogs.dialogs import Dialog
-    from agentcli.ui.render.frame import Edit, Size
+    from agentcli.ui.render.frame import Size
 
 MENU_ROWS = 8
 DETAIL_ROWS = 2
@@ -29,12 +30,12 @@ RULE = 60
 
 
 def rule(columns: int, theme: Theme) -> str:
-    """A line over the whole width."""
+    """Return a rule over the whole width."""
     return theme.paint("dim", "─" * columns)
 
 
 def input_lines(edit: Edit, size: Size, theme: Theme, below: str = "") -> tuple[list[str], tuple[int, int]]:
-    """Lines of the input under its rule, with its menu or else the line `below`, and the cursor's position in them."""
+    """Return the lines of the input under its rule, with its menu or else the line `below`, and the cursor's position in them."""
     columns = max(size.columns - 3, 4)
     rows, (row, column) = rows_of(edit.text, columns, edit.cursor)
     limit = max((size.rows - 4) // 2, 1)
@@ -67,7 +68,7 @@ def _menu(edit: Edit, size: Size, theme: Theme) -> list[str]:
 def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, theme: Theme) -> str:
     label = clip(label, wide)
     free = columns - width(label) - 4
-    # Where there is no room beside the longest label, there may be beside this one.
+    # If there is no room next to the longest label, there may be next to this one.
     gap = wide - width(label) if free - (wide - width(label)) > LEAST_DETAIL else 0
     line = clip(f"{'❯' if chosen else ' '} {label}" + " " * gap, columns)
     rest = columns - width(line) - 2
@@ -76,7 +77,7 @@ def _option(label: str, detail: str, chosen: bool, wide: int, columns: int, them
 
 
 def lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list[str], tuple[int, int]]:
-    """At most `limit` lines around the cursor, the lower ones preferred."""
+    """Return at most `limit` lines around the cursor, preferring the lower ones."""
     cut = max(len(lines) - limit, 0)
     if cursor[0] < cut:
         return lines[cursor[0] : cursor[0] + limit], (0, cursor[1])
@@ -86,9 +87,58 @@ def lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list[
 def dialog_lines(
     dialog: Dialog, edit: Edit, size: Size, theme: Theme, notice: Sequence[str] = ()
 ) -> tuple[list[str], tuple[int, int]]:
-    """Lines of a dialog under its rule, then those of a notice, and the cursor's position in them. Of more than the terminal has
-    the title and what is around the cursor are left.
+    """Return the lines of a dialog under its rule, then those of a notice, and the cursor's position in them. Of more than the terminal has
+    the title and what is around the cursor are left: a question is `fitted` before, so that nothing of it is.
     """  # fmt: skip
+    heading, lines, cursor = _laid_out(dialog, edit, size, theme)
+    lines += notice
+    limit = max(size.rows - 1, 2)
+    if len(lines) <= limit:
+        return lines, cursor
+    title = _title(dialog, size.columns - 1, theme, limit // 2)
+    low, (row, column) = lowest(lines[heading:], (max(cursor[0] - heading, 0), cursor[1]), limit - len(title))
+    return [*title, *low], (len(title) + row, column)
+
+
+def fitted(dialog: Dialog, size: Size, theme: Theme) -> tuple[Dialog, list[str]]:
+    """Shorten the dialog to fit into the terminal, and return it with the rows to print above it: every part without room, whole.
+
+    First its body goes above, then its title, then its choices.
+    """
+    if _fits(dialog, size, theme):
+        return dialog, []
+    columns = size.columns - 1
+    short, above = dialog, [*dialog.body]
+    if above:
+        short = replace(dialog, body=(_above(len(above), columns, theme),))
+        if _fits(short, size, theme):
+            return short, above
+    heading = [theme.paint("strong", row) for row in wrap(dialog.title, columns)]
+    above = [*heading, *([dialog.note] if dialog.note else []), *above]
+    title = clip(" ".join(dialog.title.split()), max(columns - 4, 1))
+    short = replace(dialog, title=title, note="", body=(_above(len(above), columns, theme),))
+    if not _fits(short, size, theme) and dialog.numbered:
+        wide = _label_width(dialog, columns)
+        for n in range(len(dialog.choices)):
+            above += _choice_lines(replace(dialog, chosen=-1), n, wide, columns, theme)
+    return short, above
+
+
+def _above(count: int, columns: int, theme: Theme) -> str:
+    return theme.paint("dim", clip(f"  ({count} line{'s' * (count != 1)}, shown above)", columns))
+
+
+def _fits(dialog: Dialog, size: Size, theme: Theme) -> bool:
+    """Return whether the whole dialog fits, except for choices of a searched list and details of choices that are not selected."""
+    _, lines, _ = _laid_out(dialog, Edit(), size, theme)
+    shown = len(dialog.choices) if dialog.numbered else 0
+    # With fewer rows left, choices would be scrolled.
+    bare = _laid_out(replace(dialog, choices=()), Edit(), size, theme)[1]
+    return len(lines) < size.rows and len(bare) + min(shown, CHOICE_ROWS) < size.rows
+
+
+def _laid_out(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[int, list[str], tuple[int, int]]:
+    """Return the number of lines of the heading, all lines, and the cursor's position in them."""
     columns = size.columns - 1
     lines = [""] if size.rows >= ROOMY else []
     lines += _heading(dialog, columns, theme)
@@ -116,17 +166,12 @@ def dialog_lines(
         lines += rows
     if dialog.empty and not dialog.choices:
         lines.append(theme.paint("dim", clip(f"  {dialog.empty}", columns)))
-    lines += [*(f"  {row}" for row in hint), *notice]
-    limit = max(size.rows - 1, 2)
-    if len(lines) <= limit:
-        return lines, cursor
-    title = _title(dialog, columns, theme, limit // 2)
-    low, (row, column) = lowest(lines[heading:], (max(cursor[0] - heading, 0), cursor[1]), limit - len(title))
-    return [*title, *low], (len(title) + row, column)
+    lines += [f"  {row}" for row in hint]
+    return heading, lines, cursor
 
 
 def _title(dialog: Dialog, columns: int, theme: Theme, limit: int) -> list[str]:
-    """The title alone, on at most so many rows."""
+    """Return the title without the note, on at most `limit` rows."""
     heading = _heading(replace(dialog, note=""), columns, theme)
     if len(heading) == 1:
         return heading
@@ -137,7 +182,7 @@ def _title(dialog: Dialog, columns: int, theme: Theme, limit: int) -> list[str]:
 
 
 def _label_width(dialog: Dialog, columns: int) -> int:
-    """Cells for the labels of the choices. In a list without numbers, details have a third of the row beside long labels."""
+    """Return the number of cells for the labels of the choices. In a list without numbers, details get a third of the row next to long labels."""
     longest = max((width(choice.label) for choice in dialog.choices), default=0)
     if dialog.numbered:
         return min(longest + 5, columns * 3 // 4)
@@ -154,7 +199,7 @@ ROOMY = 20
 
 
 def _heading(dialog: Dialog, columns: int, theme: Theme) -> list[str]:
-    """A rule with the title in it and the note at its end; a title that does not fit stands below the rule."""
+    """Return a rule with the title in it and the note at its end; a title that does not fit goes below the rule."""
     title, note = dialog.title, dialog.note
     left, right = f"─ {title} ", f" {note} ─" if note else ""
     free = columns - width(left) - width(right)
@@ -168,7 +213,7 @@ def _heading(dialog: Dialog, columns: int, theme: Theme) -> list[str]:
 
 
 def _choices(dialog: Dialog, shown: range, free: int, wide: int, columns: int, theme: Theme) -> list[list[str]]:
-    """Rows of each choice; where not all fit, without details but the chosen one's, then without any: the question stays to be read."""
+    """Return the rows of each choice. If not all fit, drop details except the selected choice's, then all: the question stays readable."""
     for detailed in (set(shown), {dialog.chosen}, set[int]()):
         choices = [*dialog.choices]
         for n in {*shown} - detailed:
@@ -208,13 +253,13 @@ DETAIL = 24
 
 
 def _hanging(mark: str, text: str, columns: int) -> list[str]:
-    """Text on as many rows as it needs, behind a mark: of a rule every letter counts."""
+    """Return the text behind a mark, on as many rows as it needs: every letter of a permission rule counts."""
     rows = wrap(text, max(columns - width(mark), 8))
     return [(mark if n == 0 else " " * width(mark)) + row for n, row in enumerate(rows)]
 
 
 def rows_of(text: str, columns: int, cursor: int) -> tuple[list[str], tuple[int, int]]:
-    """The input as rows of at most `columns` cells, and the position of the cursor."""
+    """Return the input as rows of at most `columns` cells, and the position of the cursor."""
     rows: list[str] = []
     row: list[str] = []
     used, place = 0, (0, 0)

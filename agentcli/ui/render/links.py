@@ -20,18 +20,18 @@ _VTE = 5000
 
 
 def target(url: str) -> str:
-    """The URL if it is safe as a link target: printable ASCII, web or file; else empty."""
+    """Return the URL if it is safe as a link target: printable ASCII, web or file; else empty."""
     return url if len(url) <= LONGEST and _TARGET.fullmatch(url) else ""
 
 
 def honest(text: str, url: str) -> bool:
-    """True unless the link's text names another host than its target."""
+    """Return whether the link's text names no host, or the same host as its target."""
     named, leads = _HOST.match(text.strip()), _HOST.match(url)
     return named is None or (leads is not None and named[1].lower() == leads[1].lower())
 
 
 def trimmed(url: str) -> str:
-    """A URL from running text without trailing punctuation."""
+    """Return a URL from running text without trailing punctuation."""
     url = url.rstrip(_TRAILING)
     while _unopened(url):
         url = url[:-1].rstrip(_TRAILING)
@@ -39,7 +39,7 @@ def trimmed(url: str) -> str:
 
 
 def known(setting: str, environment: Mapping[str, str]) -> bool:
-    """True if links are to be written: `always`, `never`, or `auto` for terminals known to support them; never with NO_COLOR.
+    """Return whether to write links: `always`, `never`, or `auto` for terminals known to support them; never with NO_COLOR.
 
     Other terminals would show the text alone, without its target. Inside tmux or screen the outer terminal is unknown.
     """
@@ -59,7 +59,7 @@ def known(setting: str, environment: Mapping[str, str]) -> bool:
 
 
 def _unopened(url: str) -> bool:
-    """True if it ends in an unmatched bracket."""
+    """Return whether the URL ends in an unmatched bracket."""
     return (url.endswith(")") and url.count(")") > url.count("(")) or (
         url.endswith("]") and url.count("]") > url.count("[")
     )

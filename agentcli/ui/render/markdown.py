@@ -60,7 +60,7 @@ class _Writer:
         self._sgr = look.theme.sgr
 
     def blocks(self, nodes: Sequence[Node], room: int, depth: int, tight: bool = False) -> list[Row]:
-        """Blocks one under the other, a blank row between them unless they belong to a tight list."""
+        """Stack the blocks, with a blank row between them unless they belong to a tight list."""
         found: list[Row] = []
         for before, node in pairwise([None, *nodes]):
             assert node is not None
@@ -159,7 +159,7 @@ class _Writer:
                 return self._inline(node.children, sgr) if node.children else self._text(safe(node.content), sgr)
 
     def _text(self, text: str, sgr: str) -> Row:
-        """Running text; web addresses become links."""
+        """Return running text as runs, with web addresses as links."""
         text = _BREAK.sub("\n", text)
         found, at = [], 0
         for match in links.BARE.finditer(text):
@@ -174,7 +174,7 @@ class _Writer:
         if not url or text.strip() in (url, url.removeprefix("mailto:")):
             return self._address(url, sgr) if links.target(url) else words
         if target and links.honest(text, url):
-            # The addresses in the words are links already, to where they say.
+            # Addresses in the text already link to themselves: link them to the target, like the other words.
             return [Run(run.text, _also(run.sgr, self._sgr("link")), target) for run in words]
         plain = [Run(run.text, run.sgr) for run in words]
         return [*plain, Run(" (", sgr), *self._address(url, sgr), Run(")", sgr)]
@@ -189,7 +189,7 @@ def _also(sgr: str, more: str) -> str:
 
 
 def _ticked(rows: list[Row], mark: str) -> tuple[list[Row], str]:
-    """A task list item: box in place of the bullet."""
+    """Turn the mark of a task list item into its box, in place of the bullet."""
     if not rows or not rows[0] or not (box := _TASK.match("".join(run.text for run in rows[0]))):
         return rows, mark
     left, first = len(box[0]), []
@@ -205,14 +205,14 @@ def _align(cell: Node) -> tables.Align:
 
 
 def _stripped(row: Row) -> Row:
-    """The row without trailing blanks."""
+    """Remove the trailing blanks of a row."""
     while row and not row[-1].text.strip():
         row = row[:-1]
     return [*row[:-1], Run(row[-1].text.rstrip(), row[-1].sgr, row[-1].link)] if row else row
 
 
 def _tree(source: str) -> Sequence[Node] | None:
-    """Syntax tree of the source; None if it is too long or too deeply nested for the parser."""
+    """Return the syntax tree of the source; None if it is too long or too deeply nested for the parser."""
     from markdown_it.tree import SyntaxTreeNode
 
     if len(source) > LONGEST:

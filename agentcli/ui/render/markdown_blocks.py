@@ -70,7 +70,7 @@ class Blocks:
         return replace(state, rest=rest), tuple(done)
 
     def end(self) -> tuple[Block, ...]:
-        """The blocks that are left when the reply is over."""
+        """Return the remaining blocks at the end of the reply."""
         state, done = (self, []) if not self.rest else replace(self, rest="")._line(self.rest)
         return (*done, *state._close())
 
@@ -163,7 +163,7 @@ class Blocks:
 
 
 def _widest(before: str, lines: tuple[str, ...]) -> str:
-    """A table of one row that holds the longest cell of each column so far: it sets the columns of what follows."""
+    """Return a table of one row with the longest cell of each column so far, which sets the column widths of later rows."""
     table = (lines[0], *before.split("\n")[2:], *lines[2:])
     rows = [[cell.strip() for cell in _CELL.split(line.strip().strip("|"))] for line in table]
     longest = [max((row[n] for row in rows if n < len(row)), key=len) for n in range(max(map(len, rows)))]

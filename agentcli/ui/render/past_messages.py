@@ -15,7 +15,7 @@ LOOKED = 25
 
 
 def prompts(journal: Journal) -> list[tuple[int, str]]:
-    """The user's prompts with their numbers, oldest first."""
+    """Return the user's prompts with their numbers, oldest first."""
     return [
         (record.seq, body.typed)
         for record in in_force(list(journal.records()))
@@ -24,14 +24,14 @@ def prompts(journal: Journal) -> list[tuple[int, str]]:
 
 
 def newest_answer(journal: Journal) -> str:
-    """Text of the newest answer; empty if there is none."""
+    """Return the text of the newest answer; empty if there is none."""
     records = reversed(in_force(list(journal.records())))
     answers = (body.text for record in records if isinstance(body := record.body, Message) and body.role == "assistant")
     return next((answer for answer in answers if answer.strip()), "")
 
 
 def newest(journal: Journal, count: int) -> Sequence[Record]:
-    """The last messages and results, oldest first; from the session's end alone, whatever its length."""
+    """Return the last messages and results, oldest first, reading only the session's end."""
     if not count:
         return []
     ending = list(islice(journal.records(newest_first=True), count * LOOKED))[::-1]

@@ -1,4 +1,4 @@
-"""Finished pieces of a session: what is printed to the scrollback, each once."""
+"""Finished pieces of a session, each printed once to the scrollback."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentcli.ui.render.markdown_blocks import Block
 class UserMessage:
     """A prompt of the user; of a very long one the beginning is printed, unless `whole`.
 
-    `lines`: those of the prompt where `text` is only its beginning.
+    `lines`: the number of lines of the whole prompt if `text` is only its beginning.
     """
 
     text: str
@@ -94,7 +94,7 @@ class TodoList:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A turn that is over: seconds, tokens, and USD where known. `estimated`: it received about that, and cost at least that."""
+    """A finished turn: seconds, tokens, and USD if known. `estimated`: it received about that, and cost at least that."""
 
     seconds: float
     sent: int

@@ -35,7 +35,7 @@ MESSAGE_LINES, MESSAGE_CHARACTERS = 40, 8_000
 
 
 def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:
-    """Lines of at most `width` cells for all pieces, in order."""
+    """Return the lines of at most `width` cells for all pieces, in order."""
     return [line for piece in pieces for line in _piece(piece, width, look, markdown)]
 
 
@@ -68,12 +68,12 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
 
 
 def as_it_is(block: Block, width: int, look: Look) -> list[str]:
-    """Markdown source, wrapped: for copying."""
+    """Return the Markdown source, wrapped: for copying."""
     return [*([""] if block.gap else []), *wrap(expand(block.own), width)]
 
 
 def todo_lines(items: Sequence[TodoItem], columns: int, theme: Theme, limit: int = 1000) -> list[str]:
-    """The todo list, one line per step; a long list starts at the last completed step."""
+    """Return the todo list, one line per step; a long list starts at the last completed step."""
     done = sum(item.status == "completed" for item in items)
     start = max(0, min(done - 1, len(items) - limit)) if len(items) > limit else 0
     return [_step(item, columns, theme) for item in items[start : start + limit]]
@@ -97,7 +97,7 @@ def _finished(piece: Finished) -> str:
 
 
 def count(tokens: int) -> str:
-    """A count in at most four characters and its unit: 820, 3.2k, 34k, 1.2M."""
+    """Format a count in at most four characters, unit included: 820, 3.2k, 34k, 1.2M."""
     if tokens < 1000:
         return str(tokens)
     value, unit = (tokens / 1000, "k") if tokens < 999_500 else (tokens / 1e6, "M")
@@ -124,7 +124,7 @@ def _prompt(message: UserMessage, width: int, theme: Theme) -> list[str]:
 
 
 def _beginning(text: str) -> tuple[str, str]:
-    """The displayed part of a prompt, and the size of the rest in words: a paste may be megabytes."""
+    """Return the displayed part of a prompt, and the size of the rest in words: a paste may be megabytes."""
     lines = text[:MESSAGE_CHARACTERS].split("\n")
     if len(text) <= MESSAGE_CHARACTERS and len(lines) <= MESSAGE_LINES:
         return text, ""

@@ -20,7 +20,7 @@ class Run:
     link: str = ""
 
     def also(self, sgr: str) -> Run:
-        """The run with more SGR parameters; its own take precedence."""
+        """Return the run with more SGR parameters; its own take precedence."""
         return replace(self, sgr=";".join(filter(None, (sgr, self.sgr)))) if sgr else self
 
 
@@ -28,18 +28,18 @@ Row = list[Run]
 
 
 def written(row: Iterable[Run]) -> str:
-    """The runs as text with escape sequences, all reset by the end of the line."""
+    """Write the runs as text with escape sequences, all reset by the end of the line."""
     same = groupby((run for run in row if run.text), lambda run: (run.sgr, run.link))
     return "".join(_written(Run("".join(run.text for run in runs), *look)) for look, runs in same)
 
 
 def size(row: Iterable[Run]) -> int:
-    """Cells that the runs take."""
+    """Return the number of cells that the runs take."""
     return width("".join(run.text for run in row))
 
 
 def wrap(runs: Sequence[Run], columns: int) -> list[Row]:
-    """Rows of at most `columns` cells, broken at word boundaries and newlines."""
+    """Return the rows of at most `columns` cells, broken at word boundaries and newlines."""
     rows: list[Row] = []
     for line in lines(runs):
         rows += [cut(line, start, end) for start, end in breaks("".join(run.text for run in line), columns)]
@@ -47,7 +47,7 @@ def wrap(runs: Sequence[Run], columns: int) -> list[Row]:
 
 
 def lines(runs: Iterable[Run]) -> list[Row]:
-    """The runs, parted at every newline."""
+    """Split the runs at every newline."""
     found: list[Row] = [[]]
     for run in runs:
         first, *more = run.text.split("\n")
@@ -57,7 +57,7 @@ def lines(runs: Iterable[Run]) -> list[Row]:
 
 
 def cut(line: Row, start: int, end: int) -> Row:
-    """The runs between two characters of a line."""
+    """Return the runs from character `start` to `end` of a line."""
     found, at = [], 0
     for run in line:
         text = run.text[max(start - at, 0) : max(end - at, 0)]
@@ -68,7 +68,7 @@ def cut(line: Row, start: int, end: int) -> Row:
 
 
 def indented(rows: Iterable[Row], first: Run, later: Run) -> list[Row]:
-    """The rows behind a mark, and those after the first behind another one."""
+    """Put the mark `first` before the first row and `later` before each other row."""
     return [[first if n == 0 else later, *row] for n, row in enumerate(rows)]
 
 

@@ -38,7 +38,7 @@ class State:
 
     Of calls it holds only those without a result: `displayed` are those printed whole to the scrollback for their approval,
     `harmless` those that only read. `printed` is the kind of the last piece, if any, `considered` the last thought that ended,
-    `asked_at` when the model was last asked (monotonic seconds), `review` the answer so far where a review was asked for, `reads` are
+    `asked_at` when the model was last asked (monotonic seconds), `review` the answer so far if the prompt asks for a review, `reads` are
     results without a body that wait to be printed together.
     """
 
@@ -70,7 +70,7 @@ class State:
     status: Status = field(default_factory=Status)
 
     def again(self, pieces: Sequence[Piece]) -> State:
-        """State with pieces to be printed again, before all others."""
+        """Return the state with pieces to print again, before all others."""
         return replace(self, finished=(*pieces, *self.finished))
 
     def add(self, *pieces: Piece) -> State:
@@ -104,7 +104,7 @@ class State:
 
 
 def update(state: State, event: Event, now: float) -> State:
-    """The state after an event at `now` (monotonic seconds)."""
+    """Return the state after an event at `now` (monotonic seconds)."""
     match event:
         case happened.TextDelta(text):
             return _hear(_end_thought(state, now), text)
@@ -146,7 +146,7 @@ def update(state: State, event: Event, now: float) -> State:
 
 
 def call_title(call: ToolCall) -> str:
-    """Title of a call whose tool gave none: its command, or its name and first text input."""
+    """Return the title of a call whose tool gave none: its command, or its name and first text input."""
     if isinstance(command := call.input.get("command"), str):
         return _one_line(f"$ {command}")[:200]
     text = next((value for value in call.input.values() if isinstance(value, str)), "")
@@ -188,14 +188,14 @@ def _automatic(
 
 
 def _retrying(state: State, event: happened.Retrying, now: float) -> State:
-    """A retry is shown while it is waited for, in the progress line; afterwards only `/why` lists it."""
+    """Show a retry in the progress line during its delay; afterwards only `/why` lists it."""
     acts = (*state.acts, safe(event.text()))[-MAX_ACTS:]
     work = state.work and replace(state.work, retry=event, retry_at=now + event.delay)
     return replace(state, work=work, acts=acts)
 
 
 def _ended(state: State, event: happened.TurnEnded, now: float) -> State:
-    """The end of a turn: why it ended, the todo list if it changed, then duration, tokens and cost."""
+    """Add the end of a turn: why it ended, the todo list if it changed, then duration, tokens and cost."""
     work, state = state.work, _with_reason(state.end(), event)
     if event.ending == "done" and state.review and (found := findings(state.review)):
         state = state.add(Findings(found))
@@ -297,7 +297,7 @@ def _doing(state: State, doing: str) -> State:
 
 
 def _cut(state: State) -> State:
-    """The reply was cut off: what is reported of it may be what it had when it began."""
+    """Mark the reply as cut off: its reported tokens may be the count from its start."""
     return state if state.work is None else replace(state, work=replace(state.work, cut=True))
 
 

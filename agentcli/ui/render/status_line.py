@@ -43,7 +43,7 @@ class StatusLine:
     extra: str = field(default="", init=False)
 
     def __call__(self) -> Status:
-        """Current status."""
+        """Return the current status."""
         window, now, glance = self.session.report.window(), self.session.history, self.session.report.status()
         status = Status(
             model=self.session.model.name,
@@ -71,19 +71,22 @@ class StatusLine:
 
 
 def check_facts(names: str) -> None:
-    """Raises ConfigError where `ui.status` names a fact that does not exist."""
+    """Raise ConfigError if `ui.status` names a fact that does not exist."""
     unknown = sorted(set(names.split()) - set(FACTS))
     if unknown:
         raise ConfigError(f"ui.status has no item {unknown[0]!r}. Use one of: {', '.join(FACTS)}.")
 
 
 async def run_script(command: str, status: Status, folder: Path) -> str:
-    """First line of the status script's output; it reads the status as JSON on stdin. On failure or timeout, a message."""
+    """Return the first line of the status script's output; it reads the status as JSON on stdin. On failure or timeout, a message."""
     facts = {name: getattr(status, name) for name in status.__slots__ if name not in ("order", "extra")}
-    process = await asyncio.create_subprocess_exec(
-        "/bin/sh", "-c", command, cwd=folder, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "/bin/sh", "-c", command, cwd=folder, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:  # the folder may be gone
+        return f"ui.status_command cannot be started: {error.strerror}"
     try:
         async with asyncio.timeout(SCRIPT_SECONDS):
             out, _ = await process.communicate(json.dumps(facts).encode())
@@ -99,7 +102,7 @@ async def run_script(command: str, status: Status, folder: Path) -> str:
 
 
 def branch(folder: Path) -> str:
-    """Branch or abbreviated commit that is checked out, read without starting git; empty if unknown."""
+    """Return the branch or abbreviated commit that is checked out, read without starting git; empty if unknown."""
     for parent in (folder, *folder.parents):
         git = parent / ".git"
         try:
@@ -134,7 +137,7 @@ Fact = tuple[str, Role]
 
 
 def status_line(status: Status, columns: int, theme: Theme) -> str:
-    """Facts that change and matter at the left, the others at the right, as many as fit; or those of `status.order` in a row."""
+    """Return important, changing facts at the left and the others at the right, as many as fit; or the facts of `status.order` in a row."""
     if status.order:
         return _row([fact for name in status.order for fact in _fact(status, name, columns)], columns, theme)
     left = [fact for name in _LEFT for fact in _fact(status, name, columns)]
@@ -162,7 +165,7 @@ def _free(left: Sequence[Fact], right: Sequence[Fact], columns: int) -> int:
 
 
 def _row(facts: Sequence[Fact], columns: int, theme: Theme) -> str:
-    """The facts that fit, parted by dots."""
+    """Return the facts that fit, separated by dots."""
     while facts and _width(facts) >= columns:
         facts = facts[:-1]
     return theme.paint("dim", " · ").join(theme.paint(role, text) for text, role in facts)
@@ -202,7 +205,7 @@ def _text(status: Status, name: str) -> str:
 
 
 def _context(status: Status, columns: int) -> Fact:
-    """Tokens in use and usable, with a bar; where compaction is near, also where it comes."""
+    """Return the tokens in use and usable, with a bar; if compaction is near, also its threshold."""
     text = f"{count(status.used)}/{count(status.usable)}"
     if columns >= BAR_FROM:
         eighths = min(round(8 * _BAR * status.used / status.usable), 8 * _BAR)
@@ -214,5 +217,7 @@ def _context(status: Status, columns: int) -> Fact:
 
 
 def short_model(name: str) -> str:
-    """The model's name without its provider."""
-    return name.rpartition("/")[2].removeprefix("claude-")
+    """Return the model's name in the shortest form that `-m` and `/model` accept."""
+    from agentcli.providers.catalog import short_name
+
+    return short_name(name)

@@ -16,12 +16,12 @@ _NAME = re.compile(r"[\w+#.-]+")
 
 
 def coloured(code: str, info: str, theme: Theme) -> list[Row]:
-    """Highlighted lines of a code block with the fence's `info`; plain for an unknown language."""
+    """Highlight the lines of a code block with the fence's `info`; plain for an unknown language."""
     name = _NAME.search(info)
     lexer = _lexer(name[0].lower()) if name and theme.tokens and len(code) < LONGEST else None
     if lexer is None:
         return lines([Run(code)])
-    # Some lexers recognise a line only by its newline, that of diffs among them.
+    # Some lexers, such as the one for diffs, recognise a line only by its newline.
     rows = lines(Run(text, _colour(kind, theme)) for kind, text in lexer.get_tokens(code + "\n") if text)
     return rows[:-1]
 

@@ -18,7 +18,7 @@ NARROWEST = 8
 
 
 def columns(rows: Sequence[Cells], room: int) -> list[int] | None:
-    """Width of each column, the widest shrunk first; None if they do not fit side by side."""
+    """Return the width of each column, the widest shrunk first; None if they do not fit side by side."""
     count = max(map(len, rows), default=0)
     wanted = [max((_natural(row[n]) for row in rows if n < len(row)), default=1) for n in range(count)]
     room -= GAP * (count - 1)
@@ -31,7 +31,7 @@ def columns(rows: Sequence[Cells], room: int) -> list[int] | None:
 def drawn(
     head: Cells, rows: Sequence[Cells], aligns: Sequence[Align], wide: Sequence[int], dim: str, strong: str
 ) -> list[Row]:
-    """A table with a rule under its head; rows of several lines are parted by a faint one. Without a head, only rows."""
+    """Draw a table with a rule under its head; a faint rule separates rows of several lines. Without a head, only rows."""
     bold = [[run.also(strong) for run in cell] for cell in head]
     top = [*_beside(bold, aligns, wide), [Run((" " * GAP).join("─" * one for one in wide), dim)]] if head else []
     bodies = [_beside(row, aligns, wide) for row in rows]
@@ -42,7 +42,7 @@ def drawn(
 
 
 def listed(head: Cells, rows: Sequence[Cells], room: int, dim: str, strong: str, again: bool = False) -> list[Row]:
-    """Each row as `name: value` lines; `again` where rows stand above already."""
+    """Return each row as `name: value` lines; `again` if other rows are above."""
     bodies: list[list[Row]] = []
     for row in rows:
         body: list[Row] = []
@@ -59,7 +59,7 @@ def _parted(bodies: Sequence[list[Row]], rule: Row, again: bool) -> list[Row]:
 
 
 def _beside(cells: Cells, aligns: Sequence[Align], wide: Sequence[int]) -> list[Row]:
-    """One row of the table, as many lines high as its highest cell."""
+    """Return one row of the table, as many lines high as its highest cell."""
     wrapped: list[list[Row]] = [wrap(cells[n], one) if n < len(cells) else [[]] for n, one in enumerate(wide)]
     high = max(map(len, wrapped), default=0)
     found: list[Row] = []
@@ -85,7 +85,7 @@ def _natural(cell: Row) -> int:
 
 
 def _cap(wanted: Sequence[int], room: int) -> int:
-    """Greatest common limit of the columns' widths that fits; narrower columns leave their rest to the others."""
+    """Return the greatest common limit of the columns' widths that fits; narrower columns leave their rest to the others."""
     left, narrow = room, sorted(wanted)
     for n, one in enumerate(narrow):
         share = left // (len(narrow) - n)

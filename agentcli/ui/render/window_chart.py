@@ -27,12 +27,24 @@ _PARTS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def chart(report: WindowReport, model: str, columns: int, theme: Theme, every: bool) -> list[str]:
-    """Lines of at most `columns` cells; `every` message, or the largest ones."""
+    """Return lines of at most `columns` cells, with `every` message or the largest ones."""
     return [*overview(report, model, columns, theme), *_messages(report, min(columns, WIDEST), theme, every)]
 
 
+def listing(report: WindowReport, model: str, every: bool) -> list[str]:
+    """Return plain lines of any width: the sizes of the parts, and `every` message."""
+    shares = {"used": report.used, **{kind: size for kind, size in report.shares.items() if size}}
+    wide = max(map(len, shares))
+    sizes = [f"{kind.ljust(wide)}  {size:>9,}" for kind, size in shares.items()]
+    rows = [
+        f"{f'#{row.seq}':>6} {row.tokens:>9,}  {row.text}{'' if row.fate == 'kept' else f'  {row.fate}'}"
+        for row in report.rows
+    ]
+    return [f"Context window of {model}, in tokens", *sizes, *(["", *rows] if every and rows else [])]
+
+
 def overview(report: WindowReport, model: str, columns: int, theme: Theme) -> list[str]:
-    """The bar and the sizes of its parts, without the messages."""
+    """Return the bar and the sizes of its parts, without the messages."""
     columns = min(columns, WIDEST)
     share = f" ({report.used / report.usable:.0%})" if report.usable else ""
     head = f"Context  {count(report.used)} of {count(report.usable)} usable{share}"
@@ -61,7 +73,7 @@ def _bar(report: WindowReport, cells: int, theme: Theme) -> str:
 
 
 def _cells(kind: str, tokens: int, cells: int, total: int) -> int:
-    """Cells of one part; one at least for what is there at all."""
+    """Return the number of cells for one part; at least one for a part that is not empty."""
     if kind == "free":
         return 0
     return max(round(cells * tokens / total), 1) if tokens else 0
@@ -75,7 +87,7 @@ def _sign(kind: str, theme: Theme) -> str:
 
 
 def _legend(report: WindowReport, columns: int, theme: Theme) -> list[str]:
-    """The parts with their sizes, as many in a row as fit."""
+    """Return the parts with their sizes, as many in a row as fit."""
     rows: list[str] = []
     used = columns
     for kind, tokens in report.shares.items():

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from agentcli.core.errors import AgentError
-from agentcli.core.sanitise import safe
+from agentcli.core.tasks import run_beside
 from agentcli.ui.dialogs.approving import Approving
 from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.input.actions import DraftActions, KeyActions
@@ -19,7 +19,6 @@ from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.input.keyboard import ASK_BACKGROUND
 from agentcli.ui.input.keys import chosen
 from agentcli.ui.render.banner import banner
-from agentcli.ui.render.cells import wrap
 from agentcli.ui.render.status_line import SCRIPT_EVERY, run_script
 from agentcli.ui.settings import UiSettings
 from agentcli.ui.starting import settle
@@ -55,7 +54,7 @@ class Terminal:
         self.screen = Screen(device, looks(self.settings))
         self.screen.edit = lambda: self.editor.edit
         self.console = Console(self.screen, self.editor)
-        self.repl = Repl(self.console, self._finished, self._failed)
+        self.repl = Repl(self.console, self._finished, self.editor.fail)
 
         def notify(text: str) -> None:
             self.screen.notify(text, self.settings.notify)
@@ -63,7 +62,7 @@ class Terminal:
         self._asking = Asking(self.screen, self.editor, self.repl.interrupt, notify)
         self.console.asking = self._asking
         self.screen.resized = self._asking.resized
-        self.viewing = Viewing(self.screen, self.editor)
+        self.viewing = Viewing(self.screen, self.editor, self.editor.fail)
         approving = Approving(self._asking, self.screen, self.editor, self.console.compose, self.repl.interrupt, notify)
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
         self._tasks: list[asyncio.Task[None]] = []
@@ -75,12 +74,11 @@ class Terminal:
         self.settings = settings
         self.screen.look = looks(settings)
         self.repl.idle.quiet = settings.idle_after
-        self._draft_actions = DraftActions(self.console, state, settings.history)
+        self._draft_actions = DraftActions(self.console, state)
         self.editor.edit_like("vi" if settings.vi else "emacs")
         self.console.keys = keys = chosen(settings.keys)
         self._key_actions = KeyActions(self.console, self.repl, self._draft_actions, self.viewing)
         self.editor.bind(keys)
-        self.editor.pastes.lines, self.editor.pastes.characters = settings.paste_lines, settings.paste_characters
         self.screen.check_paints()
         self.screen.pressed = lambda: self.editor.keyboard.waiting
         self.console.host = host
@@ -94,7 +92,7 @@ class Terminal:
             asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)
         if settings.theme == "auto" and self.screen.look.theme is not PLAIN:
             self.screen.painter.raw(ASK_BACKGROUND)
-        self.editor.application.create_background_task(self._begin([prompt for prompt in prompts if prompt]))
+        self.repl.beside(self._begin([prompt for prompt in prompts if prompt]))
 
     async def close(self) -> None:
         """Stop the work, print the resume line, restore the terminal."""
@@ -106,10 +104,12 @@ class Terminal:
         await self.repl.stop()
         for task in self._tasks[1:]:
             task.cancel()
-        self._say_goodbye()
-        await asyncio.wait(self._tasks)
-        await self.console.session.end("prompt_input_exit")
-        self._early.guard()
+        try:
+            self._say_goodbye()
+        finally:
+            await asyncio.wait(self._tasks)
+            await self.console.session.end("prompt_input_exit")
+            self._early.guard()
 
     @property
     def working(self) -> bool:
@@ -127,12 +127,12 @@ class Terminal:
     def submit(self, text: str) -> None:
         """Submit a prompt (Enter)."""
         self._see_background()
-        self._draft_actions.memory.remember(text)
+        self._draft_actions.remember(text)
         self.repl.submit(text)
 
     def steer(self, text: str) -> None:
         """Steer the running turn (Alt-Enter)."""
-        self._draft_actions.memory.remember(text)
+        self._draft_actions.remember(text)
         try:
             self.repl.steer(text)
         except AgentError as error:
@@ -148,7 +148,7 @@ class Terminal:
         self._key_actions.do(action)
 
     def complete(self, before: str) -> Menu:
-        """Completions for the text before the cursor."""
+        """Return the completions for the text before the cursor."""
         return self.console.completion(before)
 
     def press(self, key: str) -> None:
@@ -189,7 +189,7 @@ class Terminal:
         # The lexers would otherwise stop the keys when the first code block comes.
         warming = asyncio.to_thread(_warm, self.screen)
         coroutines = (warming, self.screen.run(), self._run_script(), self._watch())
-        self._tasks = [asyncio.create_task(each) for each in coroutines]
+        self._tasks = [run_beside(each, self.editor.fail) for each in coroutines]
 
     def _see_background(self) -> None:
         """Apply the terminal's answer on its background to the automatic theme."""
@@ -201,12 +201,11 @@ class Terminal:
         self.screen.look = replace(look, light=light, theme=theme_for_background(light) if automatic else look.theme)
 
     async def _begin(self, prompts: Sequence[str]) -> None:
-        """Ask about what the folder would load and start, then submit the prompts of the command line."""
+        """Ask about the files and programs that the folder would load and start, then submit the prompts of the command line."""
         console = self.console
 
         async def confirm(title: str, lines: Sequence[str]) -> bool:
-            rows = [row for line in lines for row in wrap(safe(line), console.columns - 4)]
-            return await console.confirm(title, [console.look.theme.paint("warn", f"  {row}") for row in rows])
+            return await self._asking.confirm(title, lines, "warn")
 
         await settle(console.host, console.session, confirm, console.say, console.move_to)
         console.session.begin(console.show_events)
@@ -234,16 +233,17 @@ class Terminal:
         if seconds > self.settings.notify_after:
             self.screen.notify("agentcli is done", self.settings.notify)
 
-    def _failed(self, error: BaseException) -> None:
-        """Exit with the traceback of an unexpected error; the draft goes to the history."""
-        if self.editor.application.is_running and not self.editor.application.is_done:
-            self.editor.application.exit(exception=error)
-
     def _say_goodbye(self) -> None:
         self._draft_actions.leave()
+        lines = farewell(self.console.host, self.console.session)
         # A terminal that is gone takes no farewell.
         with contextlib.suppress(OSError):
-            if lines := farewell(self.console.host, self.console.session):
+            if self.editor.failure is not None:
+                # What is still to be printed may be what cannot be.
+                self.screen.close(rest=False)
+                self.screen.painter.raw("".join(f"{line}\r\n" for line in lines))
+                return
+            if lines:
                 self.console.show("", *lines)
             self.screen.close()
 

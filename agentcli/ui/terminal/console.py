@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.streams import closing
 from agentcli.ui import commands
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.dialogs.asking import Asking
@@ -50,6 +49,7 @@ class Console:
     asking: Asking
     keys: Mapping[KeyAction, str] = KEYS
     status_line: StatusLine
+    completion: Completion
 
     def __init__(self, screen: Screen, editor: Editor) -> None:
         self.screen, self.editor = screen, editor
@@ -60,7 +60,6 @@ class Console:
         self._command: UserMessage | None = None
         """The line of the running slash command, until it is printed."""
         self._cancelled = False
-        self.completion = Completion((), Files(Path.cwd()))
         self._external = ExternalEditor(screen.elsewhere, self.warn)
         self.open_file = self._external.open_file
 
@@ -145,18 +144,18 @@ class Console:
         self._print_command()
         with self.screen.working(doing):
             self.interrupt.clear()
-            async with aclosing(work(self.interrupt)) as events:  # type: ignore[type-var]
+            async with closing(work(self.interrupt)) as events:
                 async for event in events:
                     self.screen.apply(event)
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Searchable picker that starts on the item `start`: index of the chosen item; None if cancelled."""
+        """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
         chosen = await self.asking.pick(title, choices, start)
         self._cancelled = chosen is None
         return chosen
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
-        """Yes-or-no question; no is the default."""
+        """Ask a yes-or-no question; no is the default."""
         return await self.asking.confirm(title, body)
 
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
@@ -190,7 +189,7 @@ class Console:
     def show_session(self, session: AgentSession, replay: int, facts: str, shown: Sequence[str] = ()) -> None:
         """Attach to a session and show its last `replay` messages and results, and those of its notes that are not `shown` already.
 
-        `facts`: those of the status line, separated by blanks; empty for the default.
+        `facts`: names of the facts in the status line, separated by blanks; empty for the default.
         """
         self.session, self._replay = session, replay
         self.completion = _completion(self)
@@ -227,13 +226,13 @@ class Console:
         return self.editor.vi
 
     def leave(self, code: int = 0) -> None:
-        """End the program; what is queued is not run any more."""
+        """End the program; queued prompts and commands no longer run."""
         self.screen.change(replace(self.state, queue=()))
         self.editor.leave(code)
 
 
 def _completion(console: Console) -> Completion:
-    """Completion in the open session of a console: its commands, with what each takes, and its files."""
+    """Return the completion for a console's open session: its commands with their arguments, and its files."""
     known = [CommandCompletion(name, one.summary, _arguments(console, one)) for name, one in commands.COMMANDS.items()]
     session = console.session
     return Completion(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from typing import Any
+from weakref import WeakSet
 
 from agentcli.agent.ports import Prompt
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import ToolProgress, ToolStarted
 from agentcli.core.message import ToolCall
 from agentcli.core.sanitise import safe
+from agentcli.core.tasks import run_beside, start_task, watch_task
 from agentcli.ui import commands
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
@@ -33,8 +36,8 @@ class Repl:
     ) -> None:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
-        self._asides: set[asyncio.Task[None]] = set()
-        self.idle = Idle(lambda: self.working, lambda: console.session, console.show_events)
+        self._asides: WeakSet[asyncio.Task[None]] = WeakSet()
+        self.idle = Idle(lambda: self.working, lambda: console.session, console.show_events, failed=failed)
 
     @property
     def working(self) -> bool:
@@ -46,15 +49,14 @@ class Repl:
         if self.working:
             command = commands.is_command(text, self._console.session)
             if command and commands.acts_at_once(text):
-                self._do_aside(text)
+                self.beside(self._perform(text))
                 return
             self._queue(text)
             if command:
                 name = text.split()[0]
                 self._console.notice(f"{name} will run after this turn. Esc stops the turn, Up cancels {name}.")
             return
-        self._work = asyncio.get_running_loop().create_task(self._through(text))
-        self._work.add_done_callback(self._over)
+        self._work = watch_task(start_task(self._through(text)), self._failed, lambda _: self.idle.begin())
 
     def steer(self, text: str) -> None:
         """Send a message to the running turn; commands are submitted as by Enter."""
@@ -70,16 +72,9 @@ class Repl:
         state = self._console.state
         self._console.screen.change(replace(state, queue=(*state.queue, text)))
 
-    def _do_aside(self, command: str) -> None:
-        """Run a command beside the turn."""
-        task = asyncio.get_running_loop().create_task(self._attempt(command))
-        self._asides.add(task)
-        task.add_done_callback(self._aside_over)
-
-    def _aside_over(self, task: asyncio.Task[None]) -> None:
-        self._asides.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._failed(error)
+    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside the turn; it is cancelled at exit."""
+        self._asides.add(run_beside(self._attempt(work), self._failed))
 
     def recall(self) -> str | None:
         """Remove and return the newest queued message."""
@@ -98,8 +93,11 @@ class Repl:
     async def stop(self) -> None:
         """Stop the work: interrupt, then cancel; the queue is dropped."""
         await self.idle.stop()
-        for aside in self._asides:
+        asides = set(self._asides)
+        for aside in asides:
             aside.cancel()
+        if asides:
+            await asyncio.wait(asides, timeout=PATIENCE)
         if self._work is None or self._work.done():
             return
         self._console.screen.change(replace(self._console.state, queue=()))
@@ -112,7 +110,7 @@ class Repl:
     async def _through(self, text: str) -> None:
         while True:
             began = time.monotonic()
-            await self._attempt(text)
+            await self._attempt(self._perform(text))
             self._finished(time.monotonic() - began)
             queue = self._console.state.queue
             if not queue:
@@ -121,9 +119,9 @@ class Repl:
             # What was told about the wait is over.
             self._console.screen.change(replace(self._console.state, queue=tuple(rest), notice=""))
 
-    async def _attempt(self, text: str) -> None:
+    async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
         try:
-            await self._perform(text)
+            await work
         except AgentError as error:
             self._console.warn(str(error))
         self._console.screen.refresh()
@@ -150,7 +148,7 @@ class Repl:
             )
 
     async def _with_files(self, text: str) -> Prompt:
-        """The prompt with its attachments. Raises InputError for unreadable ones and puts the text back into the input."""
+        """Return the prompt with its attachments. If one is unreadable, restore the text to an empty input and raise InputError."""
         console = self._console
         try:
             prompt = await asyncio.to_thread(with_attachments, text, console.session.cwd, tuple(console.before_prompt))
@@ -172,15 +170,10 @@ class Repl:
                 console.session.cwd,
                 lambda text: console.screen.apply(ToolProgress("!", text)),
                 console.interrupt,
+                console.session.shared_command if shared else None,
             )
         console.say(*(ran.output.rstrip("\n").split("\n") if ran.output.strip() else ()))
         if ran.code or ran.interrupted:
             console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))
         if shared:
             console.before_prompt.append(user_shell.as_text(ran))
-
-    def _over(self, work: asyncio.Task[None]) -> None:
-        if not work.cancelled() and (error := work.exception()) is not None:
-            self._failed(error)
-            return
-        self.idle.begin()

@@ -24,7 +24,7 @@ _CTRL_C = 3
 
 
 def possible() -> bool:
-    """True if stdin and stdout are a terminal with cursor movement."""
+    """Return whether stdin and stdout are a terminal with cursor movement."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "")
 
 
@@ -65,25 +65,22 @@ class EarlyTerminal:
 
     def during(self, load: Callable[[], T]) -> T:
         """Call `load` in a thread, echoing keys meanwhile. Ctrl-C raises KeyboardInterrupt and abandons the thread."""
-        from agentcli.core.garbage import nothing_collected
-
         outcome: list[Callable[[], T]] = []
         awake, ring = os.pipe()
         thread = threading.Thread(target=_attempt, args=(load, outcome, ring), daemon=True)
         try:
-            with nothing_collected():
-                thread.start()
-                while not outcome:
-                    ready, _, _ = select.select([self._keyboard, awake], [], [])
-                    if self._keyboard in ready:
-                        self._take(os.read(self._keyboard, 65536))
+            thread.start()
+            while not outcome:
+                ready, _, _ = select.select([self._keyboard, awake], [], [])
+                if self._keyboard in ready:
+                    self._take(os.read(self._keyboard, 65536))
         finally:
             os.close(awake)
         return outcome[0]()
 
     def restore(self) -> None:
         """Restore the terminal's attributes without discarding input. Idempotent."""
-        # A terminal that is gone needs nothing. Not TCSADRAIN: one that nobody reads from would hold us for ever.
+        # A closed terminal needs no restoring. Not TCSADRAIN: if no program reads the terminal, it would block for ever.
         with contextlib.suppress(termios.error):
             termios.tcsetattr(self._keyboard, termios.TCSANOW, self._before)
 

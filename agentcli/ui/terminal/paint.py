@@ -29,7 +29,7 @@ _FOLDING_TERMINALS = ("tmux", "xterm-kitty", "xterm-ghostty", "alacritty", "foot
 
 
 def to_terminal(descriptor: int) -> Write:
-    """Blocking writer to the terminal's descriptor.
+    """Return a blocking writer to the terminal's descriptor.
 
     Writes to a closed terminal are dropped: the end of its input ends the program.
     """
@@ -85,7 +85,7 @@ class Painter:
     ) -> bool:
         """Print `commit` for good above `live`, and put the cursor at `cursor`, counted from the first live line.
 
-        `size` is the terminal's, where known; `pieces` are what was laid out as `commit`, with their lines. `valid` is asked last of all: without it
+        `size` is the terminal's, if known; `pieces` are what was laid out as `commit`, with their lines. `valid` is asked last of all: without it
         nothing is written, and False returned.
         """
         old, new = self._live, [*commit, *live]
@@ -155,9 +155,9 @@ class Painter:
 
 
 def folds(environment: Mapping[str, str]) -> bool:
-    """True if the terminal is known to reflow lines when it becomes narrower, not to cut them.
+    """Return whether the terminal is known to reflow lines when it becomes narrower, rather than cut them.
 
-    Where that is not known a row may be left behind; to count rows that are not there would take printed lines away.
+    If that is unknown, a row may be left behind; counting rows that do not exist would erase printed lines.
     """
     if environment.get("TMUX"):
         return True
@@ -174,7 +174,7 @@ def _move(row: int, to: int) -> str:
 
 
 def _stays(old: Sequence[str], new: Sequence[str]) -> int:
-    """Number of lowest lines that are the same in both, or begin alike."""
+    """Return the number of lowest lines that are the same in both, or begin alike."""
     pairs = zip(reversed(old), reversed(new), strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b and _same(a, b) < ALIKE), min(len(old), len(new)))
 
@@ -211,7 +211,7 @@ def _change(old: str | None, new: str) -> str:
 
 
 def _same(old: str, new: str) -> int:
-    """Length of the common prefix that need not be rewritten: whole clusters and sequences of certain width."""
+    """Return the length of the common prefix that need not be rewritten: whole clusters and sequences of certain width."""
     common = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     if not certain(new[:common]):
         return 0
@@ -224,7 +224,7 @@ def _same(old: str, new: str) -> int:
 
 
 def _in_force(begun: str) -> str:
-    """Sequences in force at the end of a line's prefix."""
+    """Return the sequences in force at the end of a line's prefix."""
     return "".join(ESCAPE.findall(begun, begun.rfind(RESET) + 1))
 
 

@@ -120,19 +120,19 @@ class PaintLog:
 
 
 def rows(line: str, columns: int) -> int:
-    """Rows that a line takes on a screen of this width."""
+    """Return the number of rows that a line takes on a screen of this width."""
     if width(line) <= columns:
         return 1
     return len(chop(ESCAPE.sub("", line), columns))
 
 
 def cut(line: str, columns: int) -> str:
-    """A line as a terminal shows it that does not wrap."""
+    """Return a line as a terminal without wrapping shows it."""
     return line if width(line) <= columns else chop(ESCAPE.sub("", line), columns)[0]
 
 
 def first_rows(lines: Sequence[str], count: int, columns: int) -> list[str]:
-    """The lines that fill the first rows of a screen of this width; the last one perhaps cut."""
+    """Return the lines that fill the first `count` rows of a screen of this width; the last line may be cut."""
     found: list[str] = []
     for line in lines:
         if count <= 0:

@@ -105,7 +105,7 @@ class Screen:
         self._dirty.set()
 
     async def run(self) -> None:
-        """Tick loop: ticks on changes, and every second while work runs."""
+        """Tick on changes, and every second while work runs."""
         while True:
             try:
                 async with asyncio.timeout(1 if self.state.work else None):
@@ -215,15 +215,16 @@ class Screen:
             self._settle()
             self.change(self.state.end())
 
-    def close(self) -> None:
-        """Print the rest, erase the live part, restore the terminal's modes."""
-        self.flush()
+    def close(self, *, rest: bool = True) -> None:
+        """Print the `rest`, erase the live part, restore the terminal's modes."""
+        if rest:
+            self.flush()
         self.painter.erase()
         self.drain()
         self.painter.raw(PLAIN_PASTE)
 
     def _unsettled(self, at_once: bool = False) -> bool:
-        """True while the size changes; once stable, erases the reflowed live lines."""
+        """Return whether the size is still changing; once it is stable, erase the reflowed live lines."""
         size, before = self.size, self._seen
         if size != before:
             self._seen = size
@@ -259,7 +260,7 @@ class Screen:
         return draw(self.state, self.edit(), size, self.look, self._unfinished, time.monotonic())
 
     def _at_bottom(self, live: Live, printed: int, rows: int) -> Live:
-        """The live part with blank rows on top where it became lower on a full screen: the input stays at the bottom.
+        """Add blank rows above a live part that became lower on a full screen: the input stays at the bottom.
 
         The next lines that are printed take those rows.
         """
@@ -271,7 +272,7 @@ class Screen:
         return Live(("",) * blank + live.lines, (live.cursor[0] + blank, live.cursor[1])) if blank else live
 
     def _forget_position(self) -> None:
-        """Forget where the live part stands: after other output or another size it may be anywhere."""
+        """Forget the position of the live part: after other output or another size it may be anywhere."""
         self._high = self._printed = 0
 
     def _settle(self) -> None:
@@ -281,7 +282,7 @@ class Screen:
 
 
 def renderer(look: Look) -> Markdown:
-    """Renderer of Markdown for this look: drawn, or its source."""
+    """Return the renderer of Markdown for this look: formatted, or its source."""
     if look.raw:
         return as_it_is
     from agentcli.ui.render.markdown import lines  # its parser is imported in the background after the first paint

@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from agentcli.core.errors import HANGUP, INTERRUPTED
-from agentcli.core.garbage import nothing_collected
+from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.tasks import log_failure, start_task
 from agentcli.ui.input.completion import Menu
 from agentcli.ui.input.handler import KeyAction
 from agentcli.ui.render.cells import clip
@@ -51,6 +51,11 @@ def run(
     terminal = early if early is not None else start()
     try:
         return asyncio.run(Startup(terminal).run(open_, load_terminal, prompts))
+    except AgentError:
+        raise
+    except Exception as error:
+        _tell(error)
+        raise
     finally:
         terminal.guard()
         terminal.restore()
@@ -70,8 +75,8 @@ class Startup:
     async def run(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> int:
         """Read keys until the user leaves; returns the exit code."""
         self.device.arrive()
-        reading = asyncio.create_task(self.editor.run())
-        loading = asyncio.create_task(self._load(open_, load_terminal, prompts))
+        reading = start_task(self.editor.run())
+        loading = start_task(self._load(open_, load_terminal, prompts))
         await asyncio.wait({reading, loading}, return_when=asyncio.FIRST_COMPLETED)
         self._loading = False
         if not loading.done():
@@ -83,7 +88,7 @@ class Startup:
             self._early.guard()
             self._clear()
             unsent = [*self.waiting, self.editor.draft.text]
-            # What was typed for a program that does not come up can at least be copied.
+            # If the program does not start, the typed text can at least be copied.
             self.painter.raw("".join(f"> {safe(text)}\r\n" for text in unsent if text))
             return code if loading.cancelling() else _raise(loading)
         try:
@@ -92,17 +97,16 @@ class Startup:
             await loading.result().close()
 
     async def _load(self, open_: Open, load_terminal: Callable[[], MakeTerminal], prompts: Sequence[str]) -> Terminal:
-        with nothing_collected():
-            make_terminal = await asyncio.to_thread(load_terminal)
-            terminal = make_terminal(self.device)
-            host, session, settings, state = await asyncio.to_thread(
-                open_, terminal.approve, terminal.ask_user, self._report_from(asyncio.get_running_loop())
-            )
+        make_terminal = await asyncio.to_thread(load_terminal)
+        terminal = make_terminal(self.device)
+        host, session, settings, state = await asyncio.to_thread(
+            open_, terminal.approve, terminal.ask_user, self._report_from(asyncio.get_running_loop())
+        )
         terminal.open(host, session, settings, state, [*prompts, *self.waiting])
         return terminal
 
     def _report_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], None]:
-        """A function for other threads that shows a line as the status."""
+        """Return a function with which other threads show a line as the status."""
 
         def show(line: str) -> None:
             if self._loading:
@@ -149,7 +153,7 @@ class Startup:
         """Do nothing: no dialog can be open."""
 
     def complete(self, before: str) -> Menu:
-        """No completions while loading."""
+        """Return no completions: the session is still loading."""
         return Menu()
 
     def paint(self) -> None:
@@ -180,6 +184,17 @@ class Startup:
     def _clear(self) -> None:
         self.painter.erase()
         self.painter.raw(PLAIN_PASTE)
+
+
+def _tell(error: Exception) -> None:
+    """Log an unexpected error, and say below its traceback what it means."""
+    from agentcli.logs import LOG
+    from agentcli.paths import app_dirs
+
+    log_failure(error)
+    error.add_note("agentcli has ended because of this error, which is a bug.")
+    if (log := app_dirs().state / LOG).is_file():
+        error.add_note(f"{log} has the error, too.")
 
 
 async def _code(reading: asyncio.Task[int]) -> int:

@@ -22,7 +22,7 @@ class Pager:
     """Lines of which `height` are shown from `top` on.
 
     `stops` are the lines of the prompts. `found` are the lines that contain `query`, `at` the one jumped to.
-    `entry` is the search being typed, None while there is none, and `begun` is where it was begun.
+    `entry` is the search being typed, None if there is none, and `begun` the top line at its start.
     """
 
     lines: Sequence[str] = ()
@@ -46,17 +46,17 @@ class Pager:
         return self.top >= self.last
 
     def to(self, top: int) -> Pager:
-        """Scrolled to a line, as far as the lines allow."""
+        """Scroll to a line, as far as the lines allow."""
         return replace(self, top=min(max(top, 0), self.last))
 
     def resized(self, height: int) -> Pager:
-        """In a window of another height; at the end it stays at the end."""
+        """Change the height of the window; a pager at the end stays at the end."""
         at_end = self.at_end
         pager = replace(self, height=max(height, 1))
         return pager.to(pager.last if at_end else pager.top)
 
     def replaced(self, lines: Sequence[str], stops: Sequence[int], above: int = 0) -> Pager:
-        """On other lines, `above` of them before those that were there: the same line stays at the top."""
+        """Replace the lines, of which `above` come before the old ones: the same line stays at the top."""
         found = matches(lines, self.query)
         at = self.at + sum(line < above for line in found) if self.found else len(found) - 1
         pager = replace(self, lines=lines, stops=stops, found=found, at=min(at, len(found) - 1))
@@ -64,7 +64,7 @@ class Pager:
 
 
 def press(pager: Pager, key: str) -> Pager | None:
-    """The pager after a key (its name, or the character); None once it is closed."""
+    """Return the pager after a key (its name, or the character); None once it is closed."""
     if pager.entry is not None:
         return _typed(pager, pager.entry, key)
     match key:
@@ -101,7 +101,7 @@ def press(pager: Pager, key: str) -> Pager | None:
 
 
 def _typed(pager: Pager, entry: str, key: str) -> Pager | None:
-    """The search while it is typed: it jumps with every letter, Esc goes back to where it was begun."""
+    """Apply a key to the search being typed: every letter jumps to a match, Esc returns to where the search began."""
     match key:
         case "enter":
             return replace(pager, entry=None)
@@ -118,7 +118,7 @@ def _typed(pager: Pager, entry: str, key: str) -> Pager | None:
 
 
 def _sought(pager: Pager, query: str) -> Pager:
-    """At the first match from where the search was begun on, or else at the nearest one above."""
+    """Jump to the first match at or below the start of the search, else to the nearest one above."""
     found = matches(pager.lines, query)
     below = next((n for n, line in enumerate(found) if line >= pager.begun), len(found) - 1)
     pager = replace(pager, entry=query, query=query, found=found, at=below)
@@ -126,7 +126,7 @@ def _sought(pager: Pager, query: str) -> Pager:
 
 
 def _jumped(pager: Pager, at: int) -> Pager:
-    """At another match, around the ends."""
+    """Jump to another match, wrapping around at the ends."""
     if not pager.found:
         return pager
     at %= len(pager.found)
@@ -136,7 +136,7 @@ def _jumped(pager: Pager, at: int) -> Pager:
 
 
 def matches(lines: Sequence[str], query: str) -> Sequence[int]:
-    """The lines that contain the query; letters of either case are alike unless it has a capital one."""
+    """Return the indices of the lines that contain the query; case counts only if the query has a capital letter."""
     if not query:
         return ()
     pattern = _pattern(query)
@@ -148,7 +148,7 @@ def _pattern(query: str) -> re.Pattern[str]:
 
 
 def highlighted(line: str, query: str) -> str:
-    """The line with every match in reverse video."""
+    """Return the line with every match in reverse video."""
     spans = [match.span() for match in _pattern(query).finditer(ESCAPE.sub("", line))] if query else []
     if not spans:
         return line
@@ -178,7 +178,7 @@ def _not_begun(end: int, spans: Sequence[tuple[int, int]]) -> bool:
 def draw(
     pager: Pager, size: Size, theme: Theme, title: str, notice: str = ""
 ) -> tuple[list[str], tuple[int, int] | None]:
-    """The rows of the whole screen, and the cursor's position where there is something to type."""
+    """Return the rows of the whole screen, and the cursor's position if there is an entry."""
     columns = size.columns - 1
     shown = [
         highlighted(clip(line, columns), pager.query) for line in pager.lines[pager.top : pager.top + pager.height]

@@ -26,7 +26,7 @@ _SHOWN_INPUTS = ("command", "prompt")
 
 
 class Transcript:
-    """Messages of a session as sections of pieces, one section a record; `new` goes on where it ended."""
+    """Messages of a session as sections of pieces, one section a record; `new` continues after the last one."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -34,7 +34,7 @@ class Transcript:
         self._seen = 0
 
     def new(self) -> list[Sequence[Piece]]:
-        """Sections of the records since the last call, oldest first; at first of all that are in force."""
+        """Return the sections of the records since the last call, oldest first; the first call covers all records in force."""
         if self._seen:
             newest = takewhile(lambda record: record.seq > self._seen, self._journal.records(newest_first=True))
             records = list(newest)[::-1]
@@ -75,7 +75,7 @@ class Transcript:
 
 
 def section_lines(section: Sequence[Piece], columns: int, look: Look, markdown: Markdown) -> list[str]:
-    """Lines of one section, nothing folded; inputs of a call stand between its title and its output."""
+    """Return the lines of one section, nothing folded; a call's inputs come between its title and its output."""
     look = replace(look, thinking=True, output_lines=sys.maxsize, diff_lines=sys.maxsize)
     first = section[0]
     if not isinstance(first, Called):

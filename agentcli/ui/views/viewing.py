@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from agentcli.core.journal import Journal
+from agentcli.core.tasks import run_beside
 from agentcli.ui.input.editor import Editor
 from agentcli.ui.render.pieces import Piece, Printed, UserMessage
 from agentcli.ui.terminal.early import PAINTED
@@ -28,11 +29,11 @@ TITLE = "Transcript"
 class Viewing:
     """Shows the transcript, or a page of text, until it is closed; meanwhile `screen` prints nothing, and the keys are the pager's.
 
-    Sections are laid out in the background, the newest first.
+    Sections are laid out in the background, the newest first; `failed` gets an exception that ends that.
     """
 
-    def __init__(self, screen: Screen, editor: Editor) -> None:
-        self._screen, self._editor = screen, editor
+    def __init__(self, screen: Screen, editor: Editor, failed: Callable[[BaseException], None]) -> None:
+        self._screen, self._editor, self._failed = screen, editor, failed
         self._pager: Pager | None = None
         self._title, self._notice = TITLE, ""
         self._new: Callable[[], list[Sequence[Piece]]] = list
@@ -73,7 +74,7 @@ class Viewing:
         self._editor.focus(True)
         self._screen.painter.raw(_ENTER)
         self._pager, self._columns = Pager(height=self._height), self._screen.size.columns
-        self._work = asyncio.get_running_loop().create_task(self._read())
+        self._work = run_beside(self._read(), self._failed)
 
     def close(self) -> None:
         """Give the terminal back to the session."""
@@ -160,7 +161,7 @@ class Viewing:
         await self._lay_out()
 
     async def _lay_out(self) -> None:
-        """Lay out what is left, the newest first, a little at a time."""
+        """Lay out the remaining sections, newest first, a little at a time."""
         while len(self._laid) < len(self._sections):
             ends = time.perf_counter() + BUDGET
             added: deque[list[str]] = deque()
@@ -186,7 +187,7 @@ class Viewing:
         self.paint()
 
     def _resize(self, before: Pager) -> None:
-        """Lay out anew for another width, from the section that is at the top of the screen on."""
+        """Lay out again for another width, starting at the section at the top of the screen."""
         self._painted = []
         self._pager = before.resized(self._height)
         columns = self._screen.size.columns
@@ -199,10 +200,10 @@ class Viewing:
         self._stop()
         self._laid.clear()
         self._pager = self._pager.replaced([], [])
-        self._work = asyncio.get_running_loop().create_task(self._lay_out())
+        self._work = run_beside(self._lay_out(), self._failed)
 
     def _section_at(self, line: int) -> int:
-        """Number of the section that a line belongs to, counted from the end."""
+        """Return the number of the section that a line belongs to, counted from the end."""
         for n, lines in enumerate(self._laid):
             if line < len(lines):
                 return len(self._laid) - n
@@ -216,7 +217,7 @@ class Viewing:
         return section_lines(section, self._columns - 1, look, renderer(look))
 
     def _flat(self) -> tuple[list[str], list[int]]:
-        """All lines, and the numbers of those at which a prompt begins."""
+        """Return all lines, and the indices of the lines at which a prompt begins."""
         lines: list[str] = []
         stops: list[int] = []
         for section, laid in zip(self._sections[len(self._sections) - len(self._laid) :], self._laid, strict=True):

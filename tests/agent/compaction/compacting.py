@@ -23,7 +23,7 @@ from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, Request
 from agentcli.core.record import Compaction, Record, Trigger, Undo
 from agentcli.providers.scripted.model import Reply, ScriptedModel, say
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 

@@ -19,7 +19,7 @@ from agentcli.context.window import window_of
 from agentcli.core.errors import ModelError
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Compaction
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS
 from tests.agent.compaction.compacting import (
     MAIN,

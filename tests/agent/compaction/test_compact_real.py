@@ -10,7 +10,7 @@ from agentcli.context.ledger.ledger import from_json
 from agentcli.context.policies import POLICIES
 from agentcli.core.errors import ModelError
 from agentcli.core.record import Compaction
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from tests.agent.compaction.compacting import MAIN, Answers, compress, ended, newest, shown, snapshot, text_of
 from tests.context.realsession import FILE, records
 

@@ -18,7 +18,7 @@ from agentcli.core.event import CompactionEnded, Event, Pruned, TurnEnded, Warne
 from agentcli.core.message import Message, Text
 from agentcli.core.model import Breakpoint, Request, StreamEvent
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from tests.agent.compaction.compacting import Watched
 from tests.agent.open_session import DEMO, ended, open_session, say_to
 

@@ -47,7 +47,7 @@ def handed_off(program: Program, session: AgentSession, following: str = "mend f
 
 
 def recalled(session: AgentSession, **given: Any) -> str:
-    return asyncio.run(recall(session._runner.ctx, "r1", **given)).output
+    return asyncio.run(recall(session.core.ctx, "r1", **given)).output
 
 
 def first_request(session: AgentSession) -> str:
@@ -141,7 +141,7 @@ def test_a_handoff_of_a_handoff_reaches_both(program: Program) -> None:
     second.journal.append(Message("user", (Text("what is the port?"),), turn))
     second.journal.append(Message("assistant", (Text("The port is 4711."),), turn, "d", "d"))
     third = handed_off(program, second, "")
-    found = {passage.seq: passage for passage in third._runner.ctx.passages()}
+    found = {passage.seq: passage for passage in third.core.ctx.passages()}
     assert all(seq < 0 for seq, passage in found.items() if passage.role != "summary")
     assert "4711" in recalled(third, pattern="port is")
     assert "21 rounds" in recalled(third, pattern="def read_line") or "21 rounds" in recalled(third, id="call_1")

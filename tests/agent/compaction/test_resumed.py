@@ -14,7 +14,7 @@ from agentcli.context.view import ViewMessage, view
 from agentcli.core.event import CompactionEnded, Pruned
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.providers.scripted.model import say
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from tests.agent.compaction.test_compactor import WIDE
 from tests.agent.open_session import open_session, say_to
 from tests.counted import counted

@@ -91,7 +91,7 @@ class Played(Servers):
     def changes(self) -> Sequence[str]:
         return list(self.told)
 
-    async def settle(self, seconds: float | None, tool: str = "") -> None:
+    async def settle(self, seconds: float | None, tool: str = "", *, again: bool = False) -> None:
         return None
 
     async def call(self, tool: ServerTool, arguments: Mapping[str, Any], progress: Progress) -> ServerAnswer:

@@ -53,7 +53,7 @@ def test_a_call_of_the_gate_is_decided_about_and_shown_as_the_tool_that_it_calls
 )
 def test_rules_name_a_tool_a_server_or_all_of_them(tmp_path: Path, allow: str, deny: str, status: str) -> None:
     session = open_session(tmp_path, [through_gate("mcp__git__status"), say("ok")], servers=Played(STATUS))
-    session._runner.approval.rules = parse_rules([allow], (), [deny] if deny else [])
+    session.core.approval.rules = parse_rules([allow], (), [deny] if deny else [])
     say_to(session, "go")
     assert [result.status for result in results(session)] == [status]
 
@@ -83,7 +83,7 @@ def test_a_tool_that_wants_a_person_is_asked_about_in_every_mode_each_time(tmp_p
         person=person,
         mode="yolo",
     )
-    session._runner.approval.rules = parse_rules(["mcp__git"])
+    session.core.approval.rules = parse_rules(["mcp__git"])
     say_to(session, "go")
     assert [ask.always for ask in person.asked] == ["", ""]
 

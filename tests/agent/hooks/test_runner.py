@@ -2,7 +2,10 @@ import asyncio
 import json
 import re
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,3 +182,22 @@ def test_a_projects_own_hooks_are_refused(tmp_path: Path) -> None:
 def test_a_hook_that_makes_no_sense_is_an_error(entry: dict[str, str], told: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(told)):
         configured(HookSettings(commands=(entry,)))
+
+
+def test_a_hook_that_no_thread_can_be_started_for_is_told_and_raises_nothing() -> None:
+    before = threading.stack_size(1 << 46)  # more than any system has: no thread can be started
+    try:
+        told = run(hooks("cat"))
+    finally:
+        threading.stack_size(before)
+    assert told == "" or "could not be started" in told
+
+
+def test_a_hook_whose_input_is_nested_too_deep_is_told_and_raises_nothing() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    wanted = replace(hooks("cat"), input=lambda *_: {"deep": deep})
+    assert "could not be started" in run(wanted)
+    while deep:  # freed level by level, as the interpreter itself would not survive it otherwise
+        deep = deep.pop()

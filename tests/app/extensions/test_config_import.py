@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from agentcli.app.extensions.config_import import ImportPlan, carry_out, import_
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
+from agentcli.core.message import ToolCall
 from agentcli.integrations.extensions.agents import find_agents
 from agentcli.integrations.extensions.places import Place
+from agentcli.permissions.decide import decide
+from agentcli.tools.registry import TRAITS
 
 TOKEN = "ghp_" + "a1" * 18
 
@@ -32,15 +36,13 @@ def put(path: Path, value: Any) -> None:
     path.write_text(value if isinstance(value, str) else json.dumps(value))
 
 
-def opened(home: Path) -> Program:
+def opened(home: Path, keys: Sequence[str] = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")) -> Program:
     env = {f"XDG_{kind}_HOME": str(home.parent / kind) for kind in ("DATA", "STATE", "CACHE")}
     ours = {
         "XDG_CONFIG_HOME": str(home / ".config"),
         "HOME": str(home),
-        "ANTHROPIC_API_KEY": "x",
-        "OPENAI_API_KEY": "x",
     }
-    return Program(Options(cwd=str(home.parent / "work")), {**env, **ours, "GEMINI_API_KEY": "x"})
+    return Program(Options(cwd=str(home.parent / "work")), {**env, **ours, **dict.fromkeys(keys, "x")})
 
 
 def taken(home: Path, *names: str) -> ImportPlan:
@@ -58,7 +60,7 @@ def ours(home: Path, name: str) -> Any:
 
 def test_everything_of_claude_code_is_taken_over_or_listed(home: Path) -> None:
     work = str(home.parent / "work")
-    http = {"type": "http", "url": "https://x.example/mcp", "headers": {"A": "b"}}
+    http = {"type": "http", "url": "https://x.example/mcp", "headers": {"Accept": "b"}}
     local = {"type": "stdio", "command": "foo", "args": [], "env": {}}
     put(
         home / ".claude.json",
@@ -166,6 +168,15 @@ def test_nothing_of_other_programs_is_passed_over_in_silence(home: Path) -> None
     assert opened(home).workspace_policy.roots[1:] == (shared,)
 
 
+@pytest.mark.parametrize(("keys", "there"), [((), True), (("GEMINI_API_KEY",), True), (("ANTHROPIC_API_KEY",), False)])
+def test_a_model_is_taken_over_before_any_key_is_set(keys: Sequence[str], there: bool, home: Path) -> None:
+    put(home / ".gemini/settings.json", {"model": {"name": "gemini-3.8-flash"}})
+    program = opened(home, keys)
+    plan = import_plan(program, ["gemini"])
+    assert [step.item.value for step in plan.new] == (["google/gemini-3.8-flash"] if there else [])
+    assert ("no key for google" in "\n".join(plan.skipped)) is not there
+
+
 def test_gemini_cli_keeps_its_dialect(home: Path) -> None:
     hook = {"type": "command", "command": "check", "timeout": 5000, "name": "c"}
     put(
@@ -204,7 +215,13 @@ def test_codex_servers_and_prompts(home: Path) -> None:
     put(home / ".codex/prompts/fix.md", "Fix $1.")
     taken(home, "codex")
     assert ours(home, "mcp.json")["mcpServers"] == {
-        "t1": {"command": "npx", "args": ["-y", "foo"], "env": {"A": "b"}, "includeTools": ["a"], "startupTimeout": 20},
+        "t1": {
+            "command": "npx",
+            "args": ["-y", "foo"],
+            "env": {"A": "${A}"},
+            "includeTools": ["a"],
+            "startupTimeout": 20,
+        },
         "t2": {"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer ${TOK}"}},
     }
     assert ours(home, "hooks.json")["hooks"]["Stop"] == [{"hooks": [{"type": "command", "command": "tests"}]}]
@@ -228,13 +245,46 @@ def test_opencode_with_comments_in_its_json(home: Path) -> None:
         "r": {"url": "https://x.example//mcp"},
     }
     assert ours(home, "config.toml")["permissions"] == {
-        "ask": ["edit", "write", "bash(git push *)"],
+        "ask": ["bash(git push *)"],
         "deny": ["web_fetch"],
     }
     assert (
         home / ".config/agentcli/commands/test.md"
     ).read_text() == '---\ndescription: "Run: tests"\n---\nRun $ARGUMENTS\n'
     assert "every command" in "\n".join(plan.skipped)
+
+
+def test_the_order_of_opencodes_permissions_is_kept_as_far_as_ours_can(home: Path) -> None:
+    permission = {
+        "bash": {"*": "ask", "git status *": "allow", "npm *": "allow", "npm publish *": "deny", "npm publish --dry-run": "allow"},
+        "edit": {"src/**": "allow", "*": "ask"},
+        "read": "ask",
+        "webfetch": {"*": "allow", "https://a.example/**": "ask", "https://a.example/docs/**": "allow"},
+    }  # fmt: skip
+    put(home / ".config/opencode/opencode.json", {"permission": permission})
+    put(home / ".claude/settings.json", {"permissions": {"allow": ["Bash(make *)"]}})
+    plan = taken(home, "claude", "opencode")
+    assert ours(home, "config.toml")["permissions"] == {
+        "allow": [
+            "bash(make *)",
+            "bash(git status *)",
+            "bash(npm *)",
+            "web_fetch",
+            "web_fetch(https://a.example/docs/**)",
+        ],
+        "deny": ["bash(npm publish *)"],
+        "ask": ["read", "web_fetch(https://a.example/**)"],
+    }
+    policy = opened(home).workspace_policy
+
+    def decided(tool: str, **given: str) -> str:
+        return decide(ToolCall("1", tool, given), TRAITS, policy.rules(), "ask", policy.workspace()).decision
+
+    commands = ("make test", "git status -s", "npm test", "npm publish --dry-run", "rm a")
+    assert [decided("bash", command=each) for each in commands] == ["allow", "allow", "allow", "deny", "ask"]
+    assert [decided("edit", file_path="src/a.py"), decided("read", file_path="a.py")] == ["ask", "ask"]
+    assert len([line for line in plan.skipped if "mode ask asks about it anyway" in line]) == 2
+    assert any("src/**: allow: a later rule takes its place" in line for line in plan.skipped)
 
 
 def test_agents_of_opencode_keep_their_restrictions(home: Path) -> None:
@@ -262,7 +312,7 @@ def test_no_secret_is_copied(home: Path) -> None:
     server = {
         "command": "srv",
         "args": ["--api-key=hunter2hunter2", "--verbose=1", TOKEN],
-        "env": {"GITHUB_TOKEN": TOKEN, "LEVEL": "info", "KEPT_TOKEN": "${KEPT_TOKEN}"},
+        "env": {"GITHUB_TOKEN": TOKEN, "LEVEL": "info", "MOOD": "", "KEPT_TOKEN": "${KEPT_TOKEN}"},
         "headers": {"Authorization": f"Bearer {TOKEN}", "Accept": "text/plain"},
     }
     put(home / ".claude.json", {"mcpServers": {"gh": server}})
@@ -276,11 +326,16 @@ def test_no_secret_is_copied(home: Path) -> None:
     )
     plan = taken(home, "claude")
     found = ours(home, "mcp.json")["mcpServers"]["gh"]
-    assert found["env"] == {"GITHUB_TOKEN": "${GITHUB_TOKEN}", "LEVEL": "info", "KEPT_TOKEN": "${KEPT_TOKEN}"}
+    assert found["env"] == {
+        "GITHUB_TOKEN": "${GITHUB_TOKEN}",
+        "LEVEL": "${LEVEL}",
+        "MOOD": "",
+        "KEPT_TOKEN": "${KEPT_TOKEN}",
+    }
     assert found["headers"] == {"Authorization": "Bearer ${GH_AUTHORIZATION}", "Accept": "text/plain"}
     assert found["args"] == ["--api-key=${GH_API_KEY}", "--verbose=1", "${GH_ARG2}"]
     shown = "\n".join(lines(plan))
-    assert "set GH_API_KEY, GH_ARG2, GITHUB_TOKEN, GH_AUTHORIZATION in your environment" in shown
+    assert "set GH_API_KEY, GH_ARG2, GITHUB_TOKEN, LEVEL, GH_AUTHORIZATION in your environment" in shown
     everything = shown + "".join(path.read_text() for path in (home / ".config").rglob("*") if path.is_file())
     assert TOKEN not in everything
     assert "hunter2" not in everything

@@ -194,8 +194,8 @@ def test_links_that_lead_out_of_a_plugin_and_pipes_are_refused(home: Path) -> No
     plugins = Plugins(ProjectContext(Options()).dirs)
     for name, make in (("link", lambda path: path.symlink_to("/etc/passwd")), ("pipe", os.mkfifo)):
         make(claude(home / name) / "bad")
-        with plugins.candidate(str(home / name)) as plugin, pytest.raises(InputError, match="cannot be added: bad is"):
-            plugins.add(plugin, "x", link=False)
+        with pytest.raises(InputError, match="cannot be added: bad is"), plugins.candidate(str(home / name)):
+            pass
     assert plugins.installed() == []
 
 
@@ -246,3 +246,47 @@ def test_what_an_extension_excludes_is_denied_and_never_less(given: str, denied:
     folder = written(home / "ext", {"gemini-extension.json": json.dumps({"name": "ext", "excludeTools": [given]})})
     assert run(["plugins", "add", str(folder), "--yes"]) == 0
     assert [str(rule) for rule in program().workspace_policy.rules().deny] == denied
+
+
+def test_a_plugin_that_holds_only_language_servers_is_added_and_says_so(home: Path) -> None:
+    entry = {"name": "gopls", "source": "./plugins/gopls", "version": "1.0", "lspServers": {"go": {"command": "gopls"}}}
+    market = {
+        ".claude-plugin/marketplace.json": json.dumps({"name": "m", "plugins": [entry]}),
+        "plugins/gopls/README.md": "x",
+    }
+    written(home / "market", market)
+    written(home / "other", {".lsp.json": json.dumps({"rust": {"command": "rust-analyzer"}})})
+    for folder, name, server in (("market/plugins/gopls", "gopls", "go"), ("other", "other", "rust")):
+        with Plugins(program().dirs).candidate(str(home / folder)) as plugin:
+            assert [*contents(plugin)] == [f"language servers, which have no effect here: {server}"]
+        assert run(["plugins", "add", "--yes", str(home / folder)]) == 0
+        assert {one.name: one.trouble for one in Plugins(program().dirs).installed()}[name] == ""
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_what_changes_between_the_look_and_the_answer_is_not_added(home: Path, link: bool) -> None:
+    folder = claude(home / "a")
+    plugins = Plugins(program().dirs)
+    with plugins.candidate(str(folder)) as plugin:
+        (folder / "hook.py").write_text("evil()")
+        with pytest.raises(InputError, match="have changed since they were listed"):
+            plugins.add(plugin, str(folder), link)
+    assert plugins.installed() == []
+    assert [*(home / "DATA").rglob("hook.py")] == []
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_compiled_files_that_nobody_looked_at_are_never_run(home: Path, link: bool) -> None:
+    folder = claude(home / "a")
+    cache = written(folder, {"lib/__pycache__/x.cpython-311.pyc": "evil"}) / "lib/__pycache__"
+    plugins = Plugins(program().dirs)
+    with plugins.candidate(str(folder)) as plugin:
+        plugins.add(plugin, str(folder), link)
+    (one,) = plugins.installed()
+    assert not (one.folder / "lib/__pycache__").exists()
+    written(one.folder, {"__pycache__/y.pyc": "evil", "lib/__pycache__/x.cpython-311.pyc": "evil"})
+    assert [found.trouble for found in plugins.installed()] == [""]
+    assert [*one.folder.rglob("__pycache__")] == []
+    cache.parent.mkdir(exist_ok=True)
+    (one.folder / "__pycache__").symlink_to(home)
+    assert "is a link" in plugins.installed()[0].trouble

@@ -16,8 +16,9 @@ from urllib.request import urlopen
 
 import pytest
 
-from agentcli.app.extensions.server_login import LoginStore, authentication, log_out
+from agentcli.app.extensions.server_login import FILE, LoginStore, authentication, log_out
 from agentcli.app.host import TerminalHost
+from agentcli.app.keys import KeyStore
 from agentcli.core.errors import InputError
 from tests.app.extensions.server_runs import define, options, program
 
@@ -184,3 +185,30 @@ def test_a_server_that_nobody_approved_is_not_logged_in_to(project: Path) -> Non
         trust(project, run.dirs.state / TRUSTED)
         with pytest.raises(InputError, match="not approved"):
             run.servers.to_log_in("web")
+
+
+def test_a_login_goes_to_no_other_path_of_its_host(project: Path) -> None:
+    with authority() as url:
+        define(project, web={"url": url}, other={"url": url.replace("/mcp", "/evil")})
+        with program(options(project), **NO_BROWSER) as run:
+            person = Person("pastes")
+            assert asyncio.run(TerminalHost(run).log_in("web", person.say, person.pasted))
+            assert authentication(run, run.servers.to_log_in("web")) is not None
+            assert authentication(run, run.servers.to_log_in("other")) is None
+
+
+def test_a_login_that_was_stored_for_a_whole_host_is_not_used_and_told_until_it_is_renewed(project: Path) -> None:
+    with authority() as url:
+        define(project, web={"url": url})
+        with program(options(project), **NO_BROWSER) as run:
+            origin = url.removesuffix("/mcp")
+            KeyStore(run.dirs.state, FILE).set(
+                origin, json.dumps({"tokens": {"access_token": "t0ken", "token_type": "Bearer"}})
+            )
+            assert authentication(run, run.servers.to_log_in("web")) is None
+            (told,) = run.servers.problems
+            assert "agentcli mcp login web" in told
+            person = Person("pastes")
+            assert asyncio.run(TerminalHost(run).log_in("web", person.say, person.pasted))
+            assert list(run.servers.problems) == []
+            assert list(KeyStore(run.dirs.state, FILE).places()) == [url]

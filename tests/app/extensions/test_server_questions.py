@@ -27,10 +27,14 @@ def project(tmp_path: Path) -> Path:
 class Person:
     """Somebody who answers each question as laid down; `asked` are the questions."""
 
-    def __init__(self, *answers: str) -> None:
+    def __init__(self, *answers: str, form: str = "Fill it in") -> None:
         self.answers, self.asked, self.questions = answers, list[str](), list[Question]()
+        self.form, self.forms = form, list[str]()
 
     async def __call__(self, questions: Sequence[Question]) -> Sequence[str]:
+        if [choice.label for choice in questions[0].choices] == ["Fill it in", "Decline"]:
+            self.forms += [question.question for question in questions]
+            return [self.form]
         self.asked += [question.question for question in questions]
         self.questions += questions
         return self.answers
@@ -71,6 +75,13 @@ def test_choices_stand_there_by_their_names_and_the_server_gets_their_values(pro
     ]
     assert (hero.multiple, tools.multiple) == (False, True)
     assert pet.question.endswith("Cats where you skip it")
+
+
+def test_a_long_form_is_shown_first_and_can_be_declined_as_a_whole(project: Path) -> None:
+    person = Person("Ada", form="Decline")
+    assert answered(project, person, "form") == {"action": "decline"}
+    assert person.asked == []
+    assert person.forms[0].startswith("one: Who are you? It asks for 10 things: Your name, age (optional), ")
 
 
 def test_without_a_person_or_an_answer_that_it_needs_a_form_is_declined(project: Path) -> None:

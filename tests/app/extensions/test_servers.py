@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.agent.session import AgentSession
 from agentcli.app.extensions.doctor_servers import server_rows
 from agentcli.app.program import Program
@@ -273,3 +274,42 @@ def test_doctor_lists_each_server_with_its_file_and_what_is_wrong_with_it(projec
     assert row[2].startswith(
         "Hooks, servers and rules were not read, since this folder is not trusted: .mcp.json (servers: "
     )
+
+
+@pytest.mark.parametrize(
+    ("own", "asked"), [("one", ["mcp__one__echo"]), ("o__ne", ["mcp__one__echo"]), ("other", [])], ids=str
+)
+def test_a_projects_server_with_the_name_of_the_users_own_gets_none_of_its_allow_rules(
+    project: Path, own: str, asked: list[str]
+) -> None:
+    questions: list[str] = []
+
+    async def person(request: ApprovalRequest) -> ApprovalResponse:
+        questions.append(request.call.name)
+        return ApprovalResponse("once")
+
+    define(project, **{"o_ne" if own == "o__ne" else "one": fake(trustHints=True)})
+    name = "mcp__o_ne__echo" if own == "o__ne" else "mcp__one__echo"
+    with Loopback([say("", call("mcp_call", tool=name, arguments={"text": "hi"})), say("ok")]) as server:
+        given = options(project, model="anthropic/claude-haiku-4-5", allow=(), settings=("agent.titles=false",))
+        with program(given, **server.env) as run:
+            define(run.dirs.config, "mcp.json", **{own: fake()})
+            (run.dirs.config / "config.toml").write_text('[permissions]\nallow = ["mcp__one", "mcp__o_ne"]\n')
+            run.reload()
+            run.approve = person
+            session = run.sessions.new()
+            asyncio.run(closing(session, turn(session, "go")))
+            told = [note for note in session.notes if "takes the place of your own" in note]
+    assert questions == [each.replace("one", "o_ne") if own == "o__ne" else each for each in asked]
+    assert len(told) == len(asked)
+
+
+def test_a_project_cannot_have_its_servers_hints_trusted(project: Path) -> None:
+    define(project, one=fake(trustHints=True))
+    with program(
+        options(project, allow=(), mcp_config=(json.dumps({"mcpServers": {"two": fake(trustHints=True)}}),))
+    ) as run:
+        session = run.sessions.new()
+        states(session)
+        assert session.server_pool is not None
+        assert {tool.name for tool in session.server_pool.tools() if tool.reads} == {"mcp__two__peek"}

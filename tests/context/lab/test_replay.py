@@ -12,7 +12,7 @@ from agentcli.context.settings import POLICIES, ContextSettings, PruneSettings
 from agentcli.context.window import limits_of
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
-from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.model import ModelSpec, Prices, Request
 from agentcli.core.record import Compaction, Record, Settings, Undo
 from agentcli.tools.registry import TRAITS
 from tests.context.lab.traces import Shape, trace
@@ -49,6 +49,15 @@ def test_each_prompt_is_paid_for_once(long_runs: dict[str, Played], policy: str)
     assert played.cost == pytest.approx(requests) if not played.again else played.cost > requests
     assert played.requests == long_runs["auto"].requests
     assert played.broken == ()
+
+
+def test_every_request_is_shown_to_who_watches_with_the_reply_to_it():
+    watched: list[tuple[Request, Message]] = []
+    played = replay(LONG.records, "auto", SETUP, watch=lambda request, reply: watched.append((request, reply)))
+    assert tuple(reply.usage.prompt for _, reply in watched if reply.usage) == played.sizes
+    recorded = [record.body for record in LONG.records if isinstance(record.body, Message)]
+    assert [reply.parts for _, reply in watched] == [body.parts for body in recorded if body.role == "assistant"]
+    assert all(request.messages and request.messages[-1].role == "user" for request, _ in watched)
 
 
 def test_auto_never_overflows_a_small_window(long_runs: dict[str, Played]):

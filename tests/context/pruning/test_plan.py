@@ -419,3 +419,36 @@ def test_what_a_small_window_protects_is_a_share_that_is_set() -> None:
     )
     assert few[0] is not None
     assert many[0] is None
+
+
+def test_the_price_of_an_edit_is_what_comes_after_it_and_the_thoughts_that_it_invalidates() -> None:
+    body = [prompt("p1"), *steps(100, 200, 300), reply("ok"), reply(thought(), call("t"))]
+    plain = TokenLayout(window(view(history(*body, result("t", "y" * 400)))))
+    first = plain.victim(2, 1)
+    cost = plain.edit(first.tokens, first.position)
+    assert cost == EditCost(first.tokens, plain.total - first.position - first.tokens, 0)
+    bound = replace(LIMITS, preserved_thinking=True)
+    kept = TokenLayout(window(view(history(*body, result("t", "y" * 400))), limits=bound))
+    assert kept.thoughts > 0
+    cost = kept.edit(first.tokens, first.position)
+    assert cost == EditCost(first.tokens, kept.total - first.position - first.tokens - kept.thoughts, kept.thoughts)
+    # Behind the first thought nothing is cheaper than to begin at it.
+    late = kept.edit(10, kept.total)
+    assert late.behind == kept.total - kept.first_thought - 10 - kept.thoughts
+
+
+def test_the_outcome_of_a_cleared_command_stays_and_that_of_a_read_does_not() -> None:
+    output = "\n".join(f"line {n} of many that say nothing" for n in range(400)) + "\n12 passed, 1 failed in 0.5s\n"
+    body = [
+        prompt("p1"),
+        reply(call("ran", "bash", command="pytest")), result("ran", output, "bash"),
+        reply(call("seen", "read", file_path="log")), result("seen", output, "read"),
+        reply("ok"),
+    ]  # fmt: skip
+    layout = TokenLayout(window(view(history(*body))))
+    victims = [layout.victim(n, 1) for n, block in enumerate(layout.blocks) if isinstance(block.part, ToolResult)]
+    prune = layout.prune(victims, "why")
+    assert set(prune.outcomes) == {"ran"}
+    assert "12 passed, 1 failed" in prune.outcomes["ran"]
+    whole = sum(victim.tokens for victim in victims)
+    assert prune.tokens == whole - layout.counter.text(prune.outcomes["ran"])

@@ -129,6 +129,25 @@ def test_the_catalogue_is_sorted_cut_and_silent_without_skills(tmp_path: Path) -
     assert short.splitlines()[-1] == "- a"
 
 
+def test_of_very_many_skills_the_nearest_are_in_the_catalogue_and_the_others_are_told_and_loadable(
+    tmp_path: Path,
+) -> None:
+    work = repository(tmp_path)
+    for number in range(505):
+        skill(tmp_path / HOME / f".agents/skills/a{number:03}")
+    for name in ("z1", "z2"):
+        skill(work / f".claude/skills/{name}")
+    skills = found(tmp_path, work).skills
+    assert len(skills) == 507
+    block = catalogue(skills, {}, 200_000)
+    assert "- z1: " in block
+    assert "- z2: " in block
+    assert block.count("\n- ") == 500
+    assert "7 more skills lie in " in block
+    assert ".agents/skills: list these folders; the skill tool loads a skill by its name." in block
+    assert changes_since(["You are", block], skills, {}) == ""
+
+
 def test_changes_since_a_session_began_are_told(tmp_path: Path) -> None:
     work = repository(tmp_path)
     skill(work / ".claude/skills/a")

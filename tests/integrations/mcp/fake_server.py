@@ -26,6 +26,10 @@ FAULTS = (
     "nonsense-relist",  # answers the second list with what no list is
     "refuses-prompts",  # declares prompts and resources, and refuses to list them
     "late",  # answers nothing before there is a file `go`
+    "no-resources",  # declares resources and lists none
+    "newest",  # knows the newest revision of the protocol, in which it cannot ask, and the one before
+    "deep",  # has a tool with a schema nested 220 deep
+    "wordy",  # writes a line to stderr when it is started, and one when a call is answered
     "pages",  # lists its tools on two pages
 )
 TOOLS: list[dict[str, Any]] = [
@@ -59,6 +63,11 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
         case "die":
             print("fatal: out of cheese", file=sys.stderr, flush=True)
             os._exit(3)
+        case "vanish":
+            os._exit(3)
+        case "unreadable":
+            send({"id": number, "result": 5})
+            return
         case "hang":
             return
         case "crawl":
@@ -83,6 +92,8 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
         case "blocks":
             send({"id": number, "result": {"content": given["blocks"]}})
             return
+        case "ask" if "io.modelcontextprotocol/protocolVersion" in params.get("_meta", {}):
+            given = {"text": "elicitation is not available on this connection"}
         case "ask":
             send({"id": "q1", "method": "elicitation/create", "params": {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}})  # fmt: skip
             answer = json.loads(sys.stdin.buffer.readline())
@@ -120,6 +131,8 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
             return
         case _:
             pass
+    if "wordy" in faults:
+        print("a call was answered", file=sys.stderr, flush=True)
     send({"id": number, "result": {"content": [{"type": "text", "text": str(given.get("text", "done"))}]}})
     if "changes" in faults:
         send({"method": "notifications/tools/list_changed"})
@@ -128,9 +141,17 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
 def answered(message: dict[str, Any], faults: set[str], lists: list[int]) -> None:
     number, params = message["id"], message.get("params") or {}
     match message["method"]:
+        case "server/discover" if "newest" in faults:
+            info = {"name": "fake", "version": "1"}
+            head = {
+                "supportedVersions": ["2026-07-28", "2025-11-25"],
+                "capabilities": {"tools": {}},
+                "serverInfo": info,
+            }
+            send({"id": number, "result": {**head, "resultType": "complete", "ttlMs": 0, "cacheScope": "public"}})
         case "initialize":
             offered: dict[str, Any] = {"tools": {"listChanged": True}}
-            if faults & {"resources", "refuses-prompts"}:
+            if faults & {"resources", "refuses-prompts", "no-resources"}:
                 offered |= {"resources": {}, "prompts": {}}
             info = {"name": "fake", "version": "1"}
             head = {"protocolVersion": "2025-11-25", "capabilities": offered, "serverInfo": info}
@@ -144,12 +165,19 @@ def answered(message: dict[str, Any], faults: set[str], lists: list[int]) -> Non
                 send({"id": number, "result": {"tools": [{"name": 5}]}})
             elif "refuses-relist" in faults and len(lists) > 1:
                 send({"id": number, "error": {"code": -32603, "message": "not now"}})
+            elif "deep" in faults:
+                schema: dict[str, Any] = {"type": "string"}
+                for _ in range(220):
+                    schema = {"type": "object", "properties": {"a": schema}}
+                send({"id": number, "result": {"tools": [{"name": "deep", "inputSchema": schema}]}})
             elif "pages" in faults and not params.get("cursor"):
                 send({"id": number, "result": {"tools": tools()[:1], "nextCursor": "2"}})
             else:
                 send({"id": number, "result": {"tools": tools()[1:] if "pages" in faults else tools()}})
         case "resources/list" | "prompts/list" if "refuses-prompts" in faults:
             send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
+        case "resources/list" | "resources/templates/list" if "no-resources" in faults:
+            send({"id": number, "result": {"resources": [], "resourceTemplates": []}})
         case "resources/list":
             send({"id": number, "result": {"resources": [{"uri": "note://1", "name": "first note"}]}})
         case "resources/read":
@@ -177,6 +205,8 @@ def main(faults: set[str]) -> None:
         sys.exit("no licence found")
     if "stubborn" in faults:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "wordy" in faults:
+        print("serving on stdio", file=sys.stderr, flush=True)
     while "late" in faults and not Path("go").exists():
         time.sleep(0.01)
     lists: list[int] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,26 @@ from agentcli.core.errors import ToolError
 from agentcli.core.servers import Elicitation, ServerState
 from agentcli.integrations.mcp.config import definition
 from tests.integrations.mcp.fake_http import serving
-from tests.integrations.mcp.running import call, fake, is_alive, pids, refusing, servers, settled, text, until, wait
+from tests.integrations.mcp.running import (
+    FAKE,
+    call,
+    fake,
+    is_alive,
+    pids,
+    refusing,
+    servers,
+    settled,
+    text,
+    until,
+    wait,
+)
+
+
+def offers(folder: Path, *names: str) -> None:
+    """Have the fake servers offer other tools."""
+    (folder / "tools.json").write_text(
+        json.dumps([{"name": name, "inputSchema": {"type": "object"}} for name in names])
+    )
 
 
 def test_a_server_is_connected_listed_called_and_ended(tmp_path: Path) -> None:
@@ -46,7 +66,8 @@ def test_what_keeps_a_server_from_connecting_is_said_with_its_last_words(tmp_pat
         assert states == {
             "gone": "failed: no-such-program-anywhere was not found",
             "exits": "failed: Connection closed (no licence found)",
-            "silent": "failed: it did not answer within 0.5 s",
+            "silent": "connecting: it has not answered within 0.5 s (`startupTimeout` in its definition sets how long that may take);"
+            " it is waited for in the background",
             "unset": "failed: it needs $NO_SUCH_VARIABLE, which is not set",
             "off": "disabled",
             "works": "connected, 5 tools",
@@ -58,7 +79,6 @@ def test_what_keeps_a_server_from_connecting_is_said_with_its_last_words(tmp_pat
         )
         assert text(call(made, "mcp__works__echo", text="all the same")) == "all the same"
         assert "Server unset needs $NO_SUCH_VARIABLE, which is not set." in made.changes()
-        assert "Server silent did not answer within 0.5 s." in made.changes()
         assert "Server gone failed: no-such-program-anywhere was not found." in made.changes()
     assert not [pid for pid in pids(tmp_path) if is_alive(pid)]
 
@@ -69,15 +89,121 @@ def test_a_call_waits_for_its_own_server_alone(tmp_path: Path) -> None:
         assert [state.status for state in made.states()] == ["connecting", "connected"]
 
 
-def test_a_server_that_dies_in_a_call_is_started_again_at_the_next_three_times(tmp_path: Path) -> None:
-    with servers(tmp_path, {"fake": fake()}) as made:
+def test_a_server_that_dies_in_a_call_is_started_again_at_the_next_however_often(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake()}, reconnects=(0.01, 0.02)) as made:
         settled(made)
-        for _ in range(4):
+        for _ in range(6):
             with pytest.raises(ToolError, match=r"ended during the call \(fatal: out of cheese\)"):
                 call(made, "mcp__fake__die")
-        with pytest.raises(ToolError, match="is not connected: it ended 4 times"):
-            call(made, "mcp__fake__echo", text="gone")
-    assert len(pids(tmp_path)) == 4
+        assert text(call(made, "mcp__fake__echo", text="back")) == "back"
+    assert len(pids(tmp_path)) == 7
+
+
+def test_a_server_that_dies_again_and_again_is_started_after_a_growing_pause(tmp_path: Path) -> None:
+    async def impatient() -> None:
+        tool = next(tool for tool in made.tools() if tool.tool == "echo")
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(made.call(tool, {}, lambda _: None), 0.2)
+
+    with servers(tmp_path, {"fake": fake()}, reconnects=(0.01, 50.0)) as made:
+        settled(made)
+        for said in ("next call.", "next call.", "next call, after a pause of 50 s."):
+            with pytest.raises(ToolError, match=f"started again at the {said}"):
+                call(made, "mcp__fake__die")
+        asyncio.run(impatient())
+        assert len(pids(tmp_path)) == 3
+        assert asyncio.run(made.restart("fake")).status == "connected", "the person need not wait"
+        assert text(call(made, "mcp__fake__echo", text="back")) == "back"
+        with pytest.raises(ToolError, match=r"started again at the next call\."):
+            call(made, "mcp__fake__die")
+
+
+def test_a_server_that_starts_slowly_is_waited_for_in_the_background(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("late", startupTimeout=0.2)}) as made:
+        (state,) = settled(made)
+        assert "`startupTimeout`" in state.obstacle
+        for _ in range(2):
+            asyncio.run(made.settle(0.1, "mcp__fake__echo", again=True))
+            assert made.states()[0].status == "connecting"
+        (tmp_path / "go").touch()
+        asyncio.run(made.settle(None, "mcp__fake__echo", again=True))
+        assert made.states()[0].status == "connected"
+        assert text(call(made, "mcp__fake__echo", text="at last")) == "at last"
+        assert "Server fake is connected, 5 tools." in made.changes()
+    assert len(pids(tmp_path)) == 1
+    assert not is_alive(pids(tmp_path)[0])
+
+
+def test_a_server_that_still_starts_is_ended_with_the_others(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("late", startupTimeout=0.2)}) as made:
+        settled(made)
+        asyncio.run(until(lambda: (tmp_path / "fake.log").exists()))
+    assert not is_alive(pids(tmp_path)[0])
+
+
+def test_a_server_that_failed_is_tried_again_at_the_next_call(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    with servers(tmp_path, {"fake": {"command": str(program)}}) as made:
+        (state,) = settled(made)
+        assert state.status == "failed"
+        program.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {FAKE}\n")
+        program.chmod(0o755)
+        asyncio.run(made.settle(None))
+        assert made.states()[0].status == "failed", "a look changes nothing"
+        asyncio.run(made.settle(None, "mcp__fake__echo", again=True))
+        assert text(call(made, "mcp__fake__echo", text="now")) == "now"
+
+
+def test_what_a_server_wrote_before_its_last_answer_is_no_cause_of_its_end(tmp_path: Path) -> None:
+    offers(tmp_path, "echo", "vanish", "die")
+    with servers(tmp_path, {"fake": fake("wordy")}) as made:
+        settled(made)
+        with pytest.raises(ToolError, match=r"ended during the call\. "):
+            call(made, "mcp__fake__vanish")
+        call(made, "mcp__fake__echo")
+        with pytest.raises(ToolError, match=r"ended during the call\. "):
+            call(made, "mcp__fake__vanish")
+        with pytest.raises(ToolError, match=r"\(fatal: out of cheese\)"):
+            call(made, "mcp__fake__die")
+
+
+def test_an_answer_that_cannot_be_read_is_told_as_such_and_at_once(tmp_path: Path) -> None:
+    offers(tmp_path, "echo", "unreadable")
+    given = {"deep": fake("deep", startupTimeout=500), "fake": fake(timeout=500)}
+    with servers(tmp_path, given) as made:
+        deep, _ = settled(made)
+        assert deep.status == "failed"
+        assert "its answer cannot be read" in deep.detail
+        assert "recursion limit" in deep.detail
+        with pytest.raises(ToolError, match="its answer cannot be read"):
+            call(made, "mcp__fake__unreadable")
+        assert text(call(made, "mcp__fake__echo", text="on")) == "on"
+
+
+def test_a_server_that_lists_no_resources_has_no_tool_for_them_up_front(tmp_path: Path) -> None:
+    with servers(tmp_path, {"fake": fake("no-resources"), "other": fake("resources")}) as made:
+        states = settled(made)
+        assert [state.tools for state in states] == [5, 7]
+        found = {tool.name: tool.aside for tool in made.tools() if "resource" in tool.tool}
+        assert found == {
+            "mcp__fake__read_resource": True,  # an answer may name some
+            "mcp__other__read_resource": False,
+            "mcp__other__list_resources": False,
+        }
+
+
+def test_a_server_of_the_newest_protocol_is_spoken_to_in_a_revision_in_which_it_can_ask(tmp_path: Path) -> None:
+    asked: list[Elicitation] = []
+
+    async def ask(question: Elicitation) -> dict[str, str]:
+        asked.append(question)
+        return {"name": "Ann"}
+
+    offers(tmp_path, "ask")
+    with servers(tmp_path, {"fake": fake("newest")}, ask=ask) as made:
+        settled(made)
+        assert "Ann" in text(call(made, "mcp__fake__ask"))
+    assert len(asked) == 1
 
 
 def test_a_call_that_gets_no_answer_is_cancelled_and_the_server_works_on(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.integrations.mcp.config import ServerDefinition, definition
+from agentcli.integrations.mcp.login_keys import vault_key
 
 
 class Kept:
@@ -58,13 +59,25 @@ def test_a_login_at_a_server_that_cannot_be_reached_names_its_address() -> None:
     assert str(failed.value) == f"The login failed: {reached}; start it, or correct its address."
 
 
-def test_a_login_is_kept_by_origin_and_client_with_all_that_renews_it() -> None:
+def test_a_login_holds_for_one_address_and_client() -> None:
+    def key(url: str, **oauth: str) -> str:
+        return vault_key(definition("web", {"url": url, "oauth": oauth}, "test").servers["web"])
+
+    assert key("https://example.org/a") == key("https://user@EXAMPLE.org/a")
+    assert key("https://example.org") == key("https://example.org/")
+    others = [
+        key("https://example.org/a"), key("https://example.org/b"), key("https://example.org/a/"), key("https://example.org/a?key=s3cret"),
+        key("https://example.org/a?key=other"), key("http://example.org/a"), key("https://example.org:444/a"), key("https://example.org/a", clientId="me"),
+    ]  # fmt: skip
+    assert len(set(others)) == len(others)
+    assert "s3cret" not in "".join(others)
+
+
+def test_a_login_is_kept_with_all_that_renews_it() -> None:
     from mcp.shared.auth import OAuthToken
 
-    from agentcli.integrations.mcp.tokens import provider, vault_key
+    from agentcli.integrations.mcp.tokens import provider
 
-    assert vault_key(server()) == "https://example.org"
-    assert vault_key(server(clientId="me")) == "https://example.org me"
     vault = Kept()
     made = provider(server(), vault)
     token = OAuthToken(access_token="a", token_type="Bearer", expires_in=3600, refresh_token="r")

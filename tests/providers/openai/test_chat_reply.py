@@ -145,6 +145,10 @@ def test_an_unknown_end_is_an_error_unless_whole_calls_came() -> None:
             Usage(2, 5, 3, 6, 2),
         ),
         ({"prompt_tokens": 10, "completion_tokens": 5, "prompt_cache_hit_tokens": 4}, Usage(6, 5, 0, 4)),
+        (
+            {"prompt_tokens": 10, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 3},
+            Usage(3, 0, 0, 4, 3),
+        ),
         ({"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 99}}, Usage(0, 0, 0, 10)),
         ({"prompt_tokens": "10", "prompt_tokens_details": "x", "completion_tokens": -1}, Usage(10)),
     ],

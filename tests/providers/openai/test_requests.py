@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentcli.core.message import Image, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import RequestMessage
+from agentcli.core.model import Breakpoint, RequestMessage
 from agentcli.providers.capabilities import reduced
 from agentcli.providers.catalog import spec
 from agentcli.providers.openai import chat_request, responses_request
@@ -129,3 +129,30 @@ def test_thoughts_of_a_chat_go_back_in_their_own_field() -> None:
 def test_what_the_configuration_adds_is_sent() -> None:
     settings = ProviderSettings("mine", "openai", "http://127.0.0.1:1/v1", extra_body={"top_k": 1})
     assert chat_request.to_wire(request(spec("ollama/qwen3"), "a"), settings)["extra_body"] == {"top_k": 1}
+
+
+ROUTED = "openrouter/anthropic/claude-sonnet-4.5"
+MARK = {"type": "ephemeral"}
+
+
+def test_a_claude_behind_a_gateway_is_told_what_to_cache() -> None:
+    done = RequestMessage("user", (ToolResult("call_1", "read", "success", "see"), Text("Go on."), Text("Now.")))
+    turns = ("hi", reply_turn(spec(ROUTED), (Text("I look."), CALL)), done)
+    marks = (Breakpoint(-1), Breakpoint(1, 0), Breakpoint(2, 0), Breakpoint(2, 2))
+    system, user, assistant, result, last = chat(ROUTED, *turns, breakpoints=marks)["messages"]
+    assert system["content"] == [{"type": "text", "text": "Be brief.", "cache_control": MARK}]
+    assert user == {"role": "user", "content": "hi"}
+    assert assistant["content"] == [{"type": "text", "text": "I look.", "cache_control": MARK}]
+    assert result == {"role": "tool", "tool_call_id": "call_1", "content": "see", "cache_control": MARK}
+    assert [block.get("cache_control") for block in last["content"]] == [None, MARK]
+
+
+def test_no_other_model_and_no_gateway_that_refuses_marks_gets_one() -> None:
+    marks = (Breakpoint(-1), Breakpoint(0))
+    assert "cache_control" in str(chat(ROUTED, "hi", breakpoints=marks))
+    for name in ("openrouter/openai/gpt-5", "ollama/qwen3", "luna"):
+        assert "cache_control" not in str(chat(name, "hi", breakpoints=marks))
+    refused = reduced(request(spec(ROUTED), "hi", breakpoints=marks), ["cache"])
+    assert "cache_control" not in str(chat_request.to_wire(refused, BUILT_IN["openrouter"]))
+    off = replace(BUILT_IN["openrouter"], caching=False)
+    assert "cache_control" not in str(chat_request.to_wire(request(spec(ROUTED), "hi", breakpoints=marks), off))

@@ -7,7 +7,7 @@ import pytest
 from agentcli.core.errors import InputError
 from agentcli.core.record import Undo
 from agentcli.sessions.checkpoints.changes import Changes
-from agentcli.sessions.memory import MemorySession
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.counted import counted

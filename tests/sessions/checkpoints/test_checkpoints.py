@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -370,3 +371,85 @@ def test_a_link_that_the_user_turned_elsewhere_is_left_alone(work: Work) -> None
     work.path("link").symlink_to("mine")
     assert work.undo().skipped == {work.path("link"): "was changed since by somebody else"}
     assert os.readlink(work.path("link")) == "mine"
+
+
+def contents(folder: Path) -> list[Path]:
+    """The files of contents beneath a folder."""
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "pending.json")
+
+
+def test_a_damaged_content_of_another_session_spoils_no_undo(work: Work, tmp_path: Path) -> None:
+    pool = tmp_path / "pool"
+    Checkpoints(tmp_path / "one", [work.root], pool=pool).before_command()
+    for path in contents(pool):  # a power cut has left zeros where the contents were not on the medium yet
+        path.write_bytes(b"\0" * path.stat().st_size)
+    work.checkpoints = Checkpoints(tmp_path / "session" / "checkpoints", [work.root], pool=pool)
+    work.edit(a_py="a = 2\n", b_py="b = 2\n")
+    assert not work.undo().skipped
+    assert work.files() == {"a.py": "a = 1\n", "b.py": "b = 1\n"}
+    three = Checkpoints(tmp_path / "three", [work.root], pool=pool)
+    three.before_command()
+    shared = {path.stat().st_ino for path in contents(pool)}
+    assert {path.stat().st_ino for path in contents(tmp_path / "three")} <= shared, "the pool is whole again"
+
+
+def test_a_content_of_its_own_that_was_damaged_is_kept_again(work: Work, tmp_path: Path) -> None:
+    folder = tmp_path / "session" / "checkpoints"
+    work.checkpoints.before_command()
+    for path in contents(folder):
+        path.write_bytes(b"\0" * path.stat().st_size)
+    work.checkpoints = Checkpoints(folder, [work.root])
+    work.run("echo changed > a.py")
+    assert not work.undo().skipped
+    assert work.files() == {"a.py": "a = 1\n", "b.py": "b = 1\n"}
+
+
+def test_a_content_that_this_session_has_lost_is_taken_from_the_pool(work: Work, tmp_path: Path) -> None:
+    folder, pool = tmp_path / "session" / "checkpoints", tmp_path / "pool"
+    Checkpoints(tmp_path / "one", [work.root], pool=pool).before_command()
+    work.checkpoints = Checkpoints(folder, [work.root], pool=pool)
+    work.edit(a_py="a = 2\n")
+    for path in contents(folder):
+        path.unlink()
+    assert not work.undo().skipped
+    assert work.files()["a.py"] == "a = 1\n"
+
+
+class Synced(Hasty):
+    """Notes the files that were synced."""
+
+    def __init__(self) -> None:
+        self.inodes: set[int] = set()
+
+    def fsync(self, file: int) -> None:
+        self.inodes.add(os.fstat(file).st_ino)
+
+
+@pytest.mark.parametrize("age", [0, 3_600], ids=["just written", "an hour old"])
+def test_what_an_edit_replaces_lies_on_the_medium_whoever_kept_it_before(work: Work, tmp_path: Path, age: int) -> None:
+    pool, disk = tmp_path / "pool", Synced()
+    written = time.time() - age
+    os.utime(work.path("a.py"), (written, written))
+    Checkpoints(tmp_path / "one", [work.root], pool=pool).before_command()
+    edits = Checkpoints(tmp_path / "two", [work.root], pool=pool, disk=disk)
+    edits.before_command()
+    assert not disk.inodes & {path.stat().st_ino for path in contents(pool)}, "a command's contents may wait"
+    edits.before_edits([work.path("a.py")])
+    [kept] = [path for path in contents(tmp_path / "two") if path.read_text() == "a = 1\n"]
+    assert {kept.stat().st_ino, kept.parent.stat().st_ino, kept.parent.parent.stat().st_ino} <= disk.inodes
+
+
+@pytest.mark.parametrize("name", ["n" * 245, "n" * 255, "\N{GRINNING FACE}" * 63, "é" * 127])
+def test_files_with_the_longest_names_are_undone(work: Work, name: str) -> None:
+    path = work.path(name)
+    path.write_text("before\n")
+    pending = work.checkpoints.before_edits([path])
+    path.write_text("after\n")
+    work.note(work.checkpoints.after(pending))
+    assert not work.undo().skipped
+    assert path.read_text() == "before\n"
+    path.unlink()
+    path.symlink_to("a.py")
+    work.run(f"rm '{name}'")
+    assert not work.undo().skipped
+    assert path.is_symlink()

@@ -75,3 +75,17 @@ def test_records_before_the_view_are_read_to_the_end_when_the_session_is_moved(t
     first = next(records)
     session.folder.rename(tmp_path / "elsewhere")
     assert [first.seq, *(record.seq for record in records)] == [1, 2, 3, 4]
+
+
+def test_a_record_that_the_system_does_not_give_out_is_reported_as_lost(tmp_path: Path) -> None:
+    store = Store(tmp_path / "sessions")
+    session = store.create(tmp_path)
+    for text in ("first", "second", "third"):
+        session.append(user(text))
+    session.close()
+    path = sorted((session.folder / "records").iterdir())[1]
+    path.unlink()
+    path.mkdir()
+    opened = store.open(session.info.project_id, session.id, True)
+    assert [entry.seq for entry in opened.history.entries] == [1, 3]
+    assert any("record 2 cannot be read" in note for note in opened.notes), opened.notes

@@ -52,6 +52,17 @@ def test_a_command_is_asked_about_with_what_it_is_for_and_shown_once() -> None:
     ]
 
 
+def test_what_a_command_or_an_edit_hides_is_counted() -> None:
+    hidden = "\ufe01" * 20 + "\u200d" * 3
+    call = ToolCall("c", "bash", {"command": f"make{hidden} test"})
+    shown = "\n".join(
+        preview(replace(COMMAND, call=call, title=f"$ make{hidden} test", preview=f"make{hidden} test"), 80, LOOK)
+    )
+    assert "make⟨U+FE01×20 U+200D×3⟩ test" in shown
+    diff = f"--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = 1\n+x = 1  #{hidden}\n"
+    assert "⟨U+FE01×20 U+200D×3⟩" in "\n".join(preview(replace(EDIT, preview=diff), 80, LOOK))
+
+
 def test_a_command_that_asks_for_more_says_so() -> None:
     assert title(replace(COMMAND, title="Run it again outside the sandbox?"), None, LOOK) == (
         "Run it again outside the sandbox?"
@@ -139,11 +150,12 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
     ruled = replace(COMMAND, always="bash(make)", session="bash(make)", prefixes=("bash(make *)",))
     assert labels(COMMAND) == ["Yes, once", "No, tell it what to do instead"]
     assert labels(ruled) == [
-        "Yes, once", "Yes, for this session", "Always: bash(make)", "Always, also with other arguments: bash(make *)",
+        "Yes, once", "Yes, for this session", "Always in this project: bash(make)",
+        "Always in this project, also with other arguments: bash(make *)", "Always in every project…",
         "No, tell it what to do instead",
     ]  # fmt: skip
     server = replace(OTHER, always="mcp__time__now", prefixes=("mcp__time__*",))
-    assert "Always, every tool of the server: mcp__time__*" in labels(server)
+    assert "Always in this project, every tool of the server: mcp__time__*" in labels(server)
     assert len(labels(ruled)) == len(answers(ruled, None))
     assert labels(ruled, {"command": "make -j"}) == labels(COMMAND)
     assert labels(replace(COMMAND, others=(WRITE,)))[-1] == "Yes to both (shows the other first)"

@@ -44,7 +44,7 @@ def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
 def test_a_program_remembers_no_more_prompts_than_the_file() -> None:
     memory = Memory(limit=10)
     for n in range(100):
-        memory.remember(f"prompt number {n}")
+        memory.remember(f"prompt number {n}", "/x")
     assert memory.texts == [f"prompt number {n}" for n in range(90, 100)]
 
 
@@ -68,3 +68,12 @@ def test_a_history_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 def _write(file: Path, name: str) -> None:
     for n in range(50):
         append_history(file, HistoryEntry(f"{name} {n}"))
+
+
+def test_a_line_that_is_nested_too_deep_hides_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "history.jsonl"
+    append_history(file, HistoryEntry("before"))
+    with file.open("ab") as stream:
+        stream.write(b'{"text": ' + b"[" * 100_000 + b"\n")
+    append_history(file, HistoryEntry("after"))
+    assert [entry.text for entry in load_history(file)] == ["before", "after"]

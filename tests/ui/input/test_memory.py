@@ -8,7 +8,7 @@ from agentcli.ui.input.history import Drafts, HistoryEntry, Memory
 def test_each_prompt_is_found_once_the_newest_first_over_the_end_of_the_program(tmp_path: Path) -> None:
     memory = Memory(tmp_path)
     for text in ("one", "two", "one"):
-        memory.remember(text)
+        memory.remember(text, "/x")
     again = Memory(tmp_path)
     assert again.texts == ["one", "two", "one"]
     assert [typed.text for typed in again.newest_first] == ["one", "two"]
@@ -27,15 +27,15 @@ def test_a_lost_draft_comes_back_to_its_session_and_others_join_the_prompts(tmp_
 
 def test_a_draft_of_blanks_is_none(tmp_path: Path) -> None:
     memory = Memory(tmp_path)
-    memory.keep("  \n", "mine")
+    memory.keep("  \n", "mine", "/x")
     memory.close()
     assert Drafts(tmp_path / "drafts").lost() == []
 
 
 def test_without_a_folder_nothing_is_written() -> None:
     memory = Memory()
-    memory.remember("one")
-    memory.keep("two", "mine")
+    memory.remember("one", "/x")
+    memory.keep("two", "mine", "/x")
     assert memory.lost("mine") == ("", False)
     assert memory.texts == ["one"]
     memory.close()

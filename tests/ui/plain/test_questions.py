@@ -24,8 +24,8 @@ EDIT = ApprovalRequest(
 @pytest.mark.parametrize(
     ("rule", "offered"),
     [
-        ("bash(make *)", "6 always, also with other arguments (bash(make *))"),
-        ("mcp__time__*", "6 always, every tool of the server (mcp__time__*)"),
+        ("bash(make *)", "6 always in this project, also with other arguments (bash(make *))"),
+        ("mcp__time__*", "6 always in this project, every tool of the server (mcp__time__*)"),
     ],
 )
 def test_a_wider_rule_is_offered_as_what_it_allows(rule: str, offered: str) -> None:
@@ -35,7 +35,7 @@ def test_a_wider_rule_is_offered_as_what_it_allows(rule: str, offered: str) -> N
         asked.append(question)
         return None
 
-    asking = PlainAsking(lambda *_: None, answer, lambda: None, lambda: Look(PLAIN))
+    asking = PlainAsking(lambda *_: None, answer, answer, lambda: Look(PLAIN))
     asyncio.run(asking.approve(replace(COMMAND, prefixes=(rule,))))
     assert offered in asked[0]
 
@@ -49,7 +49,7 @@ class Person:
         self.asked: list[str] = []
 
     def approve(self, ask: ApprovalRequest) -> ApprovalResponse:
-        asking = PlainAsking(lambda *lines: self.said.extend(lines), self._answer, lambda: None, lambda: Look(PLAIN))
+        asking = PlainAsking(lambda *lines: self.said.extend(lines), self._answer, self._answer, lambda: Look(PLAIN))
         return asyncio.run(asking.approve(ask))
 
     async def _answer(self, question: str) -> str | None:
@@ -81,8 +81,8 @@ def test_a_rule_of_several_lines_stays_in_the_line_of_the_question() -> None:
     person = Person("1")
     person.approve(replace(COMMAND, always="bash(make\nmake x)", prefixes=("bash(make\t*)",)))
     assert person.asked == [
-        r"1 yes once, 2 yes for this session, 3 always (bash(make\nmake x)), 4 no, "
-        r"6 always, also with other arguments (bash(make\t*))? "
+        r"1 yes once, 2 yes for this session, 3 always in this project (bash(make\nmake x)), 4 no, "
+        r"6 always in this project, also with other arguments (bash(make\t*)), 7 always in every project (bash(make\nmake x))? "
     ]
 
 
@@ -94,7 +94,7 @@ def test_only_a_call_that_may_be_changed_is_offered_for_it() -> None:
 
 def test_only_what_is_offered_is_taken_for_an_answer() -> None:
     ruled = replace(COMMAND, always="bash(make)", session="bash(make)", prefixes=("bash(make *)",))
-    person = Person("edits", "5", "7", "1")
+    person = Person("edits", "5", "8", "1")
     assert person.approve(ruled).choice == "once"
     assert person.said[-3:] == ["Please answer with one of the numbers."] * 3
 

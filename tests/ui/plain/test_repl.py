@@ -30,7 +30,7 @@ def test_an_approval_is_answered_by_a_line(tmp_path: Path) -> None:
         t.until("lists the commands")
         t.send("edit\r")
         t.until("+        prices = [item.price for item in self.items]")
-        t.until("4 no,")
+        t.until("e edit it")
         t.send("maybe\r")
         t.until("Please answer")
         t.send("n\r")
@@ -43,7 +43,7 @@ def test_lines_typed_before_the_question_do_not_answer_it(tmp_path: Path) -> Non
     with plain(tmp_path) as t:
         t.until("lists the commands")
         t.send("run\r1\r")
-        t.until("4 no,")
+        t.until("e edit it")
         t.settle(0.3)
         assert "Running:" not in "\n".join(t.history())
 
@@ -108,7 +108,7 @@ def test_a_change_that_was_read_out_to_be_approved_is_not_read_out_again(tmp_pat
     with plain(tmp_path) as t:
         t.until("lists the commands")
         t.send("edit\r")
-        t.until("4 no,")
+        t.until("e edit it")
         t.send("1\r")
         t.until("Done: edit shop/cart.py, +2 −1")
         t.until("answer once")

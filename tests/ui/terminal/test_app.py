@@ -120,10 +120,10 @@ def test_a_question_amid_a_sentence_is_not_answered_by_the_rest_of_it(tmp_path: 
         t.until("#0001")
         ends = time.monotonic() + 20
         while "Yes, once" not in "\n".join(t.screen()) and time.monotonic() < ends:
-            t.send("y")
+            t.send("y", at_once=True)
             t.settle(0.05, 0.05)
         for _ in range(5):
-            t.send("y")
+            t.send("y", at_once=True)
             t.settle(0.05, 0.05)
         t.settle(0.8, 0.8)
         assert "Yes, once" in "\n".join(t.screen())

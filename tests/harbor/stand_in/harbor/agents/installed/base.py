@@ -1,5 +1,6 @@
 import os
 import re
+import shlex
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -49,7 +50,12 @@ class BaseInstalledAgent:
         self.options = self.options_model(**options)
 
     def build_cli_flags(self) -> str:
-        return ""
+        given = []
+        for name, field in type(self.options).model_fields.items():
+            for flag in field.metadata:
+                if (value := getattr(self.options, name)) is not None:
+                    given.append(f"{flag.flag} {shlex.quote(str(value))}")
+        return " ".join(given)
 
     def _get_env(self, name: str) -> str | None:
         return os.environ.get(name)

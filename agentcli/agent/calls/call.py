@@ -1,0 +1,142 @@
+"""A call on its way: one value, which each stage returns with what it has found out or decided."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import field
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from agentcli.agent.hooks.outcome import NOTHING, Outcome
+from agentcli.context.inject import wrap
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.event import PermissionDecided
+from agentcli.core.message import Status, ToolCall, ToolResult
+from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolOutput
+from agentcli.permissions.decide import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is known of a call of the newest reply; `result` ends its way.
+
+    `asked` is the call as the model meant it, with the name of its tool and its input mended; `call` is the call as it will run: hooks
+    and the person may have changed its input.
+    """
+
+    asked: ToolCall
+    call: ToolCall
+    sent_as: str
+    """The name that the model called it by."""
+    ignored: Sequence[str] = ()
+    """Parameters that the tool does not have."""
+    later: Sequence[ToolCall] = ()
+    """The calls of the same reply that come after it."""
+    tool: Tool | None = None
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    """Texts of hooks for the model, which its result brings."""
+    hooked: Outcome = NOTHING
+    """What hooks said of it before it was decided about."""
+    decision: Decision | None = None
+    """What rules, hooks and the person decided; None as long as nothing is, and for a call that cannot work."""
+    why_refused: str = ""
+    """The reason why it does not run, for the model."""
+    box: CommandSandbox = NO_SANDBOX
+    buffers: Mapping[Path, bytes] = field(default_factory=dict)
+    """The unsaved content of the files that it reads."""
+    output: ToolOutput | None = None
+    result: ToolResult | None = None
+
+    @property
+    def its_tool(self) -> Tool:
+        """The tool of a call that has passed the first stage."""
+        assert self.tool is not None
+        return self.tool
+
+    @property
+    def harmless(self) -> bool:
+        """True for a command that runs because it only reads."""
+        return self.decision is not None and self.decision.rule == "read-only"
+
+    @property
+    def path(self) -> Path | None:
+        """The resolved path that was decided about: its tool may use this one and no other, wherever links lead by then."""
+        return self.decision.path if self.decision is not None else None
+
+    @property
+    def event(self) -> PermissionDecided | None:
+        """The event that tells the decision; None if nothing had to be decided."""
+        if self.decision is None:
+            return None
+        made = self.decision
+        return PermissionDecided(self.call.call_id, self.call.name, made.decision, made.rule, made.why)
+
+    @property
+    def title_now(self) -> str:
+        """The title of the call as it will run."""
+        return title_of(self.tool, self.call) if self.tool is not None else self.title
+
+    def with_input(self, given: Mapping[str, Any]) -> Call:
+        """Return the call with another input to run with."""
+        return replace(self, call=replace(self.call, input=dict(given)))
+
+    def decided(self, decision: Decision, why: str = "") -> Call:
+        """Return the call with the decision about it, which ends its way if it is a denial; `why` tells the model more than the decision does."""
+        call = replace(self, decision=decision)
+        return call.refused(why or decision.why, "denied") if decision.decision == "deny" else call
+
+    def refused(self, why: str, status: Status) -> Call:
+        """Return the call with the end of its way: it does not run."""
+        result = with_notes(refusal(self.asked, why, status, self.title), self.notes)
+        return replace(self, why_refused=why, result=result)
+
+
+Run = Callable[[Call], Coroutine[Any, Any, Call]]
+
+
+class Stage:
+    """A stage that calls pass. Calls are judged in the order of their reply; those that are allowed may run side by side."""
+
+    async def judge(self, call: Call) -> Call:
+        """Return what is known of the call now; a `result` refuses it. A person may be asked."""
+        return call
+
+    def around(self, run: Run) -> Run:
+        """Return a run that wraps the run of the stages after this one."""
+        return run
+
+
+def wrapped(stages: Sequence[Stage], run: Run) -> Run:
+    """Return the run with the stages around it, the first one outermost."""
+    return reduce(lambda inner, stage: stage.around(inner), reversed(stages), run)
+
+
+def beginning(call: ToolCall, tool: Tool) -> Call:
+    """Return a call of a known tool as it begins its way."""
+    return Call(call, call, call.name, tool=tool)
+
+
+def refusal(call: ToolCall, why: str, status: Status, title: str = "") -> ToolResult:
+    """Return the answer to a call that did not run."""
+    now = time.time()
+    return ToolResult(call.call_id, call.name, status, why, title=title, started=now, ended=now)
+
+
+def with_notes(result: ToolResult, notes: Sequence[str]) -> ToolResult:
+    """Return the result with the texts that hooks had for the model before the call."""
+    if not notes:
+        return result
+    added = "\n".join(wrap("pre-tool-use-hook", note) for note in notes)
+    return replace(result, output=f"{result.output}\n{added}".lstrip("\n"))
+
+
+def title_of(tool: Tool, call: ToolCall) -> str:
+    """Return the title of a call, which is the name of its tool if its input gives none."""
+    # A model may send any JSON; a title is not worth failing over.
+    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+        return tool.title(call.input) or tool.name
+    return tool.name

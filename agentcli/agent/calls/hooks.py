@@ -1,0 +1,58 @@
+"""Stage of hooks: PreToolUse before a call is decided about, PermissionRequest in place of the person, PostToolUse after it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agentcli.agent.calls.call import Call, Run, Stage
+from agentcli.agent.hooks.opinion import with_hook_output
+from agentcli.agent.hooks.outcome import NoHooks, Outcome
+from agentcli.agent.ports import ApprovalRequest
+from agentcli.agent.streams import PrintedEvents
+from agentcli.core.dataclass import replace
+
+
+class HookStage(Stage):
+    """Runs the hooks of calls. What they tell the person goes to `printed`, as does the end of the turn that one may want."""
+
+    def __init__(self, hooks: NoHooks, printed: PrintedEvents, attended: bool) -> None:
+        self._hooks, self._printed, self._attended = hooks, printed, attended
+
+    async def judge(self, call: Call) -> Call:
+        judged = await self._hooks.pre_tool(call.call)
+        self._report(judged)
+        if judged.verdict.context:
+            call = replace(call, notes=(*call.notes, judged.verdict.context))
+        if judged.verdict.input is not None:
+            call = call.with_input(judged.verdict.input)
+        return replace(call, hooked=judged)
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            call = await run(call)
+            result = call.result
+            if result is None or result.status == "interrupted":
+                return call
+            try:
+                outcome = await self._hooks.post_tool(call.call, result)
+            except asyncio.CancelledError:
+                return call  # an interrupt ends the hooks and leaves the result unchanged
+            self._report(outcome)
+            return replace(call, result=with_hook_output(result, outcome))
+
+        return ran
+
+    async def request(self, ask: ApprovalRequest) -> Outcome:
+        """Return the answer of hooks in place of the person; if they give none, the person is notified."""
+        outcome = await self._hooks.permission(ask.call, ask.session, ask.always)
+        self._report(outcome)
+        if outcome.verdict.answer not in ("allow", "deny") and self._attended:
+            self._hooks.notify(f"agentcli needs your permission to use {ask.call.name}", "permission_prompt")
+        return outcome
+
+    def _report(self, outcome: Outcome) -> None:
+        """Show the messages of hooks to the person, and note if one ends the turn."""
+        for event in outcome.events:
+            self._printed.add(event)
+        if outcome.verdict.ends:
+            self._printed.ended = outcome.verdict.stop_reason or outcome.verdict.reason or "A hook ended the turn."

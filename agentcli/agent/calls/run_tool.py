@@ -1,0 +1,38 @@
+"""The end of a call's way through the stages: its tool runs, with the services of the session and what was decided about the call."""
+
+from __future__ import annotations
+
+from agentcli.agent.approval import ApprovalGate
+from agentcli.agent.calls.call import Call
+from agentcli.agent.hooks.outcome import NoHooks
+from agentcli.agent.request_builder import RequestBuilder
+from agentcli.agent.tool_context import SessionToolContext
+from agentcli.core.dataclass import replace
+from agentcli.core.tool import RunTool
+
+
+class ToolRun:
+    """Runs the tools of calls."""
+
+    def __init__(
+        self, run: RunTool, ctx: SessionToolContext, gate: ApprovalGate, hooks: NoHooks, builder: RequestBuilder
+    ) -> None:
+        self._run, self._ctx, self._gate, self._hooks, self._builder = run, ctx, gate, hooks, builder
+
+    async def __call__(self, call: Call) -> Call:
+        """Run the tool of a call on the path that was allowed; what it gives is the call's `output`. Raises AgentError if it fails."""
+        output = await self._run(call.its_tool, self._context(call), call.call.call_id, call.call.input)
+        return replace(call, output=output)
+
+    def _context(self, call: Call) -> SessionToolContext:
+        permitted = call.call
+        ctx = self._ctx.for_call(call.path, call.box)
+        ctx.hidden = call.decision.hidden.paths if call.decision is not None else ()
+        numbers = ctx.limits.line_numbers
+        ctx.line_numbers = self._builder.model.spec.line_numbers if numbers == "auto" else numbers
+        ctx.variables = self._hooks.variables
+        ctx.buffers = call.buffers
+        ctx.objection = lambda url: self._gate.objection(
+            replace(permitted, input={**permitted.input, "url": url}), permitted
+        )
+        return ctx

@@ -1,0 +1,101 @@
+"""Files that deny rules keep from being read, in what a person brings: attachments, resources of servers, commands of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agentcli.agent.ports import Prompt
+from agentcli.agent.setup import SessionSetup
+from agentcli.core.boxed import Boxed
+from agentcli.core.errors import InputError
+from agentcli.core.message import File, Image
+from agentcli.core.record import Mode
+from agentcli.core.text.plural import plural
+from agentcli.permissions.denied.files import denial_of, path_given, reading_denials
+from agentcli.permissions.git_config import repository
+from agentcli.permissions.paths import resolved
+from agentcli.permissions.rules import Rule, Rules
+
+_SECTION = re.compile(r"(?m)^(?=diff --)")
+_FILE = re.compile(r"(?:--- |\+\+\+ |rename from |rename to |copy from |copy to |diff --\w+ )(.+)")
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+_LINES = re.compile(r":\d+(?:-\d+)?$")
+
+
+def require_readable(prompt: Prompt, rules: Rules, setup: SessionSetup) -> None:
+    """Require that deny rules allow reading every file, folder and picture of a prompt. Raises InputError if not."""
+    denials = reading_denials(rules.deny, setup.tools.traits)
+    if not denials:
+        return
+    for part in prompt.parts:
+        if not isinstance(part, File | Image) or not part.path:
+            continue
+        for path in dict.fromkeys((path_given(part.path), _LINES.sub("", part.path))):
+            if path and (rule := denial_of(path, denials, setup.workspace)):
+                raise InputError(
+                    f"{path} is not sent: {_forbidden(rule)}. Take it out of the prompt, or change the rule."
+                )
+
+
+def require_readable_uri(uri: str, rules: Rules, setup: SessionSetup) -> None:
+    """Require that deny rules allow reading the file of an address. Raises InputError if not."""
+    denials = reading_denials(rules.deny, setup.tools.traits)
+    path = path_given(uri)
+    if denials and path and (rule := denial_of(path, denials, setup.workspace)):
+        raise InputError(f"{uri} is not read: {_forbidden(rule)}. Take it out of the prompt, or change the rule.")
+
+
+def readable_changes(diff: str, rules: Rules, setup: SessionSetup) -> str:
+    """Return a diff, as git prints it from the top of the repository, without the files that deny rules keep from being read."""
+    denials = reading_denials(rules.deny, setup.tools.traits)
+    if not denials or not diff:
+        return diff
+    top = next(iter(repository(resolved(setup.workspace.cwd))), setup.workspace.cwd)
+    sections = _SECTION.split(diff)
+    kept = [
+        section
+        for section in sections
+        if not any(denial_of(top / name, denials, setup.workspace) for name in _names(section))
+    ]
+    note = f"[left out: {plural(len(sections) - len(kept), 'file')} that deny rules keep from being read]\n"
+    return "".join(kept) + (note if len(kept) < len(sections) else "")
+
+
+def _names(section: str) -> Iterator[str]:
+    """Yield the files that a section of a diff may be about."""
+    head = section.partition("\n@@")[0]
+    for line in head.split("\n"):
+        if not (found := _FILE.match(line)):
+            continue
+        for name in (found[1], *found[1].split(" b/"), *found[1].split(' "b/')):
+            plain = name.rstrip("\t").strip('"')
+            plain = (
+                _ESCAPED.sub(lambda escape: chr(int(escape[1], 8)), plain)
+                .encode("latin-1", "replace")
+                .decode("utf-8", "replace")
+            )
+            yield from (plain, plain.partition("/")[2] or plain)
+
+
+def shared_command(command: str, argv: Sequence[str], rules: Rules, mode: Mode, setup: SessionSetup) -> Boxed:
+    """Prepare a person's own command whose output the model sees: the files that deny rules name are hidden from it.
+
+    Raises InputError if it would show such a file.
+    """
+    denials = reading_denials(rules.deny, setup.tools.traits)
+    if not denials:
+        return Boxed(argv)
+    from agentcli.permissions.denied.commands import judge_reading, named_by
+    from agentcli.permissions.shell.command_line import analyse
+
+    line = analyse(command, setup.workspace)
+    denial = judge_reading(line, denials, setup.workspace)
+    if rule := named_by(line, denials, setup.workspace) or denial.rule:
+        raise InputError(f"{_forbidden(rule)}, and the model would see it. !!{command} shows it to you alone.")
+    outside = setup.permissions.sandboxes(mode, denial.hidden).decided.outside
+    return outside(argv) if outside is not None else Boxed(argv)
+
+
+def _forbidden(rule: Rule) -> str:
+    return f"the rule {rule} from {rule.origin} keeps it from being read"

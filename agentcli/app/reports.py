@@ -1,0 +1,60 @@
+"""Reports of the program on itself and a session, for the slash commands of every front end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agentcli.agent.session import AgentSession
+from agentcli.app.program import Program
+from agentcli.sessions.info import info_to_json
+from agentcli.ui.host import Topic
+
+
+class ProgramReports:
+    """The reports. See `agentcli.ui.host.Reports` for what each promises."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def sessions(self) -> Sequence[Mapping[str, Any]]:
+        """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""
+        program = self._program
+        project = program.store.project(program.cwd)  # again: another place may have got its first session meanwhile
+        infos = program.store.list(project)
+        return [{**info_to_json(info), "place": str(project.elsewhere(info) or "")} for info in infos]
+
+    def report(self, topic: Topic, session: AgentSession) -> Sequence[str]:
+        """Lines for people."""
+        match topic:
+            case "permissions":
+                return self._rules(session)
+            case "doctor":
+                from agentcli.app.doctor import examine
+
+                return [finding.line for finding in examine(self._program)]
+            case "stats":
+                from agentcli.app.stats import collect, lines
+
+                return lines(collect(self._program.store.list(self._program.project)))
+            case "budget":
+                return session.report.budget()
+            case "hooks":
+                from agentcli.app.extensions.hook_report import lines as hook_lines
+
+                return hook_lines(self._program, session)
+
+    def status(self, session: AgentSession) -> Sequence[tuple[str, str]]:
+        """Status of the session as names and values."""
+        from agentcli.app.status import status
+
+        return list(status(self._program, session))
+
+    def _rules(self, session: AgentSession) -> Sequence[str]:
+        lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.rules.listed()]
+        saved = any(rule.origin == "your answers" for rule in session.rules.allow)
+        return [
+            f"Mode: {session.mode}. {self._program.workspace_policy.sandbox.report}",
+            *(lines or ["No rules set."]),
+            *(["/permissions remove takes a rule back that you saved for this project."] if saved else []),
+        ]

@@ -1,0 +1,104 @@
+"""Rules that "always" has saved for one project: kept beside its sessions, never in the repository."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agentcli.app.trust import read_own
+from agentcli.core.errors import AgentError, ConfigError, InputError
+from agentcli.paths import replace_file
+from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.sessions.project import project_id, project_root
+from agentcli.sessions.storage.locked_file import update
+
+FILE = "rules.json"
+"""The file in the project's folder of the session store."""
+DAMAGED = "rules.json.damaged"
+"""Its former text, if it could not be read when a rule was saved."""
+
+_Saved = list[dict[str, Any]]
+
+
+class SavedRules:
+    """The rules saved in one folder of a project, whose paths count from there. Worktrees of a repository share them."""
+
+    def __init__(self, sessions: Path, directory: Path) -> None:
+        """`sessions` is the folder of the session store."""
+        top, here = project_root(directory), Path(os.path.realpath(directory))
+        self.file = sessions / project_id(directory) / FILE
+        self._below = str(here.relative_to(top)) if here.is_relative_to(top) else "."
+
+    def rules(self) -> tuple[Rules, str]:
+        """Return the rules in force in this folder, and the error if the file or one of its rules cannot be used."""
+        try:
+            known = _read(self.file)
+        except ConfigError as error:
+            return Rules(), str(error)
+        rules = Rules()
+        for text in self._texts(known):
+            try:
+                rules += parse_rules(allow=[text], origin="your answers")
+            except AgentError as error:
+                return rules, f"{self.file}: {error}"
+        return rules, ""
+
+    def listed(self) -> Sequence[str]:
+        """Return the texts of the rules saved in this folder. Raises ConfigError if the file cannot be used."""
+        return self._texts(_read(self.file))
+
+    def add(self, rules: Sequence[str]) -> None:
+        """Save rules, each once. Raises ConfigError for a file that others may write, StoreError if the disk refuses."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+
+        def added(known: _Saved) -> _Saved:
+            new = [text for text in dict.fromkeys(rules) if text not in self._texts(known)]
+            return [*known, *({"rule": text, "below": self._below, "since": now} for text in new)]
+
+        self._change(added)
+
+    def remove(self, rule: str) -> None:
+        """Remove a rule. Raises InputError if it is not saved here, else as `add` does."""
+        saved = self.listed()
+        if rule not in saved:
+            listed = f" Saved here: {', '.join(saved)}." if saved else " None is saved here."
+            raise InputError(f"The rule {rule} is not saved for this project.{listed}")
+        self._change(lambda known: [one for one in known if not self._is(one, rule)])
+
+    def _is(self, one: dict[str, Any], rule: str) -> bool:
+        return one.get("rule") == rule and one.get("below") == self._below
+
+    def _texts(self, known: _Saved) -> list[str]:
+        return [one["rule"] for one in known if one.get("below") == self._below and isinstance(one.get("rule"), str)]
+
+    def _change(self, change: Callable[[_Saved], _Saved]) -> None:
+        def changed(_: str) -> str:
+            # Read again, with all that must be true of a file that decides what runs.
+            text = read_own(self.file, _OTHERWISE)
+            try:
+                known = _parsed(text or _EMPTY, self.file)
+            except ConfigError:
+                replace_file(self.file.with_name(DAMAGED), text or "", mode=0o600)
+                known = []
+            return json.dumps({"schema": 1, "rules": change(known)}, indent=1, ensure_ascii=True) + "\n"
+
+        update(self.file, changed)
+
+
+_OTHERWISE = "The rules saved for this project have no effect"
+_EMPTY = '{"rules": []}'
+
+
+def _read(file: Path) -> _Saved:
+    return _parsed(read_own(file, _OTHERWISE) or _EMPTY, file)
+
+
+def _parsed(text: str, file: Path) -> _Saved:
+    try:
+        return [dict(one) for one in json.loads(text)["rules"]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ConfigError(f"{file} is damaged. {_OTHERWISE}; fix or remove it.") from error

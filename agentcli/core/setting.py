@@ -1,0 +1,79 @@
+"""The declaration of a setting: its default, and the changes that the config.toml of a trusted project may make to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, field
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from agentcli.core.dataclass import dataclass
+
+T = TypeVar("T")
+Project = Literal["free", "tighten", "never"]
+"""A project's permission for a setting: set it, make it stricter, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tighter:
+    """The direction in which a setting becomes stricter."""
+
+    combine: Callable[[Any, Any], Any]
+    """(the user's value, the project's value) → the effective value."""
+    allowed: str
+    """The permitted change in words: `lower it`."""
+
+
+def towards(*steps: Any) -> Tighter:
+    """Return the direction of a setting with few values, the strictest last."""
+    last = str(steps[-1]).lower() if isinstance(steps[-1], bool) else f'"{steps[-1]}"'
+    return Tighter(partial(max, key=steps.index), f"change it towards {last}")
+
+
+def _lower_limit(own: float, given: float) -> float:
+    return min(filter(None, (own, given)), default=0)
+
+
+def _added(own: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
+    return (*own, *(each for each in given if each not in own))
+
+
+LOWER = Tighter(min, "lower it")
+LIMIT = Tighter(_lower_limit, "lower it")
+"""The direction of a limit that is none at 0."""
+ADDED = Tighter(_added, "add to it")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A project's permission for a setting; `tighter` is the direction if the project may tighten it."""
+
+    project: Project
+    tighter: Tighter | None = None
+
+    def __post_init__(self) -> None:
+        if (self.project == "tighten") != (self.tighter is not None):
+            raise TypeError("a setting has `tighter` if a project may tighten it, and only then")
+
+
+NEVER = Access("never")
+
+
+def setting(default: T, *, project: Project, tighter: Tighter | None = None) -> T:
+    """Declare a field of a dataclass as a setting. A default that is a table is copied for each instance."""
+    metadata = {Access: Access(project, tighter)}
+    declared: Any = (
+        field(default_factory=partial(dict, default), metadata=metadata)
+        if isinstance(default, Mapping)
+        else field(default=default, metadata=metadata)
+    )
+    return declared  # type: ignore[no-any-return]
+
+
+def access(declared: Field[Any]) -> Access | None:
+    """Return what a project may do to the setting that a field is; None for a constant, a field that `setting` did not declare.
+
+    No file, variable or flag reaches a constant; code that builds the dataclass, as the context lab does, may vary it.
+    """
+    found = declared.metadata.get(Access)
+    return found if isinstance(found, Access) else None

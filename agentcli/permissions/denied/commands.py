@@ -1,0 +1,230 @@
+"""Commands and the files that deny rules forbid reading: which commands read them, and what to hide from the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions import word_set
+from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, existing
+from agentcli.permissions.denied.git_commands import GitVerdict, judge_git
+from agentcli.permissions.denied.history import Held, held_around
+from agentcli.permissions.paths import Workspace, impossible, resolved
+from agentcli.permissions.readonly.file_names import meanings
+from agentcli.permissions.readonly.option_grammar import Found, fit
+from agentcli.permissions.readonly.searches import search_of
+from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.rules import Rule, path_rule
+from agentcli.permissions.shell.command_line import CommandLine, paths_in
+from agentcli.permissions.shell.file_commands import CHANGING
+from agentcli.permissions.shell.parse import Part, runs
+
+_FOLDERS = 32
+"""Largest number of folders that a command may be in; a line with more counts as one that may read anything."""
+_KEPT = 500
+"""Largest number of names that a hidden folder keeps."""
+_NAMING = word_set(
+    "ls find du tree stat test [ [[ cd pwd realpath readlink basename dirname echo printf which type mkdir touch chmod rmdir"
+)
+"""Commands that show and change names, sizes and dates, but no content."""
+_OPERANDS = word_set("path rev range archive object")
+_LEAVING_OUT = ("--exclude", "--ignore")
+
+Reach = Literal["no", "over", "unknown"]
+"""A command reads no denied file; it goes through a folder that contains one; or it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Effect of deny rules about reading on a command line: the rule that forbids it, the files to hide, or the reason to ask."""
+
+    rule: Rule | None = None
+    why: str = ""
+    hidden: Hidden = NOTHING
+    unproven: str = ""
+    """Reason to ask if nothing can be hidden from the command."""
+
+
+def named_by(line: CommandLine, rules: Sequence[Rule], workspace: Workspace) -> Rule | None:
+    """Return the path rule that a word of the line matches, in any folder that its commands may be in."""
+    if not rules:
+        return None
+    words = chain(
+        ((word, folder) for part in line.parts for folder in _places(part, line, workspace) for word in _words(part)),
+        ((word, folder) for folder in line.places for word in line.meant),
+    )
+    for word, folder in dict.fromkeys(words):
+        if not impossible(word) and (rule := path_rule(rules, _joined(folder, word), workspace, strict=False)):
+            return rule
+    return None
+
+
+def judge_reading(line: CommandLine, denials: Sequence[Rule], workspace: Workspace) -> Denial:
+    """Judge a line by the rules that deny reading files."""
+    if not denials:
+        return Denial()
+    hidden = existing(denials, workspace)
+    held = held_around(_all_places(line, workspace), denials, workspace)
+    gits = [verdict for part in line.parts for verdict in _git_verdicts(part, line, held, hidden, workspace)]
+    for verdict in gits:
+        if verdict.held is not None and verdict.shows != "nothing":
+            return _denied_by_git(verdict, denials, workspace)
+    reach = _reach_of(line, gits, hidden, workspace)
+    only_git = bool(line.parts) and all(part.words and part.words[0].text in ("git", "cd") for part in line.parts)
+    if reach == "no" and only_git and not any(verdict.masked for verdict in gits):
+        return Denial()
+    if reach == "unknown" or (reach == "over" and not line.harmless):
+        hidden = replace(hidden, objects=tuple(folder for each in held if each.any for folder in each.objects))
+    hidden = replace(hidden, kept=tuple(_kept(hidden, held)), told=reach == "over")
+    if reach == "no" or (not hidden.paths and hidden.complete):
+        return Denial(hidden=hidden)
+    by_git = any(verdict.masked for verdict in gits)
+    return _open_question("unknown" if by_git else reach, hidden, denials, workspace)
+
+
+def _open_question(reach: Reach, hidden: Hidden, denials: Sequence[Rule], workspace: Workspace) -> Denial:
+    """Return the verdict on a line that may read a denied file: if the file cannot be hidden, deny or ask."""
+    if not hidden.complete:
+        why = "deny rules name more files than can be looked for, so that they cannot be hidden from a command"
+        return Denial(hidden=hidden, unproven=why)
+    first = hidden.paths[0]
+    rule = denial_of(first, denials, workspace) or denials[0]
+    shown = _shown(first, workspace)
+    if reach == "over" and not (workspace.masks or workspace.sandboxed):
+        why = f"it goes over {shown}, which the rule {rule} from {rule.origin} keeps from being read. Name the files or folders beside it"
+        return Denial(rule, why, hidden)
+    why = f"it may read {shown}, which the rule {rule} from {rule.origin} keeps from being read, and no sandbox can hide it here"
+    return Denial(hidden=hidden, unproven="" if workspace.masks else why)
+
+
+def _denied_by_git(verdict: GitVerdict, denials: Sequence[Rule], workspace: Workspace) -> Denial:
+    assert verdict.held is not None
+    file = verdict.held.top / verdict.name if verdict.name else verdict.held.top
+    rule = denial_of(file, denials, workspace) or denials[0]
+    what = _shown(file, workspace) if verdict.held.known else "what"
+    why = (
+        f"the repository holds {what}, which the rule {rule} from {rule.origin} keeps from being read, and git may show it. "
+        f"Name what to show, or leave it out: git diff -- . ':(exclude){_shown(file, workspace)}'"
+    )
+    return Denial(rule, why)
+
+
+def _git_verdicts(
+    part: Part, line: CommandLine, held: Sequence[Held], hidden: Hidden, workspace: Workspace
+) -> Iterator[GitVerdict]:
+    """Yield the verdicts on the git commands that a part may run."""
+    direct = [piece.text for piece in part.words]
+    folders = _places(part, line, workspace)
+    for number, words in enumerate(runs(part)):
+        if words[0] != "git":
+            continue
+        given = direct if number == 0 and os.path.basename(direct[0]) == "git" else words
+        verdict = judge_git(given, folders, held, _all_tracked(hidden, held), workspace)
+        plain = number == 0 and all(piece.known and not piece.loose for piece in part.words)
+        if not plain and verdict.shows == "nothing":
+            verdict = GitVerdict("nothing")
+        yield verdict
+
+
+def _all_tracked(hidden: Hidden, held: Sequence[Held]) -> bool:
+    """Return True if every existing denied file is in the index of a repository."""
+    known = {str(each.top / name) for each in held for name in each.names}
+    return all(str(file) in known for file in hidden.files) and not any(map(os.path.lexists, hidden.folders))
+
+
+def _reach_of(line: CommandLine, gits: Sequence[GitVerdict], hidden: Hidden, workspace: Workspace) -> Reach:
+    """Return whether a line may read a denied file."""
+    if not line.whole or not line.commands or len(line.places) > _FOLDERS or any(part.reads for part in line.parts):
+        return "unknown"
+    if any(verdict.shows == "unknown" for verdict in gits):
+        return "unknown"
+    reached: Reach = "no"
+    for command, reading, inside in zip(line.commands, line.readings, line.inside, strict=True):
+        if command.words[0] == "git":
+            reached = "over" if reached == "no" and any(verdict.masked for verdict in gits) else reached
+            continue
+        rounds = meanings(command, line.places, workspace)
+        if isinstance(rounds, str) or not (inside or not reading.why) or command.words[0] == "xargs":
+            return "unknown"
+        for words in rounds:
+            reach = _reach(words, line.places, hidden)
+            if reach == "unknown":
+                return reach
+            reached = reach if reach == "over" else reached
+    return reached
+
+
+def _reach(words: Sequence[str], folders: Sequence[Path], hidden: Hidden) -> Reach:
+    name, *arguments = words
+    if name in _NAMING:
+        return "no"
+    shapes = READERS.get(name) or CHANGING.get(name)
+    fitting = fit(shapes, arguments) if shapes else ""
+    if isinstance(fitting, str):
+        return "no" if arguments in (["--version"], ["--help"]) else "unknown"
+    found: Found = fitting[1]
+    operands = [value for kind, value in found if kind in _OPERANDS]
+    if not operands and search_of(name, arguments, found) is not None:
+        operands = ["."]
+    paths = (
+        resolved(_joined(folder, operand)) for folder in folders for operand in operands if not impossible(operand)
+    )
+    return "over" if any(_over(path, hidden) for path in paths) else "no"
+
+
+def _over(path: Path, hidden: Hidden) -> bool:
+    """Return True if a path is hidden, lies in a hidden folder, or has something hidden below it."""
+    return any(path == one or one.is_relative_to(path) or path.is_relative_to(one) for one in hidden.paths)
+
+
+def _kept(hidden: Hidden, held: Sequence[Held]) -> Iterator[Path]:
+    """Yield the files of hidden folders that git tracks, so that it does not take them for deleted."""
+    names = sorted(str(each.top / name) for each in held for name in each.names)
+    files = (Path(name) for name in names if any(Path(name).is_relative_to(folder) for folder in hidden.folders))
+    for _, file in zip(range(_KEPT), files, strict=False):
+        if os.path.lexists(file):
+            yield file
+
+
+def _words(part: Part) -> Iterator[str]:
+    for piece in (*part.words[1:], *part.writes, *part.reads):
+        if not piece.text.startswith(_LEAVING_OUT):
+            yield from paths_in(piece.text)
+
+
+def _places(part: Part, line: CommandLine, workspace: Workspace) -> list[Path]:
+    """Return the folders that a part may run in: the line's folders, and any that its options name (`git -C`, `make -C`)."""
+    folders = list(line.places)
+    option = False
+    for piece in part.words[1:]:
+        text = piece.text
+        given = paths_in(text) if text.startswith("-") else [text] if option else []
+        option = text.startswith("-")
+        folders += _inner(given, line.places)
+    return list(dict.fromkeys(folders))[:_FOLDERS]
+
+
+def _inner(names: Iterable[str], folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        for name in names:
+            if not impossible(name) and os.path.isdir(inner := _joined(folder, name)):
+                yield Path(inner)
+
+
+def _all_places(line: CommandLine, workspace: Workspace) -> list[Path]:
+    places = (folder for part in line.parts for folder in _places(part, line, workspace))
+    return list(dict.fromkeys((workspace.cwd, *line.places, *places)))
+
+
+def _joined(folder: Path, word: str) -> str:
+    return os.path.join(folder, os.path.expanduser(word))
+
+
+def _shown(path: Path, workspace: Workspace) -> str:
+    here = resolved(workspace.cwd)
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

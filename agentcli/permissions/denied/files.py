@@ -1,0 +1,245 @@
+"""Files that deny rules forbid reading: their paths, and which of them exist now."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.tool import Traits
+from agentcli.permissions.paths import Workspace, canonical, entries_of, impossible, resolved
+from agentcli.permissions.rules import Rule, covers_below, path_pattern, path_rule
+
+ENTRIES = 200_000
+"""Largest number of directory entries to visit in the search for denied files; beyond it, some stay unknown."""
+MOST = 1_000
+"""Largest number of files and folders to hide; beyond it, some are not hidden."""
+_PATH = 4_096
+"""Length of the longest path, in characters."""
+_BELOW = "\ue000"
+"""Name of a file that exists in no folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Files that a command must not be able to read: resolved paths that exist.
+
+    Of `folders` only the names of the files in `kept` stay visible: git would take them for deleted. `complete` is
+    false if rules name more files than the search visited.
+    """
+
+    files: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+    kept: tuple[Path, ...] = ()
+    objects: tuple[Path, ...] = ()
+    """Folders of git objects whose history contains such files."""
+    complete: bool = True
+    told: bool = False
+    """True if the command goes through hidden files, and the model must hear that they are left out."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Everything that is hidden."""
+        return (*self.files, *self.folders, *self.objects)
+
+
+NOTHING = Hidden()
+
+
+def reading_denials(deny: Iterable[Rule], tools: Mapping[str, Traits]) -> tuple[Rule, ...]:
+    """Return the rules with a pattern that deny reading to some tool."""
+    readers = [name for name, traits in tools.items() if traits.reads_files]
+    return tuple(rule for rule in deny if rule.pattern and any(rule.is_for(name) for name in readers))
+
+
+def denial_of(path: str | Path, denials: Sequence[Rule], workspace: Workspace) -> Rule | None:
+    """Return the rule that denies reading a path or, if it is a folder, everything in it."""
+    text = os.fspath(path)
+    if not denials or impossible(text):
+        return None
+    target = resolved(workspace.cwd / text)
+    found = path_rule(denials, text, workspace, strict=False, target=target)
+    if found is None and target.is_dir():
+        found = path_rule(whole(denials), os.path.join(text, _BELOW), workspace, strict=False, target=target / _BELOW)
+    return found
+
+
+def paths_given(value: object) -> Iterator[str]:
+    """Yield the texts in an input that may be paths or `file:` addresses, as paths."""
+    match value:
+        case str():
+            path = path_given(value)
+            if path and len(path) < _PATH and "\n" not in path:
+                yield path
+        case Mapping():
+            yield from (path for inner in value.values() for path in paths_given(inner))
+        case list() | tuple():
+            yield from (path for inner in value for path in paths_given(inner))
+        case _:
+            return
+
+
+def path_given(text: str) -> str:
+    """Return the path of a `file:` address, or any text that may be a path unchanged; empty for any other address."""
+    if not text.startswith("file:"):
+        return "" if "://" in text else text
+    try:
+        return unquote(urlsplit(text).path)
+    except ValueError:
+        return ""
+
+
+def whole(denials: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the rules that name everything below a folder."""
+    return tuple(rule for rule in denials if rule.pattern.endswith(("**", "/")))
+
+
+def existing(denials: Sequence[Rule], workspace: Workspace) -> Hidden:
+    """Return the existing files and folders that rules deny reading."""
+    search = _Search()
+    for top, patterns in _by_top(denials, workspace).items():
+        search.walk(top, patterns)
+    return Hidden(tuple(dict.fromkeys(search.files)), tuple(dict.fromkeys(search.folders)), complete=search.left > 0)
+
+
+def remaining(denials: Sequence[Rule], workspace: Workspace, folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the rest of each pattern below a folder, with the folder that it is relative to: this one, or one below it.
+
+    An empty pattern means everything.
+    """
+    for top, patterns in _by_top(denials, workspace).items():
+        if top != folder and top.is_relative_to(folder):
+            yield from ((top, "/".join(pattern)) for pattern in patterns)
+            continue
+        if not folder.is_relative_to(top):
+            continue
+        states = _closed((pattern, 0) for pattern in patterns)
+        for part in folder.relative_to(top).parts:
+            if any(map(_covers, states)):
+                break
+            states = _after(states, part)
+        if any(map(_covers, states)):
+            yield folder, ""
+            continue
+        yield from ((folder, "/".join(pattern[used:])) for pattern, used in states if used < len(pattern))
+
+
+def _by_top(denials: Sequence[Rule], workspace: Workspace) -> dict[Path, list[tuple[str, ...]]]:
+    """Return the patterns as components, by the folder that they are relative to."""
+    tops: dict[Path, list[tuple[str, ...]]] = {}
+    for rule in denials:
+        pattern = rule.pattern
+        if pattern.startswith("~/"):
+            pattern = os.path.join(workspace.home, pattern[2:])
+        if pattern.startswith("/"):
+            tops.setdefault(Path("/"), []).append(_components(pattern[1:]))
+            continue
+        text = pattern.removeprefix("./")
+        components = _components(text if "/" in pattern.rstrip("/") else f"**/{text}")
+        for root in workspace.resolved_roots:
+            tops.setdefault(root, []).append(components)
+    return tops
+
+
+def _components(pattern: str) -> tuple[str, ...]:
+    text = f"{pattern}**" if pattern.endswith("/") else pattern
+    return tuple(part for part in text.split("/") if part not in ("", "."))
+
+
+class _Search:
+    """Walk through only those folders that may contain a match of a pattern."""
+
+    def __init__(self) -> None:
+        self.files: list[Path] = []
+        self.folders: list[Path] = []
+        self.left = ENTRIES
+        self._seen: set[tuple[str, frozenset[_State]]] = set()
+
+    def walk(self, top: Path, patterns: Sequence[tuple[str, ...]]) -> None:
+        """Collect the files and folders below `top` that the patterns name."""
+        waiting = [(str(top), _closed((pattern, 0) for pattern in patterns))]
+        if any(_covers(state) for state in waiting[0][1]):
+            self.folders.append(top)
+            return
+        while waiting and self.left > 0:
+            folder, states = waiting.pop()
+            if (folder, states) in self._seen:
+                continue
+            self._seen.add((folder, states))
+            for entry in entries_of(folder):
+                self.left -= 1
+                after = _after(states, entry.name)
+                if after and (inner := self._found(entry, after)):
+                    waiting.append((inner, after))
+                if len(self.files) + len(self.folders) > MOST:
+                    self.left = 0
+                    return
+
+    def _found(self, entry: os.DirEntry[str], states: frozenset[_State]) -> str:
+        """Record the denied part of an entry; return the folder to look into, or the empty string."""
+        path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+        ended = [state for state in states if _ends(state)]
+        if not (entry.is_dir() if path is entry.path else os.path.isdir(path)):
+            if ended and os.path.lexists(path):
+                self.files.append(Path(path))
+            return ""
+        if any(map(_covers, ended)):
+            self.folders.append(Path(path))
+            return ""
+        # Git's own folder contains no file of the work tree: enter it only for a pattern that names it.
+        if entry.name == ".git" and all(pattern[used] == "**" for pattern, used in states if used < len(pattern)):
+            return ""
+        return path
+
+
+_State = tuple[tuple[str, ...], int]
+"""A pattern, and how many of its components the path so far has used."""
+
+
+def _closed(states: Iterable[_State]) -> frozenset[_State]:
+    """Return the states, and the states that they reach without another component."""
+    found: set[_State] = set()
+    waiting = list(states)
+    while waiting:
+        state = waiting.pop()
+        if state not in found:
+            found.add(state)
+            pattern, used = state
+            if used < len(pattern) and pattern[used] == "**":
+                waiting.append((pattern, used + 1))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=65_536)
+def _after(states: frozenset[_State], name: str) -> frozenset[_State]:
+    """Return the states after one more component of a path."""
+    return _closed(_steps(states, name))
+
+
+def _steps(states: frozenset[_State], name: str) -> Iterator[_State]:
+    for pattern, used in states:
+        if used == len(pattern):
+            continue
+        if "**" in pattern[used]:
+            yield pattern, used
+        if pattern[used] != "**" and _names(pattern[used], name):
+            yield pattern, used + 1
+
+
+def _names(component: str, name: str) -> bool:
+    exact = path_pattern(f"./{component}")
+    folded = path_pattern(f"./{component.casefold()}")
+    return bool(exact.fullmatch(name) or folded.fullmatch(canonical(name)))
+
+
+def _ends(state: _State) -> bool:
+    pattern, used = state
+    return used == len(pattern)
+
+
+def _covers(state: _State) -> bool:
+    """Return True if a pattern ends here and also names everything below: its last component is `**` or has no wildcard."""
+    return _ends(state) and bool(state[0]) and covers_below(state[0][-1])

@@ -1,0 +1,153 @@
+"""Windows and prices of models that the user has read from a file or an address, in the format of models.dev; they override the built-in table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from agentcli import __version__
+from agentcli.core.causes import in_words
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+from agentcli.core.model import PriceChange
+from agentcli.paths import replace_file
+
+FILE = "models.json"
+LARGEST = 64_000_000
+"""Maximum bytes of a list that are read."""
+SECONDS = 30.0
+"""Time limit in seconds for fetching a list."""
+_COSTS = ("input", "output", "cache_read", "cache_write")
+_LONG = "context_over_200k"
+_NOTHING: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Fields of ModelSpec by `provider/id`, their source, and the day on which they were read, an ISO date."""
+
+    source: str = ""
+    day: str = ""
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+
+    def over(self, changes: Mapping[str, tuple[PriceChange, ...]]) -> Mapping[str, Mapping[str, Any]]:
+        """Return the fields as overrides of the table, whose price changes after that day still apply."""
+        return {name: _with_changes(values, changes.get(name, ()), self.day) for name, values in self.models.items()}
+
+
+def read(source: str) -> bytes:
+    """Read the list at an address, or in a file. Raises InputError if it cannot be read."""
+    try:
+        if source.startswith(("https://", "http://")):
+            import urllib.request
+
+            request = urllib.request.Request(source, headers={"User-Agent": f"agentcli/{__version__}"})
+            with urllib.request.urlopen(request, timeout=SECONDS) as reply:
+                found: bytes = reply.read(LARGEST + 1)
+        else:
+            with Path(source).expanduser().open("rb") as file:
+                found = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        inner = getattr(error, "reason", None)  # urllib wraps the network's error
+        why = in_words(inner if isinstance(inner, OSError) else error)
+        raise InputError(f"{source} cannot be read: {why}.") from None
+    if len(found) > LARGEST:
+        raise InputError(f"{source} is larger than {LARGEST:,} bytes, so it is not a list of models.")
+    return found
+
+
+def parsed(text: bytes, source: str, day: str, providers: Iterable[str]) -> Figures:
+    """Return the figures of these providers' models in a list of models.dev. Raises InputError for another format."""
+    try:
+        listed = json.loads(text)
+        known = set(providers)
+        models = {
+            f"{provider}/{model}": values
+            for provider, entry in listed.items()
+            if provider in known
+            for model, raw in entry["models"].items()
+            if (values := dict(_fields(raw)))
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise InputError(
+            f"{source} is not a list of models in the format of models.dev (https://models.dev/api.json)."
+        ) from None
+    if not models:
+        raise InputError(f"{source} lists no model of a provider that agentcli knows: {', '.join(sorted(known))}.")
+    return Figures(source, day, models)
+
+
+def load(path: Path) -> Figures:
+    """Return the stored figures; empty ones if there are none, or they cannot be read."""
+    try:
+        return _loaded(path, path.stat().st_mtime_ns)
+    except OSError:
+        return Figures()
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: Path, _changed: int) -> Figures:
+    try:
+        kept = json.loads(path.read_bytes())
+        return Figures(
+            str(kept["source"]), str(kept["day"]), {str(name): dict(one) for name, one in kept["models"].items()}
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Figures()
+
+
+def keep(path: Path, figures: Figures) -> None:
+    """Write the figures in one step."""
+    kept = {"source": figures.source, "day": figures.day, "models": dict(figures.models)}
+    replace_file(path, json.dumps(kept, separators=(",", ":")), mode=0o600)
+
+
+def _fields(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of ModelSpec that an entry gives."""
+    limit, cost = raw.get("limit") or {}, raw.get("cost") or {}
+    for name, key in (("window", "context"), ("max_output", "output")):
+        if isinstance(limit.get(key), int) and limit[key] > 0:
+            yield name, limit[key]
+    if isinstance(cost.get("input"), int | float) and isinstance(cost.get("output"), int | float):
+        yield "prices", _prices(cost)
+    inputs = (raw.get("modalities") or {}).get("input")
+    if isinstance(inputs, list):
+        yield "images", "image" in inputs
+
+
+def _prices(cost: Mapping[str, Any]) -> dict[str, float]:
+    """Return prices in USD per million tokens. If a list lacks cache prices, they are the price of fresh input."""
+    prices = {name: _number(cost.get(name), cost["input"]) for name in _COSTS}
+    over, long = _long(cost)
+    if not over:
+        return prices | {"over": 0}
+    return prices | {"over": over} | {f"over_{name}": _number(long.get(name), prices[name]) for name in _COSTS}
+
+
+def _long(cost: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
+    """Return the prompt size in tokens beyond which prices rise, the smallest of several, and the prices then; 0 if none."""
+    tiers = {}
+    for tier in cost.get("tiers") or []:
+        about = tier.get("tier") or {}
+        if about.get("type", "context") == "context" and isinstance(about.get("size"), int):
+            tiers[about["size"]] = tier
+    if isinstance(cost.get(_LONG), Mapping):
+        tiers[200_000] = cost[_LONG]
+    return min(tiers.items(), key=lambda item: item[0], default=(0, {}))
+
+
+def _number(value: Any, otherwise: float) -> float:
+    return float(value if isinstance(value, int | float) else otherwise)
+
+
+def _with_changes(values: Mapping[str, Any], changes: tuple[PriceChange, ...], day: str) -> Mapping[str, Any]:
+    later = [change for change in changes if change.since > day]
+    if not later or "prices" not in values:
+        return values
+    dated = [{"since": each.since, **{name: getattr(each.prices, name) for name in _COSTS}} for each in later]
+    return {**values, "prices": [values["prices"], *dated]}

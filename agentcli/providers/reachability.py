@@ -1,0 +1,100 @@
+"""Reachability of an endpoint: a connection, or one request without a key, which costs nothing."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentcli import __version__
+
+
+def connects(url: str, seconds: float) -> str:
+    """Return the reason why this address's host and port accept no connection; empty if they do. Sends nothing."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            return "this is not an address such as https://host:port"
+        with socket.create_connection((parts.hostname, port), timeout=seconds):
+            return ""
+    except (OSError, ValueError) as error:
+        return _reason(error)
+
+
+def answers(url: str, path: str, seconds: float) -> tuple[bool, str]:
+    """Return True if a server answers a request for this path without a key; and its answer as text."""
+    asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
+    try:
+        request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}"})
+        with urllib.request.urlopen(request, timeout=seconds) as reply:
+            return True, f"answers ({reply.status})"
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code < 500, f"answers ({error.code})"
+    except (OSError, ValueError) as error:
+        return False, _reason(error)
+
+
+def accepts(url: str, path: str, headers: Mapping[str, str], seconds: float) -> tuple[bool | None, str]:
+    """Return True if a server takes the key in these headers, False if it rejects it, else None; and its answer as text."""
+    asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
+    try:
+        request = urllib.request.Request(asked, headers={"User-Agent": f"agentcli/{__version__}", **headers})
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=seconds) as reply:
+            return True, f"{reply.status}"
+    except urllib.error.HTTPError as error:
+        with error:
+            # Google answers 400 to an unknown key.
+            refused = error.code in (401, 403) or (error.code == 400 and b"API_KEY_INVALID" in error.read(_BODY))
+            return (False if refused else None), f"{error.code}"
+    except (OSError, ValueError) as error:
+        return None, _reason(error)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A handler that follows no redirect, which could take the key to another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_BODY = 100_000
+"""Maximum bytes of an answer that are read."""
+
+
+def bare(url: str) -> str:
+    """Return the address without user and password."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.rpartition("@")[2]
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def proxied(url: str) -> bool:
+    """Return True if the environment sends this address through a proxy: then a direct connection proves nothing."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(parts.hostname or "")
+
+
+def _reason(error: Exception) -> str:
+    inner = error.reason if isinstance(error, urllib.error.URLError) else error
+    match inner:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate is not trusted: {inner.verify_message}"
+        case TimeoutError():
+            return "nothing answers in time"
+        case socket.gaierror():
+            return "there is no such host"
+        case OSError():
+            return (inner.strerror or str(inner)).lower()
+        case _:
+            return str(inner)

@@ -1,0 +1,144 @@
+"""Values that a slash command yields in every front end, and their conversion to lines at a terminal or to a turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.agent.ports import Prompt
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.errors import InputError
+from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, TurnEnded
+from agentcli.core.message import Part, Text
+from agentcli.core.streams import closing
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.ui.commands.base import CommandContext
+    from agentcli.ui.host import Reports
+    from agentcli.ui.style import Look
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Context of a command in any front end: the open session, the program's reports, and the terminal if there is one."""
+
+    session: AgentSession
+    host: Reports
+    terminal: CommandContext | None = None
+
+    def only_in_terminal(self, usage: str) -> CommandContext:
+        """Return the terminal. Raises InputError, naming the usage that needs it, if there is none."""
+        if self.terminal is None:
+            raise InputError(f"{usage} works only in the terminal.")
+        return self.terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Lines of an answer. `drawn` makes styled, safe lines of them for a terminal of that many columns."""
+
+    lines: Sequence[str]
+    drawn: Callable[[int, Look], Sequence[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Acted:
+    """Events of an act that is done. `done` is said at a terminal, with the tokens that the context holds now."""
+
+    events: Sequence[Event]
+    done: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Events of work that takes a while and can be interrupted; `doing` names the work."""
+
+    doing: str
+    events: Callable[[asyncio.Event], AsyncIterator[Event]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A prompt for the model, the last that a command yields; the parts in `along` go with it and are not shown."""
+
+    text: str
+    along: tuple[Part, ...] = ()
+
+
+Output = Said | Acted | Work | Sent
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Everything that a command said: its lines, the messages of its acts, the window that those left, why work came to nothing."""
+
+    lines: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    window: str = ""
+    why: str = ""
+
+
+async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None:
+    """Show what a command yields at a terminal."""
+    async with closing(outputs) as stream:
+        async for output in stream:
+            match output:
+                case Said(lines, drawn):
+                    if drawn is None:
+                        terminal.say(*lines)
+                    else:
+                        terminal.show(*drawn(terminal.columns, terminal.look))
+                case Acted(events, done):
+                    terminal.show_events(events)
+                    if done:
+                        terminal.say(f"{done}: {terminal.session.report.window().used:,} tokens in context.")
+                case Work(doing, events):
+                    await terminal.play(doing, events)
+                case Sent(text, along):
+                    terminal.send(text, *along)
+
+
+async def as_turn(
+    outputs: AsyncIterator[Output],
+    session: AgentSession,
+    interrupt: asyncio.Event,
+    text_of: Callable[[Answer], str],
+    *,
+    notices: bool = True,
+) -> AsyncIterator[Event]:
+    """Make a turn of what a command yields: its events, and a TurnEnded with the answer's text.
+
+    The messages of acts are in the answer; `notices`: as events, too.
+    """
+    answer = Answer()
+    async with closing(outputs) as stream:
+        async for output in stream:
+            match output:
+                case Said(lines):
+                    answer = replace(answer, lines=(*answer.lines, *lines))
+                case Acted(events):
+                    for event in events:
+                        if notices or not isinstance(event, Noticed):
+                            yield event
+                    told = (*answer.notices, *_messages(events))
+                    window = f"The window holds {session.report.window().used:,} tokens."
+                    answer = replace(answer, notices=told, window=window)
+                case Work(_, work):
+                    async with closing(work(interrupt)) as done:
+                        async for event in done:
+                            yield event
+                            if isinstance(event, CompactionEnded):
+                                answer = replace(answer, why=event.why)
+                case Sent(text, along):
+                    async with closing(session.turn(Prompt(text, (*along, Text(text))), interrupt)) as turn:
+                        async for event in turn:
+                            yield event
+                    return
+    yield TurnEnded("interrupted" if interrupt.is_set() else "done", text_of(answer))
+
+
+def _messages(events: Sequence[Event]) -> list[str]:
+    said = [event.message for event in events if isinstance(event, Noticed)]
+    return [*said, *(f"Cleared {len(event.call_ids)} outputs." for event in events if isinstance(event, Pruned))]

@@ -1,0 +1,163 @@
+"""Stages of calls, each alone, and the order in which a call passes them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agentcli.agent.approval import RepeatGuard
+from agentcli.agent.calls.call import Call, Run, Stage, beginning, wrapped
+from agentcli.agent.calls.finish import INTERRUPTED, Finish
+from agentcli.agent.calls.prepare import Prepare
+from agentcli.agent.calls.sandbox import SandboxStage
+from agentcli.agent.extensions.server_tools import ServerTools
+from agentcli.context.tokens.estimators import Calibrated
+from agentcli.core.dataclass import replace
+from agentcli.core.errors import ToolError
+from agentcli.core.event import Recorded
+from agentcli.core.message import ToolCall
+from agentcli.core.record import Body
+from agentcli.core.tool import ToolOutput
+from agentcli.permissions.decide import Decision
+from agentcli.sessions.in_memory import MemorySession
+from agentcli.tools.registry import TRAITS, tools
+from tests.agent.open_session import open_session
+
+TOOLS = {tool.name: tool for tool in tools()}
+READ = ToolCall("c1", "read", {"file_path": "a.txt"})
+
+
+def prepare(cwd: Path) -> Prepare:
+    return Prepare(TOOLS, ServerTools(None, dict(TRAITS), Calibrated), cwd)
+
+
+def finish(cwd: Path) -> tuple[Finish, MemorySession]:
+    journal = MemorySession()
+
+    def record(body: Body) -> Recorded:
+        return Recorded(journal.append(body))
+
+    return Finish(record, RepeatGuard(3), prepare(cwd)), journal
+
+
+def ended(stage: Stage, run: Run, call: Call) -> Call:
+    """The call after it ran inside one stage."""
+    return asyncio.run(stage.around(run)(call))
+
+
+def test_a_call_is_prepared_with_its_tool_its_title_and_the_calls_after_it(tmp_path: Path) -> None:
+    stage = prepare(tmp_path)
+    first, second = stage.prepared([READ, ToolCall("c2", "glob", {"pattern": "*"})])
+    judged = asyncio.run(stage.judge(first))
+    assert judged.its_tool is TOOLS["read"]
+    assert judged.title == "Read a.txt"
+    assert judged.later == (second.asked,)
+    assert first.tool is None
+
+
+def test_a_parameter_that_a_tool_lacks_is_left_out_of_the_call_that_runs_and_told_in_its_result(tmp_path: Path) -> None:
+    sent = replace(READ, input={"file_path": "a.txt", "colour": "red"})
+    [call] = prepare(tmp_path).prepared([sent])
+    assert call.call.input == {"file_path": "a.txt"}
+
+    async def run(call: Call) -> Call:
+        return replace(call, output=ToolOutput("one"))
+
+    stage, _ = finish(tmp_path)
+    result = ended(stage, run, replace(call, tool=TOOLS["read"])).result
+    assert result is not None
+    assert "colour" in result.output
+
+
+def test_a_call_of_no_tool_ends_in_the_first_stage(tmp_path: Path) -> None:
+    stage = prepare(tmp_path)
+    [call] = stage.prepared([ToolCall("c1", "raed", {})])
+    judged = asyncio.run(stage.judge(call))
+    assert judged.result is not None
+    assert judged.result.status == "error"
+    assert "read" in judged.why_refused
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "said"),
+    [
+        (ToolError("No such file."), "error", "No such file."),
+        (OSError("disk"), "error", "disk"),
+        (KeyError("x"), "error", "The tool failed: KeyError: 'x'"),
+        (asyncio.CancelledError(), "interrupted", INTERRUPTED),
+    ],
+)
+def test_whatever_a_run_comes_to_its_call_has_a_result_with_the_notes_of_hooks(
+    tmp_path: Path, failure: BaseException, status: str, said: str
+) -> None:
+    async def run(_: Call) -> Call:
+        raise failure
+
+    stage, _ = finish(tmp_path)
+    call = replace(beginning(READ, TOOLS["read"]), notes=("Mind the gap.",))
+    result = ended(stage, run, call).result
+    assert result is not None
+    assert result.status == status
+    assert result.output == f"{said}\n<pre-tool-use-hook>\nMind the gap.\n</pre-tool-use-hook>"
+
+
+def test_a_result_is_recorded_under_the_name_that_the_model_used(tmp_path: Path) -> None:
+    stage, journal = finish(tmp_path)
+    call = replace(beginning(READ, TOOLS["read"]), sent_as="mcp_call").refused("no", "denied")
+    stage.record(call)
+    [entry] = journal.history.entries
+    assert (entry.body.name, entry.body.metadata) == ("mcp_call", {"tool": "read"})  # type: ignore[union-attr]
+
+
+def test_a_denial_ends_a_call_and_its_reason_is_the_result() -> None:
+    call = beginning(READ, TOOLS["read"])
+    denied = call.decided(Decision("deny", "rule", "A rule forbids it"))
+    assert (denied.why_refused, denied.event is not None) == ("A rule forbids it", True)
+    assert denied.result is not None
+    assert (denied.result.status, denied.result.output) == ("denied", "A rule forbids it")
+    assert call.result is None
+
+
+def test_the_sandbox_of_a_command_that_only_reads_is_hardened_and_other_calls_have_none(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [])
+    stage = SandboxStage(session.core.setup, session.core.approval)
+    seen: list[Call] = []
+
+    async def run(call: Call) -> Call:
+        seen.append(call)
+        return call
+
+    bash = beginning(ToolCall("c1", "bash", {"command": "ls"}), TOOLS["bash"])
+    for call in (
+        bash.decided(Decision("allow", "read-only", "")),
+        bash.decided(Decision("allow", "user:once", "")),
+        beginning(READ, TOOLS["read"]).decided(Decision("allow", "read-only", "")),
+    ):
+        ended(stage, run, call)
+    assert [call.box.hardened for call in seen] == [True, False, False]
+
+
+def test_the_first_stage_is_the_outermost() -> None:
+    passed: list[str] = []
+
+    class Named(Stage):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def around(self, run: Run) -> Run:
+            async def ran(call: Call) -> Call:
+                passed.append(f"into {self.name}")
+                call = await run(call)
+                passed.append(f"out of {self.name}")
+                return call
+
+            return ran
+
+    async def tool(call: Call) -> Call:
+        passed.append("tool")
+        return call
+
+    asyncio.run(wrapped([Named("a"), Stage(), Named("b")], tool)(beginning(READ, TOOLS["read"])))
+    assert passed == ["into a", "into b", "tool", "out of b", "out of a"]

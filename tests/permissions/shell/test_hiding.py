@@ -1,0 +1,76 @@
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.message import ToolCall
+from agentcli.core.record import Mode
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import parse_rules
+from tests.permissions.corpus import commands, make_workspace
+from tests.permissions.deciding import explain
+
+NO_PUSH = parse_rules(deny=["bash(git push *)"])
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return make_workspace(tmp_path_factory.mktemp("hiding"))
+
+
+def decided(command: str, workspace: Workspace, mode: Mode = "yolo", *deny: str) -> str:
+    rules = parse_rules(deny=deny) if deny else NO_PUSH
+    return explain(ToolCall("c", "bash", {"command": command}), rules, mode, workspace).decision
+
+
+def test_what_may_be_a_denied_command_never_runs_unasked(workspace: Workspace) -> None:
+    pushing = commands("pushing.txt")
+    assert len(pushing) > 95
+    assert [command for command in pushing if decided(command, workspace) == "allow"] == []
+
+
+def test_what_is_another_command_is_not_asked_about(workspace: Workspace) -> None:
+    others = commands("not_pushing.txt")
+    assert len(others) > 30
+    assert [command for command in others if decided(command, workspace) != "allow"] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "w=push; git $w",
+        "g=git; $g push origin",
+        "p() { git push; }; p",
+        'g() { git "$@"; }; g push',
+        "for w in push; do git $w; done",
+        "git {push,origin}",
+        "echo git push | xargs env",
+        "parallel git ::: push",
+        "x='push origin'; git $x",
+        "make -f - <<< 'a: ; git push'",
+    ],
+)
+def test_what_can_be_followed_to_the_denied_command_is_denied(workspace: Workspace, command: str) -> None:
+    assert decided(command, workspace) == "deny"
+
+
+def test_a_file_of_the_shell_may_stand_for_the_word(workspace: Workspace) -> None:
+    assert decided("git pus*", workspace) == "ask"
+    assert decided("git pul*", workspace) == "allow"
+    assert decided("/usr/bin/g?t push", workspace) == "ask"
+
+
+def test_options_before_the_subcommand_hide_none_of_another_program(workspace: Workspace) -> None:
+    assert decided("npm --prefix . publish", workspace, "yolo", "bash(npm publish *)") == "ask"
+    assert decided("docker --context x push shop", workspace, "yolo", "bash(docker push *)") == "ask"
+    assert decided("npm --silent test", workspace, "yolo", "bash(npm publish *)") == "allow"
+
+
+def test_a_rule_that_asks_is_followed_as_far(workspace: Workspace) -> None:
+    rules = parse_rules(ask=["bash(git push *)"])
+    call = ToolCall("c", "bash", {"command": "w=push; git $w"})
+    assert explain(call, rules, "yolo", workspace).rule == "ask bash(git push *)"
+
+
+def test_the_folders_of_a_line_need_not_exist() -> None:
+    nowhere = Workspace(Path("/nowhere/shop"), (Path("/nowhere/shop"),), Path("/nowhere"))
+    assert decided("cd sub && w=push && git $w", nowhere) == "deny"

@@ -1,0 +1,90 @@
+"""Files that hooks and servers run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.message import ToolCall
+from agentcli.core.record import Mode
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.started import Started, files_started
+from agentcli.sandbox import box_for
+from tests.permissions.deciding import explain
+
+
+def project(tmp_path: Path, command: str | list[str], folder: str = "") -> Workspace:
+    work = tmp_path / "work"
+    for name in ("scripts/check.sh", "ci/rules.toml", "pkg/serve.py", "free.py"):
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text("x\n")
+    started = files_started([Started("the hook Stop of .claude/settings.json", command, work / folder)], (work,))
+    return Workspace(work, (work,), tmp_path / "home", started=started)
+
+
+def named(tmp_path: Path, command: str | list[str], folder: str = "") -> set[str]:
+    workspace = project(tmp_path, command, folder)
+    return {str(path.relative_to(workspace.cwd)) for path in workspace.started if path.exists()}
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("scripts/check.sh", {"scripts/check.sh"}),
+        ("sh ./scripts/check.sh --rules=ci/rules.toml && true", {"scripts/check.sh", "ci/rules.toml"}),
+        ('"$CLAUDE_PROJECT_DIR"/scripts/check.sh', {"scripts/check.sh"}),
+        ("sh -c 'cd . && ${AGENTCLI_PROJECT_DIR}/scripts/check.sh;true'", {"scripts/check.sh"}),
+        ("python3 -m pkg.serve", {"pkg/serve.py"}),
+        (["python3", "pkg/serve.py", "--config=ci/rules.toml"], {"pkg/serve.py", "ci/rules.toml"}),
+        ("cat <free.py | sh -c \"unclosed 'quote", {"free.py"}),
+        ("npm test", set()),
+        ("ls scripts . /etc/passwd", set()),
+    ],
+)
+def test_files_that_a_command_names_are_found(tmp_path: Path, command: str | list[str], expected: set[str]) -> None:
+    assert named(tmp_path, command) == expected
+
+
+def test_a_command_names_files_from_the_folder_it_runs_in(tmp_path: Path) -> None:
+    assert named(tmp_path, "./check.sh", folder="scripts") == {"scripts/check.sh"}
+
+
+MODES: list[Mode] = ["ask", "auto-edit", "auto", "yolo"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("path", ["scripts/check.sh", "free.py/../scripts/check.sh", "missing.sh"])
+def test_an_edit_of_what_a_hook_runs_asks_in_every_mode(tmp_path: Path, mode: Mode, path: str) -> None:
+    workspace = project(tmp_path, "sh scripts/check.sh; ./missing.sh")
+    rules: Rules = parse_rules(allow=["write"])
+    decision = explain(ToolCall("c", "write", {"file_path": path, "content": "y"}), rules, mode, workspace)
+    assert (decision.decision, decision.always) == ("ask", "")
+    assert decision.why == f"the hook Stop of .claude/settings.json runs {Path(path).name}"
+
+
+def test_other_files_are_edited_as_before(tmp_path: Path) -> None:
+    workspace = project(tmp_path, "sh scripts/check.sh")
+    for path in ("free.py", "scripts/other.sh"):
+        call = ToolCall("c", "write", {"file_path": path, "content": "y"})
+        assert explain(call, Rules(), "auto-edit", workspace).decision == "allow"
+    assert (
+        explain(ToolCall("c", "read", {"file_path": "scripts/check.sh"}), Rules(), "ask", workspace).decision == "allow"
+    )
+
+
+def test_the_sandbox_keeps_what_a_hook_runs_read_only(tmp_path: Path) -> None:
+    workspace = project(tmp_path, "sh scripts/check.sh; ./missing.sh")
+    assert box_for(workspace).readonly == (workspace.cwd / "scripts/check.sh",)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo y > scripts/check.sh", "cp free.py scripts/check.sh", "sed -i s/x/y/ scripts/check.sh", "mv scripts other"],
+)
+def test_a_command_that_writes_what_a_hook_runs_asks(tmp_path: Path, command: str) -> None:
+    workspace = project(tmp_path, "sh scripts/check.sh")
+    decision = explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", workspace)
+    assert decision.decision == "ask"
+    assert "the hook Stop" in decision.why
