@@ -67,6 +67,8 @@ class ServerLife:
         self._host = host
         self._changed = changed
         self._connection: Connection | None = None
+        self._latest: Connection | None = None
+        """The connection that `_living` owns, also before it is open and while it ends."""
         self._living: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -100,17 +102,13 @@ class ServerLife:
             self._arriving.cancel()
             self._arriving = None
         if self._watching is not None:
-            self._watching.cancel()  # also cancels the connection that it waits for
+            self._watching.cancel()
             self._watching = None
-        connection, living = self._connection, self._living
-        self._connection = self._living = None
-        if living is not None:
+        latest, living = self._latest, self._living
+        self._connection = self._latest = self._living = None
+        if latest is not None and living is not None:
             self._ending = living
-            if connection is not None:
-                connection.close()
-            elif not living.cancelling():
-                living.cancel()
-        # Cancelling twice would stop the SDK, which gives the program time to end and then kills it.
+            _end(latest, living)
         if self._ending is not None:
             await asyncio.wait({self._ending}, timeout=CLOSE_SECONDS - 0.2)
 
@@ -278,7 +276,7 @@ class ServerLife:
         self._arriving = None
         why = await self._reason(connection, living, server)
         if why is None:
-            living.cancel()
+            _end(connection, living)
             why = f"it did not answer within {START_SECONDS:g} s"
         self._outcome(connection, why)
 
@@ -290,11 +288,12 @@ class ServerLife:
         self._log_start = self._host.logs.size(server.name)
         connection = Connection(server, replace(self._host, changed=self._relisted), sse=sse)
         living = self._living = start_task(connection.live())
+        self._latest = connection
         ready = start_task(connection.ready.wait())
         try:
             await asyncio.wait({living, ready}, timeout=server.startup_timeout, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            living.cancel()  # the call that wanted the connection ended, and only it could end the task
+            _end(connection, living)  # the call that wanted the connection ended, and only it could end the task
             raise
         finally:
             ready.cancel()
@@ -316,8 +315,9 @@ class ServerLife:
 
     async def _watch(self, connection: Connection, living: asyncio.Task[None]) -> None:
         """Wait for the end of a connection; reconnect to a URL after a delay."""
-        (error,) = await asyncio.gather(living, return_exceptions=True)
-        if error is not None and not isinstance(error, asyncio.CancelledError):
+        await asyncio.wait({living})  # does not cancel the connection if this wait is cancelled
+        error = None if living.cancelled() else living.exception()
+        if error is not None:
             _log.warning("the connection to server %s ended: %r", self.server.name, error)
         if self._connection is not connection:
             return
@@ -414,6 +414,17 @@ class ServerLife:
     async def _wake(self) -> None:
         async with self._free:
             self._free.notify_all()
+
+
+def _end(connection: Connection, living: asyncio.Task[None]) -> None:
+    """Make a connection end. Cancel its task only while it connects, and once.
+
+    After that the SDK gives the program time to end, kills it and waits for it; a cancellation would stop it there.
+    """
+    if connection.ready.is_set() or connection.closed.is_set():
+        connection.close()
+    elif not living.cancelling():
+        living.cancel()
 
 
 def _slow(server: ServerDefinition) -> str:

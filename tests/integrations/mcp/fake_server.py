@@ -16,6 +16,7 @@ from typing import Any
 FAULTS = (
     "silent",  # answers nothing
     "exits",  # ends at once, with a last line on stderr
+    "lingers",  # closes stdout half a second before it exits or dies
     "chatter",  # prints text between its messages
     "latin",  # sends bytes that are no UTF-8
     "stubborn",  # ignores SIGTERM and the end of stdin
@@ -62,6 +63,8 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
     match name:
         case "die":
             print("fatal: out of cheese", file=sys.stderr, flush=True)
+            if "lingers" in faults:
+                linger()
             os._exit(3)
         case "vanish":
             os._exit(3)
@@ -199,9 +202,16 @@ def answered(message: dict[str, Any], faults: set[str], lists: list[int]) -> Non
             send({"id": number, "error": {"code": -32601, "message": "Method not found"}})
 
 
+def linger() -> None:
+    os.close(1)
+    time.sleep(0.5)
+
+
 def main(faults: set[str]) -> None:
     log(f"start {os.getpid()} {os.environ.get('FAKE_NAME', '')}".rstrip())
     if "exits" in faults:
+        if "lingers" in faults:
+            linger()
         sys.exit("no licence found")
     if "stubborn" in faults:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

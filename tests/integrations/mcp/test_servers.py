@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import socket
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -139,6 +141,24 @@ def test_a_server_that_still_starts_is_ended_with_the_others(tmp_path: Path) -> 
         settled(made)
         asyncio.run(until(lambda: (tmp_path / "fake.log").exists()))
     assert not is_alive(pids(tmp_path)[0])
+
+
+@pytest.mark.parametrize("faults", [("lingers",), ("lingers", "exits")], ids=["dies in a call", "exits at its start"])
+def test_the_end_of_a_server_that_is_just_ending_waits_for_its_process(tmp_path: Path, faults: tuple[str, ...]) -> None:
+    """The SDK's wait for the process is not cancelled: a transport that nothing waited for would warn here."""
+    with servers(tmp_path, {"fake": fake(*faults)}) as made:
+        if "exits" in faults:
+            made.start()
+            asyncio.run(until(lambda: (tmp_path / "fake.log").exists()))
+            time.sleep(0.2)
+        else:
+            settled(made)
+            with pytest.raises(ToolError):
+                call(made, "mcp__fake__die")
+        (pid,) = pids(tmp_path)
+        assert is_alive(pid)
+    assert not is_alive(pid)
+    gc.collect()
 
 
 def test_a_server_that_failed_is_tried_again_at_the_next_call(tmp_path: Path) -> None:
