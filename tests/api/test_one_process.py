@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import agentcli
-from agentcli.permissions.shell.grammar import parser
+from agentcli.permissions.shell.parse import parser
 from agentcli.providers.http import tls_context
 from tests.api.embedded import calls, environment, options, script, workspace
 from tests.e2e.program import ROOT

@@ -9,14 +9,14 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.programs import lies_in, located, trusted_path, untrusted
-from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected, resolved
 from agentcli.permissions.readonly.fed import fed_command, fed_files
-from agentcli.permissions.readonly.file_names import meanings
 from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
 from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
 from agentcli.permissions.readonly.searches import find_reads, objection, search_of
 from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.shell.file_commands import meanings
+from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Command
 
 _BRACKETS = {"[": "]", "[[": "]]"}

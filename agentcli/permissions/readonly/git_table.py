@@ -8,9 +8,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.permissions import word_set
 from agentcli.permissions.paths import names_protected
 from agentcli.permissions.readonly.option_grammar import Found, Shape
+from agentcli.permissions.shell.known_programs import word_set
 
 _DIFF = """
 -pusbwWaRzDB -NUM -U:number -M -C -S:text -G:text -l:number -O:path --patch --no-patch --unified=number --raw --patch-with-raw

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions import word_set
+from agentcli.permissions.shell.known_programs import word_set
 
 _CLASS = r"\[\^?\]?(?:[^\]/|,#\\\n]|\\[a-z])*\]"
 _REGEX = rf"/(?:[^/\\\n\[]|\\[^\n]|{_CLASS})*/"

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, entries_of, judge_path, names_protected
 from agentcli.permissions.readonly.option_grammar import Found
+from agentcli.permissions.shell.known_programs import word_set
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agentcli.permissions import word_set
 from agentcli.permissions.readonly.option_grammar import ANYTHING, Shape
+from agentcli.permissions.shell.known_programs import word_set
 
 _GREP = """
 -EFGIPivnclLqshHowxabzUyT -NUM -A:number -B:number -C:number -m:number --extended-regexp --fixed-strings --basic-regexp

@@ -9,19 +9,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, could_name_protected, impossible, judge_path, names_protected
 from agentcli.permissions.readonly.commands import Looks, Reading, looks_at_machine, read_in_turn, read_only
 from agentcli.permissions.readonly.fed import fed_files
-from agentcli.permissions.readonly.file_names import meanings
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.containable import ASKED, Containment, containment
 from agentcli.permissions.shell.covered import uncovered
 from agentcli.permissions.shell.destructive import destruction
-from agentcli.permissions.shell.file_commands import CHANGING, changes_inside_all
+from agentcli.permissions.shell.file_commands import CHANGING, changes_inside_all, meanings
 from agentcli.permissions.shell.flow import Run, runs_of
 from agentcli.permissions.shell.hiding import hides, may_run, spelled
-from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved, wider
+from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved, wider, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, spellings
 from agentcli.permissions.shell.reaching import reach
 from agentcli.permissions.shell.strict import NotPlain, read_plain

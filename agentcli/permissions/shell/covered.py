@@ -1,8 +1,8 @@
 """Coverage of command rules with wildcards: words of the approved kind, and no word that names another program or place.
 
-A rule `make *` was saved for `make test`. It covers other targets, and options that are known to be harmless. An option
-that takes a program, a path or a configuration asks again, unless the rule itself names it: an unknown word is not
-covered.
+A rule `make *` was saved for `make test`. It covers other targets, and options that are known to be harmless: they start
+no program and access nothing beyond what an operand could name. An option that takes a program, a path or a configuration
+asks again, unless the rule itself names it: an unknown word is not covered.
 """
 
 from __future__ import annotations
@@ -10,13 +10,184 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, judge_path
-from agentcli.permissions.shell.harmless_options import AFTER_MARK, RUNNERS, harmless_options, table_name
-from agentcli.permissions.shell.known_programs import is_interpreter
+from agentcli.permissions.shell.known_programs import is_interpreter, word_set
+
+# Notation: `-x` and `--name` take no value; `-x:kind` takes one, joined, after `=` or as the next word; `-x:?kind`
+# takes one joined or after `=`, or as the next word if that is a number; `--name-*` are all options that begin so. The
+# kinds are keys of `_KINDS`, or tell how a path is judged. An option that names a program, a configuration or a file to
+# write is left out: it asks.
+
+_GIT_MERGING = "--continue --abort --skip --quit --no-edit --edit -e -n --no-commit --signoff -s:strategy --strategy:strategy -X:word"
+_JS_PACKAGES = """
+-s --silent --if-present -ws --workspaces -w:word --workspace:word -D -P -O -E --save --save-dev --save-exact --save-optional --no-*
+--ignore-scripts --force -f --legacy-peer-deps --production --omit:word --include:word --loglevel:word --verbose --frozen-lockfile
+--immutable --parallel -r --recursive --prefer-offline --offline --filter:word --dry-run --json --dev --exact --stream
+"""
+_JS_TESTS = """
+--watch --watchAll --coverage --ci --bail --verbose --silent --runInBand -i -t:text --testNamePattern:text --testPathPattern:text --grep:text
+-g:text --passWithNoTests --onlyChanged -o --findRelatedTests --detectOpenHandles --forceExit --maxWorkers:word --updateSnapshot -u --run
+--no-* --reporter:reporter --timeout:number --testTimeout:number --shard:share --retry:number --headless --workers:number --project:word
+--silent --colors --listTests --exit --fix --quiet --allowOnly -x --headed --ui
+"""
+_TABLES = {
+    "pytest": """
+-q -v -s -x -l -h --version --lf --ff --nf --sw --last-failed --failed-first --new-first --stepwise --stepwise-skip --exitfirst --verbose
+--quiet --no-* --collect-only --co --strict --strict-markers --strict-config --showlocals --full-trace --cov-branch --cache-show
+-k:text -m:text -n:word -r:word --maxfail:number --tb:word --durations:number --durations-min:number --cov:?path --cov-report:word
+--cov-fail-under:number --color:word --timeout:number --capture:word --show-capture:word --randomly-seed:word -p:off --dist:word
+--reruns:number --deselect:path --ignore:path --verbosity:number --count:number --fixtures --markers
+""",
+    "npm": _JS_PACKAGES,
+    "pnpm": _JS_PACKAGES,
+    "yarn": _JS_PACKAGES,
+    "bun": _JS_PACKAGES,
+    "jest": _JS_TESTS,
+    "vitest": _JS_TESTS,
+    "mocha": _JS_TESTS,
+    "playwright": _JS_TESTS,
+    "eslint": "--fix --fix-dry-run --quiet --cache --max-warnings:number --ext:text -f:reporter --format:reporter --color --no-* --debug",
+    "prettier": "--write -w --check -c -l --list-different --no-* --log-level:word --loglevel:word --cache --tab-width:number "
+    "--print-width:number --single-quote --trailing-comma:word --ignore-unknown -u --parser:word",
+    "stylelint": "--fix --quiet --cache --max-warnings:number --color --no-*",
+    "tsc": "--noEmit --watch -w --build -b --incremental --strict --pretty --listFiles --skipLibCheck --target:word --module:word --jsx:word "
+    "--lib:word --declaration -d --emitDeclarationOnly --sourceMap --noEmitOnError --noUnused* --no-* --traceResolution --esModuleInterop",
+    "vite": "--mode:word --minify:word --sourcemap --watch -w --host --port:number --force",
+    "webpack": "--mode:word --watch -w --progress --color --no-*",
+    "cargo": """
+--release -r --workspace --all --all-features --all-targets --lib --bins --tests --doc --examples --benches --locked --offline --frozen -q -v
+--quiet --verbose -p:word --package:word --exclude:word --features:word -F:word --test:word --bin:word --example:word --bench:word -j:number
+--jobs:number --no-* --keep-going --profile:word --color:word --message-format:word --fix --allow-dirty --allow-staged --check --target:word
+--nocapture --test-threads:number --ignored --include-ignored --exact --show-output --skip:text --list -D:word -W:word -A:word --open
+--invert:word -i:word -d:number --depth:number -e:word --edges:word --retries:number
+""",
+    "go": """
+-v -race -short -cover -json -x -n -a -failfast -fullpath -benchmem -trimpath -m -u -deps -test -e -count:number -timeout:word -run:text
+-bench:text -skip:text -parallel:number -cpu:word -p:number -tags:word -covermode:word -coverpkg:word -mod:mod -shuffle:word -buildvcs:word
+-f:text -list:text -benchtime:word -fuzztime:word -fuzz:text
+""",
+    "gofmt": "-l -w -d -s -e",
+    "make": "-j:?number --jobs:?number -k -B -n -s -i -q -w -r -R --keep-going --silent --quiet --dry-run --just-print --always-make "
+    "--no-* -l:number --output-sync:?word -O:?word --trace --print-directory --warn-undefined-variables",
+    "ninja": "-j:number -k:number -l:number -v -n --verbose --quiet",
+    "cmake": "-j:?number --parallel:?number --target:word -t:word --config:word --clean-first -v --verbose -B:path -S:path --fresh -L -LA "
+    "-Wno-dev -Wdev --log-level:word",
+    "ctest": "-j:?number --parallel:?number -V -VV --verbose --output-on-failure -R:text -E:text -L:text -LE:text --rerun-failed -N --timeout:number "
+    "-C:word --stop-on-failure --repeat:word --progress -I:word",
+    "mypy": """
+--strict --strict-* --pretty --no-* --show-* --hide-* --ignore-missing-imports --follow-imports:word -p:word -m:word --package:word
+--module:word --explicit-package-bases --namespace-packages --check-* --warn-* --disallow-* --allow-* --python-version:word --platform:word
+--disable-error-code:word --enable-error-code:word -v --verbose --exclude:text --implicit-optional --extra-checks --non-interactive
+""",
+    "ruff": """
+--fix --fix-only --unsafe-fixes --diff --select:word --ignore:word --extend-select:word --extend-ignore:word --check -q --quiet -s --silent
+--statistics --show-fixes --show-files --output-format:word --line-length:number --target-version:word --watch -w --preview --exit-zero
+--no-* -n -v --verbose --add-noqa --exit-non-zero-on-fix -e --isolated --range:word
+""",
+    "black": "--check --diff --color -q -v --quiet --verbose -l:number --line-length:number -t:word --target-version:word --fast --safe "
+    "--preview -S -C --no-* --skip-*",
+    "isort": "--check --check-only -c --diff --profile:word -q --quiet -v --only-modified --atomic",
+    "flake8": "--max-line-length:number --ignore:word --select:word --extend-ignore:word --extend-select:word --count --statistics --exclude:text "
+    "--show-source --max-complexity:number -v -q -j:number --exit-zero --isolated --benchmark",
+    "pyright": "--outputjson --stats --warnings --verbose --watch -w --skipunannotated --level:word",
+    "gcc": "-c -g -g3 -ggdb -S -E -O -O0 -O1 -O2 -O3 -Os -Og -Ofast -Wall -Wextra -Wpedantic -Werror -Wno-* -W -w -pedantic -ansi -std:word "
+    "-Wshadow -Wconversion -fPIC -fpic -fPIE -fno-* -fsanitize:word -fopenmp -m64 -m32 -march:word -mtune:word -D:text -U:word -I:path "
+    "-L:path -l:word -pthread -shared -static -pipe -v -M -MM -MD -MMD -MP -s -x:word -funroll-loops -flto",
+    "tox": "-e:word -p:?word --parallel:?word -q -v -r --recreate -l --listenvs -a --listenvs-all --skip-* --notest --no-* -f:word --result-json:path",
+    "nox": "-s:word -e:word --session:word --sessions:word -r -R -l --list -k:text -t:word --tags:word -p:word -P:word --python:word --no-* "
+    "--reuse-existing-virtualenvs --stop-on-first-error -x -v --error-on-missing-interpreters",
+    "coverage": "-m --show-missing --skip-covered --skip-empty --branch -a --append --fail-under:number --precision:number -i --ignore-errors -q",
+    "gradle": "-q -i -d -s -w -S -m -a --info --debug --stacktrace --full-stacktrace --quiet --offline --parallel --continue --daemon --no-* "
+    "--rerun-tasks --refresh-dependencies --build-cache --warning-mode:word --console:word -x:word --exclude-task:word --tests:text --scan "
+    "--dry-run --all --configuration:word --configuration-cache --max-workers:number",
+    "mvn": "-q -B -o -e -X -U -T:word -am -amd -fae -ff -fn -ntp -N -V --quiet --batch-mode --offline --no-* -pl:word -rf:word --projects:word "
+    "-DskipTests -Dtest:text -DskipITs -Dmaven.test.skip:word --also-make --errors --update-snapshots --fail-at-end",
+    "dotnet": "--no-* -c:word --configuration:word -f:word --framework:word -v:word --verbosity:word --filter:text --nologo -q --collect:text "
+    "--list-tests -t --blame -r:word --runtime:word --self-contained",
+    "rspec": "-f:reporter --format:reporter -e:text --example:text --tag:text -t:text --fail-fast --seed:number --order:word --color --colour --no-* "
+    "--only-failures -n --next-failure -b --backtrace -p --profile --dry-run -w --warnings --bisect",
+    "rake": "-T:?word -P -n -s -q -v -t --trace --dry-run --silent --quiet -j:number -m --tasks -A --all -D",
+    "phpunit": "--filter:text --group:word --exclude-group:word --testsuite:word --testdox --stop-on-* --colors:?word --debug -v --verbose --no-* "
+    "--list-tests --order-by:word --fail-on-* --display-*",
+    "mix": "--trace --only:text --exclude:text --include:text --seed:number --max-failures:number --stale --failed --cover --color --no-* "
+    "--slowest:number --force --warnings-as-errors --check-formatted --dry-run",
+    "swift": "-c:word --configuration:word --filter:text --skip:text --parallel -v -q --verbose --quiet --skip-build --enable-code-coverage",
+    "golangci-lint": "--fix -v --verbose --fast --timeout:word -E:word -D:word --enable:word --disable:word --enable-all --new -n --no-*",
+    "shellcheck": "-x -a -s:word -e:word -i:word -S:word -f:word -W:number --shell:word --exclude:word --severity:word --format:word --color:?word",
+    "pre-commit": "-a --all-files --files -v --verbose --show-diff-on-failure --from-ref:word --to-ref:word -s:word -o:word --color:word",
+    "docker": "-d --detach --build --no-* --force-recreate --remove-orphans --wait --follow --tail:number --timeout:number --quiet -q "
+    "--timestamps -t:tag --tag:tag --pull --target:word --progress:word --platform:word --load -a --all --rmi:word --abort-on-container-exit",
+    "kubectl": "-n:word --namespace:word -o:word --output:word -A --all-namespaces -w --watch --show-labels --no-* --sort-by:text -l:text "
+    "--selector:text --field-selector:text --tail:number -f --follow --previous -p --since:word --timestamps -c:word --container:word",
+    "terraform": "-no-color -refresh:word -input:word -target:text -lock:word -compact-warnings -destroy -json -detailed-exitcode "
+    "-parallelism:number -recursive -check -diff -upgrade",
+    "pip": "-U --upgrade -q -v --quiet --verbose --no-* --pre --user --force-reinstall --dry-run --disable-pip-version-check -I "
+    "--break-system-packages --ignore-installed --upgrade-strategy:word --outdated --format:word",
+    "rsync": "-a -v -r -z -n -h -P -t -l -p -u -c -i -q -x -H -g -o -D -W --archive --verbose --recursive --progress --stats --exclude:text "
+    "--include:text --dry-run --checksum --update --human-readable --itemize-changes --compress --delete --no-* --info:word",
+    "curl": "-s -S -L -f -I -i -v -k -g -G -4 -6 --silent --show-error --location --fail --head --include --verbose --compressed --insecure -X:word "
+    "--request:word -m:number --max-time:number --connect-timeout:number --retry:number -H:inert --header:inert -d:inert --data:inert "
+    "--data-raw:text --json:inert -w:inert --write-out:inert -A:text --http1.1 --http2 -N --no-*",
+    "git add": "-A -u -p -n -v -f -N -i --all --update --patch --dry-run --force --verbose --intent-to-add --renormalize --no-all --chmod:word",
+    "git commit": "-m:text -a -q -v -s -n -p -i -o -e --message:text --amend --no-* --all --quiet --verbose --signoff --allow-empty "
+    "--allow-empty-message --author:text --date:text --trailer:text --fixup:word --squash:word -C:word -c:word --reuse-message:word "
+    "--dry-run --patch --cleanup:word --edit --only --include --reset-author",
+    "git merge": f"--no-* --ff-only --ff --squash --commit -m:text -q -v --quiet --verbose --stat --allow-unrelated-histories --autostash {_GIT_MERGING}",
+    "git cherry-pick": f"-x -m:number --mainline:number --allow-empty --keep-redundant-commits --ff {_GIT_MERGING}",
+    "git revert": f"-m:number --mainline:number {_GIT_MERGING}",
+    "git push": "-u -f -n -q -v -d --set-upstream --force --force-with-lease:?word --force-if-includes --tags --all --dry-run --delete "
+    "--follow-tags --no-* --quiet --verbose --prune --atomic --porcelain",
+    "git pull": f"-r:?word --rebase:?word --ff-only --ff --no-* --all --prune -p --tags -t --depth:number -q -v --quiet --verbose -f --autostash {_GIT_MERGING}",
+    "git fetch": "-a --all --prune -p --tags -t --depth:number --unshallow --no-* -q -v --quiet --verbose -f --force --dry-run -j:number -P",
+    "git rebase": f"-i --interactive --onto:word --autosquash --autostash -q --root --keep-base --rebase-merges --no-* --update-refs {_GIT_MERGING}",
+    "git checkout": "-b:word -B:word --detach --track -t -f --force --ours --theirs -p --patch -q --quiet --orphan:word -m --no-*",
+    "git switch": "-c:word -C:word --create:word --detach -d --track -t -f --force --discard-changes -q --orphan:word --no-*",
+    "git restore": "-S --staged -W --worktree -s:word --source:word -p --patch -q --ours --theirs",
+    "git stash": "-u -k -m:text --message:text --include-untracked --keep-index -p -q --all -a --index -S --staged --no-*",
+    "git branch": "-a -r -d -D -m -M -c -v -f -q --list --all --delete --move --force --show-current -u:word --set-upstream-to:word --merged "
+    "--contains --sort:word --no-* --track",
+    "git tag": "-a -d -f -l -n -m:text --message:text --annotate --delete --force --list --sort:word --no-*",
+    "git reset": "--soft --mixed --hard --keep --merge -q --quiet -p --patch --no-*",
+    "git rm": "-r -f -n -q --cached --force --dry-run --ignore-unmatch --quiet",
+    "git mv": "-f -k -n -v --force --dry-run --verbose",
+    "git clean": "-f -d -x -X -n -q -i --force --dry-run -e:text --exclude:text",
+}  # fmt: skip
+_SAME = {
+    **dict.fromkeys(("g++", "cc", "c++", "clang", "clang++"), "gcc"),
+    **dict.fromkeys(("gradlew",), "gradle"),
+    **dict.fromkeys(("mvnw",), "mvn"),
+    **dict.fromkeys(("pip3",), "pip"),
+    **dict.fromkeys(("podman",), "docker"),
+}
+_EVERYWHERE = "-v -q --verbose --quiet --help --version --dry-run --debug --force --yes -y --all --no-*"
+"""Options that mean the same to every program that has them."""
+AFTER_MARK = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), "jest"),
+    **dict.fromkeys(("tox", "nox"), "pytest"),
+    **dict.fromkeys(("cmake",), "make"),
+}
+"""Programs that pass the options after `--` to another program."""
+RUNNERS = word_set("npx bunx pnpx uv poetry pipenv hatch pdm rye bundle python python3 pnpm yarn npm bun")
+"""Programs that may run another program, named after their own name."""
+
+
+def table_name(program: str, subcommand: str) -> str:
+    """Return the name of the table for a program, or a subcommand of git; empty if its options are unknown."""
+    own = _SAME.get(program, program)
+    name = f"git {subcommand}" if own == "git" else own
+    return name if name in _TABLES else ""
+
+
+@lru_cache(maxsize=128)
+def harmless_options(table: str) -> Mapping[str, str]:
+    """Return the options of a table with the kinds of their values, empty for an option without a value."""
+    words = f"{_EVERYWHERE} {_TABLES.get(table, '')}".split()
+    return {name: kind for name, _, kind in (word.partition(":") for word in words)}
+
 
 _SWITCH = r"\d+(?:\.\d+)?%?|true|false|yes|no|on|off|auto|always|never|all|none"
 _KINDS = {

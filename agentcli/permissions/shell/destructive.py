@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, impossible, resolved
-from agentcli.permissions.shell.known_programs import SHELLS
+from agentcli.permissions.shell.known_programs import SHELLS, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Part, contents, runs
 
 _FORMATTING = re.compile(r"mkfs(?:\..*)?|mke2fs|mkswap|mkdosfs|mkntfs|newfs(?:_.*)?|wipefs|blkdiscard")

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, impossible
-from agentcli.permissions.shell.grammar import parser
-from agentcli.permissions.shell.known_programs import SHELLS, WRAPPERS, is_interpreter
+from agentcli.permissions.shell.known_programs import SHELLS, WRAPPERS, is_interpreter, word_set
 from agentcli.permissions.shell.listing import fed_lines, listed, placed
-from agentcli.permissions.shell.parse import UNKNOWN, Part, Piece, below, runs
+from agentcli.permissions.shell.parse import UNKNOWN, Part, Piece, below, parser, runs
 from agentcli.permissions.shell.values import MOST, Values, merged, word_values
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from agentcli.permissions import word_set
 from agentcli.permissions.shell.flow import Run
+from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Part, Piece, runs, spellings
 from agentcli.permissions.shell.values import BELOW
 

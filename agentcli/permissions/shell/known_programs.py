@@ -8,7 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from agentcli.permissions import word_set
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text: a readable notation for tables."""
+    return frozenset(text.split())
+
 
 WRAPPERS = word_set("""
 env nice ionice nohup setsid stdbuf xargs parallel sudo doas pkexec run0 runuser unshare nsenter time command builtin exec eval source . trap

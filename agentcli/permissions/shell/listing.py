@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace
+from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.values import BELOW, MOST, Values
 

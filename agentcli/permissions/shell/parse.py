@@ -5,15 +5,28 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.shell.grammar import parser
 from agentcli.permissions.shell.known_programs import ANYWHERE, EVALUATING, MARKS, OPERANDS, RUNNING, SHELLS, WRAPPERS
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Parser
+
+_parsers = threading.local()
+
+
+def parser() -> Parser:
+    """Return the parser of this thread, created at its first use."""
+    found: Parser | None = getattr(_parsers, "bash", None)
+    if found is None:
+        import tree_sitter_bash
+        from tree_sitter import Language, Parser
+
+        found = _parsers.bash = Parser(Language(tree_sitter_bash.language()))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from agentcli.permissions import word_set
 from agentcli.permissions.paths import Workspace, impossible, resolved
 from agentcli.permissions.shell.administration import REMOVING, RIGHTS, administers, kills, only_reads
 from agentcli.permissions.shell.flow import Run, runs_of
+from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.listing import placed
 from agentcli.permissions.shell.parse import UNKNOWN
 from agentcli.permissions.shell.scripts import places_lost, shell_texts

@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from agentcli.permissions import word_set
+from agentcli.permissions.shell.known_programs import word_set
 
 _CODE = {
     "python": "c",

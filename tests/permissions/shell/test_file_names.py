@@ -10,8 +10,8 @@ import pytest
 
 from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.readonly.file_names import meanings
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.shell.file_commands import meanings
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
