@@ -272,7 +272,7 @@ def folder(path: str) -> Path:
 
 
 def servers_by_name(servers: Sequence[Server]) -> Mapping[str, Mapping[str, Any]]:
-    """Return the client's MCP servers as entries of `mcpServers`, without those that need a capability we do not offer."""
+    """Return the client's MCP servers as entries of `mcpServers`, without servers that need a capability we do not offer."""
     found: dict[str, Mapping[str, Any]] = {}
     for server in servers:
         match server:

@@ -1,4 +1,4 @@
-"""Slash commands in an editor: those that work in every front end."""
+"""Slash commands in an editor: the commands that work in every front end."""
 
 from __future__ import annotations
 

@@ -67,5 +67,5 @@ class Host(Protocol):
         ...
 
     def sessions(self, cwd: Path | None) -> Sequence[SessionInfo]:
-        """Return the stored sessions, last written first: those of a folder, or all."""
+        """Return the stored sessions of a folder, or all of them, last written first."""
         ...

@@ -20,7 +20,7 @@ from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, InputError
 from agentcli.core.tasks import start_task
 
 END_SECONDS = 1.5
-"""Time in seconds for running turns to end after the client has gone; their records are safe in any case."""
+"""Time in seconds for running turns to end after the client disconnects; their records are safe in any case."""
 _SIGNALS = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
 
 

@@ -239,7 +239,7 @@ class EditorSession:
         return None
 
     async def _ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Ask the person the model's questions: in a form if the editor has forms, else those with choices one by one."""
+        """Ask the person the model's questions: in a form if the editor has forms, else one by one, only questions with choices."""
         if self._form:
             return await self._ask_form(questions)
         if not any(question.choices for question in questions):
@@ -289,7 +289,7 @@ class EditorSession:
         )
 
     async def _send(self, update: Update) -> None:
-        """Send an update; if the client has gone, interrupt the turn instead."""
+        """Send an update; if the client has disconnected, interrupt the turn instead."""
         try:
             await self._client.session_update(self.id, update)
         except ConnectionError:

@@ -51,7 +51,7 @@ class StdioTransport:
             Thread(target=work, daemon=True, name=f"acp{work.__name__}").start()
 
     async def receive(self) -> Json | None:
-        """Return the next message; None once the client has gone, or has sent only invalid lines for `patience` seconds."""
+        """Return the next message; None once the client has disconnected, or has sent only invalid lines for `patience` seconds."""
         while True:
             match await self._next():
                 case Unreadable(code, why):

@@ -47,7 +47,7 @@ _REFUSED = "The user said no to this call. Do not try another way to the same en
 
 @dataclass(slots=True)
 class ApprovalGate:
-    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores those of an "always" for
+    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores the rules of an "always" for
     the project, `save_everywhere` for every project: all or none.
     """
 
@@ -63,13 +63,13 @@ class ApprovalGate:
     switched: Callable[[Mode], object] = lambda _: None
     """Records that an answer has changed the mode."""
     after_plan: Mode = "ask"
-    """The mode that an approved plan is carried out in: auto-edit where the person said so for the session."""
+    """The mode in which an approved plan is carried out: auto-edit if the person chose it for the session."""
     turn_rules: Rules = field(default_factory=Rules)
-    """Rules that hold until the turn ends, besides the others."""
+    """Additional rules that end with the turn."""
     notice: Callable[[str], object] = lambda _: None
     """Tells the person something."""
     _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """The calls that were allowed together with one before them, each with what was shown of it, and why it asked."""
+    """Calls that were allowed together with an earlier one, each with its preview and the reason for the question."""
     _denied_unattended: bool = False
     _questions: int = 0
 
@@ -100,7 +100,7 @@ class ApprovalGate:
         try:
             answer = await self.approve(ask)
         except ToolError as error:
-            return call.refused(str(error), "error")  # nobody can be asked in the way that was meant
+            return call.refused(str(error), "error")  # the front end cannot show this kind of question
         if answer is not None and answer.choice == "all":
             self._allowed = {other.call.call_id: (other.preview, other.why) for other in ask.others}
         if answer is None:

@@ -40,9 +40,9 @@ class Checkpointer:
         cwd: Path = Path(),
         changed: Callable[[Iterable[Path]], object] | None = None,
     ) -> None:
-        """`warn` is called for changes that cannot be undone, once a file; paths in `cwd` are shown relative to it.
+        """`warn` is called once for each file whose change cannot be undone; paths in `cwd` are shown relative to it.
 
-        `changed` gets the files of each change, those of an undo among them.
+        `changed` gets the files of each change, including changes by an undo.
         """
         self._changed = changed
         self._waiting: list[Body] = []

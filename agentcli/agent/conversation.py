@@ -172,7 +172,7 @@ class Conversation:
             yield event
 
     def finish(self) -> Iterator[Event]:
-        """Clear what the policy clears once a prompt has been answered."""
+        """Apply the pruning that the policy wants after a prompt is answered."""
         yield from self.compactor.after_turn()
         yield from self.news()
 
@@ -245,7 +245,7 @@ class Conversation:
         yield from self.news()
 
     def cut_off(self, reply: ReplyBuilder) -> Iterator[Event]:
-        """Record what a reply has cost that broke off and is asked for again."""
+        """Record the cost of a reply that broke off and is requested again."""
         if reply.usage is not None:
             spec = self.model.spec
             cost = spec.cost(reply.usage)
@@ -314,7 +314,7 @@ class Reminders:
         return due
 
     def _newest(self, fact: str) -> str:
-        """Return the newest reminder in the view that begins like this one; empty if there is none."""
+        """Return the newest reminder in the view with the same beginning; empty if no reminder has it."""
         beginning = fact[:_KIND]
         for entry in reversed(self._journal.history.entries):
             for part in entry.body.parts if isinstance(entry.body, Message) and entry.body.role == "user" else ():

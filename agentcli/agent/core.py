@@ -32,7 +32,7 @@ from agentcli.tools.jobs import Jobs
 
 @dataclass(frozen=True, slots=True)
 class SessionCore:
-    """What every part of a session may rely on. `builder` holds the model in use, `approval` mode and rules."""
+    """The core of a session, available to every feature. `builder` has the model in use, `approval` mode and rules."""
 
     setup: SessionSetup
     journal: Journal
@@ -40,7 +40,7 @@ class SessionCore:
     """The number of the newest record when the session was opened; 0 for a new one."""
     builder: RequestBuilder
     traits: dict[str, Traits]
-    """The traits of all tools; those of servers' tools are added as they are found."""
+    """The traits of all tools; traits of MCP tools are added as the tools are found."""
     printed: PrintedEvents
     ctx: SessionToolContext
     jobs: Jobs

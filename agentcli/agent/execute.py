@@ -22,7 +22,7 @@ async def execute(
 ) -> AsyncIterator[Event]:
     """Run the calls and record one result for each. An interrupt ends it early; it still ends normally.
 
-    What they tell while they are on their way comes through `printed`.
+    Events of running calls come through `printed`.
     """
     on_way = stages.prepared(calls)
     allowed: list[int] = []
@@ -58,7 +58,7 @@ async def execute(
 
 
 def _groups(on_way: Sequence[Call], allowed: Sequence[int]) -> list[list[int]]:
-    """Neighbouring calls that may run in parallel as groups; any other call is a group of its own, in its place."""
+    """Group neighbouring calls that may run in parallel; any other call is a group of one. The order stays."""
     groups: list[list[int]] = []
     for at in allowed:
         if groups and _parallel(on_way[at]) and _parallel(on_way[groups[-1][-1]]):

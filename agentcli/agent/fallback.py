@@ -12,9 +12,9 @@ PASSED_ON: frozenset[Cause] = frozenset({"overloaded", "rate_limit", "server", "
 
 
 class FallbackModel:
-    """The model called `name`, which is not asked before another one fails; without a name there is none.
+    """The model `name`, connected only when another one fails; no fallback without a name.
 
-    `trouble` says why it cannot be asked, once that has been found out.
+    `trouble` says why it cannot be used, once known.
     """
 
     def __init__(self, name: str = "", connect: Callable[[str], Model] | None = None) -> None:

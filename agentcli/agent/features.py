@@ -38,7 +38,7 @@ async def no_fact() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a part of the agent adds to a session; everything but the name may be empty."""
+    """Parts that a package adds to a session; everything but the name may be empty."""
 
     name: str
     stages: Sequence[Stage] = ()
@@ -52,11 +52,11 @@ class Feature:
     notices: Callable[[], Iterable[Event]] = tuple
     """Notices for the person before a turn."""
     closed: Callable[[], None] = lambda: None
-    """Ends what it has running, when the session is closed."""
+    """Stops the feature's processes and tasks when the session is closed."""
 
 
 class Features:
-    """The features of one session. The order of `all` is that of the stages, reminders and notices that they add."""
+    """The features of one session. Stages, reminders and notices come in the order of `all`."""
 
     def __init__(self, core: SessionCore, open_child: OpenChild, leave_plan: LeavePlan) -> None:
         setup, journal, traits = core.setup, core.journal, core.traits

@@ -18,7 +18,7 @@ MALFORMED = (
     "Your last {call} was malformed and did not run. Send it again with valid arguments. "
     "If they were large, write the file in parts: write the beginning, then add the rest with edit."
 )
-"""`call` names the tool where it is known."""
+"""`call` names the tool if it is known."""
 UNKNOWN = "Your last reply ended for an unknown reason, so its tool calls did not run. Send them again if they are still wanted."
 BROKEN_OFF = "Your last reply ended for an unknown reason. Say again, whole, what you meant to say."
 RECITED = "Your last reply was stopped because it repeated a source word for word. Go on in words of your own."
@@ -29,9 +29,9 @@ Kind = Literal["no answer", "cut", "full", "pause", "unknown", "recited", "refus
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """A way in which a reply falls short. The model is asked again `again` times in a row, with `reminder`.
+    """A defect of a reply. The model is asked again up to `again` times in a row, with `reminder`.
 
-    Defects of one `kind` are counted together. `happened` and `cure` are what the person is told when the turn ends on it, as `ending`.
+    Defects of one `kind` are counted together. If the turn ends on it, as `ending`, the person is told `happened` and `cure`.
     """
 
     kind: Kind

@@ -32,9 +32,9 @@ SKILL_FOLDERS = "skill_folders"
 
 
 class NestedInstructions:
-    """Brings the instruction files between the folders that a session began with and the ones that its calls touch.
+    """Adds the instruction files between the session's first folders and the folders that its calls touch.
 
-    A file is brought again once no result in the view holds it any more, as after a compaction.
+    A file is added again once no result in the view contains it any more, as after a compaction.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class NestedInstructions:
         self._left = SESSION_BYTES
 
     def added(self, result: ToolResult, path: Path | None, traits: Traits) -> ToolResult:
-        """Return the result with the instructions that its call brings into view; unchanged if there are none."""
+        """Return the result with the instructions for its call's folders; unchanged if no file is new."""
         if path is None or result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
             return result
         found = [file for file in self._found(path) if not self._unreadable(file.path)]
@@ -148,7 +148,7 @@ def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) 
     inner = path.relative_to(top)
     parts = [str(part) for part in (inner, *inner.parents)]  # as in .gitignore, what fits a folder is about all in it
     for rule, patterns in rules_of(folder, within, FILE_BYTES, []):
-        with suppress(ToolError):  # a pattern that is none
+        with suppress(ToolError):  # not a valid pattern
             regexes = [glob_regex(pattern.rstrip("/")) for pattern in patterns]
             if (always and not patterns) or any(one.fullmatch(part) for one in regexes for part in parts):
                 yield rule

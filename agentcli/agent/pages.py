@@ -19,7 +19,7 @@ from agentcli.resources import prompt
 SHOWN = 200_000
 """Characters of a page, at most, that the model is shown: its beginning and its end."""
 CHARACTERS = 3
-"""Of a token, cautiously: how much of a page fits where the model's window is smaller."""
+"""Characters a token has at least: limits how much of a page is sent to a model with a small window."""
 REPLY = 2_000
 """Tokens that it may answer with."""
 
@@ -32,7 +32,7 @@ class PageReader:
         self._seconds = core.setup.settings.limits.fetch_answer_seconds
 
     async def answer(self, question: str, page: str) -> PageAnswer:
-        """Return the model's answer, or why there is none: no AgentError is raised, since the page is there to be read."""
+        """Return the model's answer, or why it failed: raises no AgentError, since the page itself can still be read."""
         try:
             model = self._core.setup.models.summariser(self._core.model)
         except AgentError as error:

@@ -13,9 +13,9 @@ from agentcli.core.tool import Question
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A call that only a person may allow. `preview` is the whole command, or a unified diff, or the whole input.
+    """The question about a call that only a person may allow. `preview` is the whole command, a unified diff, or the whole input.
 
-    `always` is the exact rule that the choice "always" would save, or empty where no rule may be saved; `unsaved` then says why.
+    `always` is the exact rule that the choice "always" would save, or empty if no rule may be saved; `unsaved` then says why.
     """
 
     call: ToolCall
@@ -28,13 +28,13 @@ class ApprovalRequest:
     prefixes: tuple[str, ...] = ()
     """The wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
     session: str = ""
-    """The exact rule that the choice "session" would add, or empty where the question is put each time."""
+    """The exact rule that the choice "session" would add, or empty if the question is asked each time."""
     edits: bool = False
-    """True where the choice "session" allows all edits in the workspace: it switches to mode auto-edit."""
+    """True if the choice "session" allows all edits in the workspace by switching to mode auto-edit."""
     others: tuple[ApprovalRequest, ...] = ()
     """The later calls of the same reply that will be asked about as well, in their order."""
     revise: Callable[[Mapping[str, Any]], Awaitable[ApprovalRequest]] | None = None
-    """The request for the call with another input, where it may be changed. Raises ToolError where the call cannot work with it."""
+    """Builds the request for the call with another input, if it may be changed. Raises ToolError if the input is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class ApprovalResponse:
 
 
 Approve = Callable[[ApprovalRequest], Awaitable[ApprovalResponse | None]]
-"""Ask a person about one call. None when nobody is there: the call is denied and listed."""
+"""Ask a person about one call. None if no person can answer: the call is denied and listed."""
 
 AskUser = Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]
-"""Put the model's questions to the user: the answers in order, none of them if the user declines, None when nobody is there."""
+"""Put the model's questions to the user. Return the answers in order, an empty sequence if the user declines, None if no user can answer."""
 
 
 class TextEditor(Protocol):

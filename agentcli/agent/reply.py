@@ -22,7 +22,7 @@ class ReplyBuilder:
     detail: str = ""
     applied: EditsApplied | None = None
     malformed: str = ""
-    """The tool whose call is malformed, where it is known."""
+    """The tool whose call is malformed, if known."""
 
     def add(self, step: StreamEvent) -> ReplyBuilder:
         """Return the reply after one more event of the stream."""

@@ -40,7 +40,7 @@ class SessionReport:
         self._journal = conversation.journal
 
     def budgets(self) -> Sequence[tuple[Budget, Spent]]:
-        """Each budget that is set, with what has been spent of it."""
+        """Each budget that is set, with the amount spent."""
         return self._conversation.guard.state(*self._conversation.spending.totals())
 
     def window(self) -> WindowUsage:
@@ -206,7 +206,7 @@ def job_lines(jobs: Sequence[Job], now: float) -> Sequence[str]:
 
 
 def automatic_actions(records: Iterable[Record]) -> Iterator[str]:
-    """Lines about what a session did unasked: retries, waits, compactions, prunes and fallbacks, oldest first."""
+    """Lines about a session's automatic actions: retries, waits, compactions, prunes and fallbacks, oldest first."""
     for record in records:
         match record.body:
             case Compaction(trigger=trigger, status="compressed") as body if trigger != "manual":

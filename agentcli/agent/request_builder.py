@@ -37,8 +37,8 @@ _log = logging.getLogger(__name__)
 class RequestBuilder:
     """Builds the requests of a session. `model` may be exchanged; `system` and `tools` begin each request.
 
-    `settings` are those of the context, `traits` those of all tools. In tests (`strict`) a request that breaks an invariant raises; a user's is
-    mended and it is logged.
+    `settings` are the context settings, `traits` the traits of all tools. A request that breaks an invariant raises in tests
+    (`strict`); otherwise it is repaired and logged.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class RequestBuilder:
         self._agent = agent
         self._strict = strict
         self.clears_nothing = False
-        """True once the provider has not cleared what it was asked to: then `auto` stands in for `native`."""
+        """True once the provider failed to clear as requested: then `auto` replaces `native`."""
         self._inputs = 0
         self._assembler, self._passed = Assembler(), Passed()
         self._supersession, self._blocks = Supersession(), ViewBlocks()
@@ -88,7 +88,7 @@ class RequestBuilder:
         seen, spec = self._seen[1], self._spec
         state = spec, self.settings, self.counter.calibration, self.counter.head
         if self._window is None or self._window[0] is not seen or self._window[1] != state:
-            # Remembered, since the provider's count of a prompt holds for the very view that it was asked for.
+            # Remembered, since the provider's count is valid only for this exact view.
             known = self._supersession, self._blocks
             window = window_of(seen, spec, self.counter, self.settings, self.traits, *known)
             self._window = seen, state, window

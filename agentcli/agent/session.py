@@ -237,7 +237,7 @@ class AgentSession:
         return [self.core.record(title), *spent] if title.title or spent else []
 
     def reread_instructions(self) -> None:
-        """Read the instruction files again; the next prompt tells the model of what has changed."""
+        """Read the instruction files again; the next prompt tells the model about changes."""
         self._features.instructions.reread()
 
     @property
@@ -250,7 +250,7 @@ class AgentSession:
         self.conversation.hooked.open(show)
 
     def go_on_from(self, former: AgentSession) -> None:
-        """Take over what the same session has begun and not sent yet, from when it was open before."""
+        """Take over reminders that were prepared but not sent when the same session was open before."""
         self.conversation.pending += former.conversation.pending
         self.conversation.hooked.go_on_from(former.conversation.hooked)
         self.hooks.go_on_from(former.hooks)

@@ -20,7 +20,7 @@ class AgentSettings:
     max_output: Annotated[int, Range(1, unit="tokens")] = setting(REPLY_TOKENS, project="tighten", tighter=LOWER)
     """Maximum of one reply."""
     max_pauses: int = 10
-    """Maximum replies in a row that pause, as they do while the provider runs tools of its own; the next one ends the turn."""
+    """Maximum pauses in a row, which occur while the provider runs its own tools; the next one ends the turn."""
     repeat_limit: Calls = setting(3, project="tighten", tighter=LIMIT)
     """Identical calls with identical results in a row before you are asked; 0: no limit."""
     titles: bool = setting(True, project="free")
@@ -74,7 +74,7 @@ class PermissionSettings:
     deny: tuple[str, ...] = setting((), project="tighten", tighter=ADDED)
     """Calls that never run."""
     destructive: Literal["ask", "allow"] = setting("ask", project="tighten", tighter=towards("allow", "ask"))
-    """`ask`: what can only destroy asks in every mode, what reaches past the workspace in yolo; `allow`: neither does."""
+    """`ask`: destructive commands ask in every mode, and in yolo also commands that reach beyond the workspace; `allow`: neither asks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agentcli.integrations.hookfiles import Hook
 
 INSTRUCTIONS = "# Instructions of the user and the project"
-"""The first line of the block of a system prompt that holds the instruction files."""
+"""The first line of the system prompt's block of instruction files."""
 WHERE = "# Where you work"
 """The first line of the block of a system prompt that names the folder it is for, as `Folder: …`."""
 
@@ -60,7 +60,7 @@ class StandingInstructions:
     files: Sequence[tuple[Path, int]] = ()
     text: str = ""
     notes: Sequence[str] = ()
-    """What was not imported, and why."""
+    """Files that were not imported, each with the reason."""
     imported: Mapping[Path, Path] = field(default_factory=dict)
     """The files that another one imports, each with that one."""
 
@@ -117,7 +117,7 @@ class SessionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The permissions that a session begins with, and where further ones are saved."""
+    """The permissions that a session begins with, and the files to save further ones in."""
 
     rules: Rules
     save_rules: Callable[[Sequence[str]], None]
@@ -127,7 +127,7 @@ class Permissions:
     trusted: bool = False
     """True if the user trusts the folder: its instruction files further down are brought by the calls that touch them."""
     sandboxes: Callable[[Mode, Hidden], Sandboxes] = lambda *_: Sandboxes()
-    """The sandboxes of commands in a mode, with what is hidden from them."""
+    """The sandboxes of commands in a mode, with the paths hidden from them."""
     sandbox: str = ""
     """The state of the sandbox, in a word for the status line."""
 
@@ -139,7 +139,7 @@ class Person:
     approve: Approve
     ask: AskUser
     attended: bool = True
-    """False if nobody is there to allow a call."""
+    """False if no person can allow a call."""
     editor: EditorFiles | None = None
     """The editor that runs the session, if it lets its buffers be read."""
 
@@ -151,18 +151,18 @@ class SubagentSetup:
     child: Callable[[Journal], Journal] = lambda _: MemorySession()
     """Creates the session of a subagent."""
     reopen: Callable[[Journal, str], Journal | None] = lambda *_: None
-    """The session of a former subagent of a session, by its id, to go on with; None where there is none of that id."""
+    """Opens the session of a former subagent, by its id, to continue it; None if the id is unknown."""
     children: Children = lambda _, since: ()
     """The subagents that a session has started since one of its records."""
     worktree: Callable[[str], Worktree] = no_worktree
     """Makes a worktree for a subagent, by the id of its call. Raises NoWorktree."""
     former_worktree: Callable[[Path], Worktree | None] = lambda _: None
-    """The worktree that a former subagent worked in, by its folder; None where it is gone."""
+    """Finds the worktree of a former subagent, by its folder; None if it was removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """What a subagent has of the session above it; empty for any other session."""
+    """Parts that a subagent inherits from its parent session; empty for any other session."""
 
     depth: int = 0
     """The level of this session: 0, or for a subagent the number of those above it."""
@@ -182,7 +182,7 @@ class RunSetup:
     """The policy that it asks for, whatever the session has recorded."""
     limits: Callable[[], RunLimits] = RunLimits
     one_turn: bool = False
-    """True if the first turn is the last: it waits for its subagents in the background, whose reports nobody could ask for later."""
+    """True if the first turn is the last: it waits for its background subagents, since no later turn could collect their reports."""
     notes: Sequence[str] = ()
     """Notes for the person about the settings."""
     strict: bool = False
@@ -203,11 +203,11 @@ class SessionSetup:
     parent: Parent = field(default_factory=Parent)
     run: RunSetup = field(default_factory=RunSetup)
     file_hooks: Sequence[Hook] = ()
-    """The hooks of files, besides those of the configuration."""
+    """The hooks from files, in addition to the configured ones."""
     extensions: Callable[[], Extensions] = Extensions
     """The skills, slash commands and kinds of agents that there are now."""
     servers: Servers | None = None
-    """The servers of the run, None where none is configured."""
+    """The MCP servers of the run, None if none is configured."""
     jobs: Callable[[], Jobs] = Jobs
     changes: Callable[[Journal], MakeChanges | None] = lambda _: None
     today: Callable[[], date] = date.today

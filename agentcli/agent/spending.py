@@ -19,7 +19,7 @@ from agentcli.core.message import ToolCall, Usage
 
 
 class TurnSpending:
-    """What the session has spent, and how much of it in this turn, whose limits are `limits`. `steps` counts its requests."""
+    """Spending of the session, and of the present turn with its `limits`. `steps` counts the turn's requests."""
 
     def __init__(self, journal: Journal, limits: RunLimits) -> None:
         self.limits = limits
@@ -65,7 +65,7 @@ class BudgetGuard:
         self._reminded -= {"task"}
 
     def state(self, session: Spent, task: Spent) -> Sequence[tuple[Budget, Spent]]:
-        """Each budget that is set, with what has been spent of it."""
+        """Each budget that is set, with the amount spent."""
         agent = Spent()
         if self._above is not None:
             agent = session

@@ -73,7 +73,7 @@ class _Watch:
 
     async def over(self, work: Awaitable[Result]) -> Result:
         """Return the result of `work`. Raises _EndedEarly if it was cancelled without a result."""
-        # Each value of a stream may be read in a task of its own.
+        # Each value of a stream may be read in a separate task.
         task = asyncio.current_task()
         assert task is not None
         cancelling, self._waiting = task.cancelling(), task

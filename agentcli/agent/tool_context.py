@@ -1,4 +1,4 @@
-"""The tool context of a session: its services behind a narrow port, so that a tool owns no state of its own."""
+"""The tool context of a session: its services behind a narrow port, so that tools stay stateless."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class SessionToolContext:
         return self._journal.keep_output(call_id, output, ending)
 
     def progress(self, call_id: str, text: str) -> None:
-        """Show what a running call prints."""
+        """Show the output of a running call."""
         self.printed.add(ToolProgress(call_id, text))
 
     def todo(self) -> tuple[TodoItem, ...]:
@@ -100,7 +100,7 @@ class SessionToolContext:
             journal = journal.predecessor.journal if journal.predecessor else None
 
     async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Ask the user, and return the answers in order; None if no user is there to answer."""
+        """Ask the user, and return the answers in order; None if no user can answer."""
         return await self._ask(questions)
 
 

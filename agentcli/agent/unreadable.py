@@ -1,4 +1,4 @@
-"""Files that deny rules keep from being read, in what a person brings: attachments, resources of servers, commands of their own."""
+"""Deny rules for files that a person brings in: attachments, resources of MCP servers, slash commands from files."""
 
 from __future__ import annotations
 

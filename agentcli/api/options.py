@@ -1,4 +1,4 @@
-"""Options of the Python API: those of the command line under the names of its flags, and those that only a program can give."""
+"""Options of the Python API: the command line's flags under their names, and options that only a program can give."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RunOptions(FlagOptions, total=False):
-    """Options of `query`, `run` and `Session`. Those of `FlagOptions` have the meaning of the flag of their name."""
+    """Options of `query`, `run` and `Session`. Fields of `FlagOptions` mean the same as the flags of the same name."""
 
     resume: str | Literal[True]
     """Session to continue: its id, a unique beginning of it, or its name; True for the newest of the project."""

@@ -70,7 +70,7 @@ class FunctionTool:
         return whole_or_cut(ctx, call_id, text, {})
 
     async def _called(self, values: dict[str, Any]) -> Any:
-        """Return the result of the function. Run one that is not async in a thread, where it does not block the loop."""
+        """Return the result of the function. Run a synchronous function in a thread, so that it does not block the loop."""
         if inspect.iscoroutinefunction(self.function):
             return await self.function(**values)
         result = await asyncio.to_thread(_guarded, self.function, values)
@@ -121,7 +121,7 @@ def _check(made: FunctionTool) -> None:
 
 
 def _guarded(function: Callable[..., Any], values: dict[str, Any]) -> Any:
-    """Call a function in a thread, where it must have raised these itself. StopIteration cannot pass a future."""
+    """Call a function in a thread and wrap exceptions that would be misread outside it: StopIteration cannot pass a future."""
     try:
         return function(**values)
     except (StopIteration, *FROM_ELSEWHERE) as error:

@@ -1,4 +1,4 @@
-"""One turn of an embedded session, in a task of its own, so that the reader of its events may leave at any time."""
+"""One turn of an embedded session, in a separate task, so that the reader of its events may stop at any time."""
 
 from __future__ import annotations
 

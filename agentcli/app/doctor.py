@@ -1,4 +1,4 @@
-"""Checks of everything that agentcli needs, with what to do about what is missing."""
+"""Checks of everything that agentcli needs, each with a cure for a failure."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _model(program: Program) -> Iterator[Finding]:
         detail, ok = program.selection.model_name(), True
     except AgentError as error:
         line = str(error).splitlines()[0]
-        # Where a list of commands follows, its first sentence says it; the rows above name the commands.
+        # The rows above already name the commands, so a list of commands is cut to its first sentence.
         detail, ok = line.partition(". ")[0] if line.endswith(":") else line, False
     yield Finding("model", ok, detail)
 
@@ -182,7 +182,7 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
 
 
 def _capabilities(program: Program) -> Iterator[Finding]:
-    """Capabilities that endpoints were found to lack, or stated; they are forgotten after a while."""
+    """Capabilities that endpoints lacked or stated; these findings expire."""
     for model, learnt in sorted(program.memory.all().items()):
         window = f"has a window of {learnt.window:,} tokens" if learnt.window else ""
         yield Finding(f"limits of {model}", True, "; ".join(filter(None, (gaps(learnt), window))))
@@ -206,7 +206,7 @@ def _helpers(program: Program) -> Iterator[Finding]:
 
 
 def _extensions(program: Program) -> Iterator[Finding]:
-    """Report the skills, commands and agents, each with its file, and what is wrong with the others."""
+    """Report the skills, commands and agents, each with its file, and the problems of invalid ones."""
     from agentcli.tools.registry import tools
 
     found = program.extensions
@@ -273,7 +273,7 @@ def _others(program: Program) -> Iterator[Finding]:
     from agentcli.app.extensions.config_import import import_plan
 
     for name in PROGRAMS:
-        with suppress(ConfigError):  # of a file of ours, which has a row of its own
+        with suppress(ConfigError):  # our own files have separate rows
             if new := len(import_plan(program, [name]).new):
                 detail = f"can be taken over ({new}): `agentcli import-config {name}` lists it and asks"
                 yield Finding(f"configuration of {name}", True, detail)

@@ -88,13 +88,13 @@ class TerminalHost(ProgramReports):
         return list(settings(self._program))
 
     def change(self, key: str, text: str) -> str:
-        """Set a setting in the user's config.toml; a line about what holds now."""
+        """Set a setting in the user's config.toml; return a line about the value in force."""
         from agentcli.app.settings import change
 
         return change(self._program, key, text)
 
     def view(self, session: AgentSession) -> str:
-        """Write the session's page and open it; a line that says where it is."""
+        """Write the session's page and open it; return a line with its path."""
         from agentcli.app.viewing import view
 
         program = self._program
@@ -124,7 +124,7 @@ class TerminalHost(ProgramReports):
         return approvals.refused(found) if declined else approvals.undecided(found)
 
     def decide(self, session: AgentSession, answers: Sequence[tuple[Definition, bool]]) -> AgentSession:
-        """Remember whether these may be started; the same session with those that may."""
+        """Remember whether these may be started; return the same session with the approved ones."""
         self._program.approvals.decide(answers)
         if not any(approved for _, approved in answers):
             return session

@@ -16,13 +16,13 @@ from agentcli.sessions.storage.locked_file import update
 
 Place = Literal["keyring", "file"]
 SERVICE = "agentcli"
-"""The name under which the keyring holds the keys."""
+"""The keyring's service name for the keys."""
 SECONDS = 10.0
 """Time limit of trying a key."""
 
 
 class KeyStore:
-    """Keys by provider. The file says of each where it is, so that a start without stored keys asks no keyring."""
+    """Keys by provider. The file records where each is stored, so that a start without stored keys asks no keyring."""
 
     def __init__(self, folder: Path, file: str = "keys.json") -> None:
         self.path = folder / file
@@ -86,7 +86,7 @@ def with_keys(
 
 
 def provider_of(key: str) -> str:
-    """Return the provider whose keys begin as this one does; empty if there is none."""
+    """Return the provider whose keys have this key's prefix; empty if unknown."""
     return next((kind for kind, each in PROVIDERS.items() if each.key_prefix and key.startswith(each.key_prefix)), "")
 
 
@@ -137,7 +137,7 @@ def _to_keyring(provider: str, key: str) -> bool:
     try:
         ring.set_password(SERVICE, provider, key)
         return bool(ring.get_password(SERVICE, provider) == key)
-    except Exception:  # noqa: BLE001 - each backend has errors of its own; without it the file is used
+    except Exception:  # noqa: BLE001 - each backend raises its own errors; the file is the fallback
         return False
 
 

@@ -29,7 +29,7 @@ WARM_AFTER = 0.3
 
 
 def start(options: Options, early: EarlyTerminal | None = None) -> int:
-    """Run as the command line asks and return the exit code. Raises InputError if a person is needed and none is there.
+    """Run as the command line asks and return the exit code. Raises InputError if a person is needed but stdin is no terminal.
 
     `early` is a terminal that shows the prompt already, and echoes keys while we load.
     """

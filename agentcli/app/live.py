@@ -24,7 +24,7 @@ from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, cr
 MOST_COST = 0.01
 """USD for one request at most; a model that would cost more is not asked, the vendor's cheap one is."""
 PROMPT, REPLY = 1_500, 400
-"""Tokens of the request with what the vendor adds, and of the reply, at most."""
+"""Upper bounds in tokens of the request, including the vendor's additions, and of the reply."""
 LIST_SECONDS = 5.0
 CAPABILITIES = ("thinking", "effort", "cache", "system_messages", "result_images", f"{SCHEMA}enum", "counting", "usage")
 _PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -55,14 +55,14 @@ class Answer:
 
 
 def probes(program: Program) -> list[Probe]:
-    """Return the request for each provider that has what it needs."""
+    """Return the request for each provider that has a key and a model."""
     configured = {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}
     found = (_probe(program, settings) for settings in configured.values() if _ready(program, settings))
     return [probe for probe in found if probe is not None]
 
 
 def offer(asked: Sequence[Probe]) -> str:
-    """Say what will be sent and what it costs at most."""
+    """Describe the requests and their maximum cost."""
     total = sum(probe.cost or 0.0 for probe in asked)
     unknown = any(probe.cost is None for probe in asked)
     names = ", ".join(probe.model.name for probe in asked)
@@ -71,12 +71,12 @@ def offer(asked: Sequence[Probe]) -> str:
 
 
 def ask(program: Program, asked: Sequence[Probe]) -> list[Answer]:
-    """Send the requests, one after the other, and remember what the endpoints lack, or no longer lack."""
+    """Send the requests one after the other, and remember which capabilities the endpoints lack or no longer lack."""
     return [asyncio.run(_ask(program, probe)) for probe in asked]
 
 
 async def _ask(program: Program, probe: Probe) -> Answer:
-    """One request with everything; what the endpoint refuses is dropped as in a session."""
+    """Send one request with every capability; refused capabilities are dropped as in a session."""
     spec, fresh = probe.model, EndpointMemory()
     request = _request(spec)
     used = {name for name in CAPABILITIES if reduced(request, [name]) != request} | {"counting", "usage"}
@@ -110,7 +110,7 @@ def _ready(program: Program, settings: ProviderSettings) -> bool:
 
 
 def _probe(program: Program, settings: ProviderSettings) -> Probe | None:
-    """Return the probe with the first of a provider's models that is known by name and cheap enough; None if there is none."""
+    """Return the probe with the first of a provider's models that is known by name and cheap enough; None without such a model."""
     for name in _names(program, settings):
         try:
             model = program.models.spec(name)

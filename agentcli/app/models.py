@@ -40,7 +40,7 @@ class Models:
     config: Config
     env: Mapping[str, str]
     memory: EndpointMemory = field(default_factory=EndpointMemory)
-    """What endpoints were found to lack."""
+    """Capabilities that endpoints were found to lack."""
     figures: Figures = field(default_factory=Figures)
     """Windows and prices that the user has read from elsewhere."""
     stored: Set[str] = frozenset()
@@ -48,7 +48,7 @@ class Models:
     gates: Path | None = None
     """The folder of the rate gates that all processes share; None if nothing is shared."""
     attended: bool = False
-    """True if a person is there, who may start a local server that does not run."""
+    """True if a person is present, who may start a local server that does not run."""
     connected: list[Connected] = field(default_factory=list)
     """The models that were connected: asked for again, to be closed one day."""
 
@@ -127,7 +127,7 @@ class Models:
         return self.config.mcp.deferred == "on" or (self.config.mcp.deferred == "auto" and own)
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
-        """Return the error that prevents connecting the model with this name (it is not known, or has no key); None if there is none."""
+        """Return the error that prevents connecting the model with this name (unknown, or no key); None if it can be connected."""
         try:
             self._connect(name, False)
         except (InputError, CredentialsError) as error:
@@ -148,7 +148,7 @@ class Models:
 
     @property
     def _overrides(self) -> Mapping[str, Mapping[str, Any]]:
-        """Fields of models by name: what was read from elsewhere, and above it the configuration."""
+        """Return fields of models by name: figures read from elsewhere, overridden by the configuration."""
         if not self.figures.models:
             return self.config.models
         changes = {model.name: model.price_changes for model in catalog.models()}
@@ -184,7 +184,7 @@ def no_key() -> str:
 
 
 def _provider(name: str, table: Mapping[str, object]) -> ProviderSettings:
-    """Build a provider from its table, whose settings have the right types already. The table of a preset changes only what it names."""
+    """Build a provider from its table, whose settings have the right types already. A preset's table changes only the fields that it names."""
     if name in PRESETS and table.get("kind", PRESETS[name][0]) == PRESETS[name][0]:
         return replace(BUILT_IN[name], **table)  # type: ignore[arg-type]
     kind = table.get("kind", name)

@@ -25,9 +25,9 @@ Kind = Literal["text", "list", "choice", "whole", "decimal", "switch"]
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Flag of a run: help in one line, the word that stands for its value there (empty for a switch), its names, the long one last.
+    """Flag of a run: help in one line, the placeholder of its value there (empty for a switch), its names, the long one last.
 
-    Without names it is called like its field. `also` names the other programs that take it. `file` is the help of a second flag,
+    Without names the field's name is used. `also` names the other programs that take it. `file` is the help of a second flag,
     `--NAME-file FILE`, which reads the value from a file. `field`, `type` and `default` come from the field of `Options` that it sets.
     """
 
@@ -76,10 +76,10 @@ _KINDS: Mapping[Scalar, Kind] = {
 class Options:
     """Flags of a run. Empty and None mean "not given": configuration decides then. They are listed in the order of `--help`.
 
-    `then` are said after `prompt`, one after the other; `/compress` and its like are among them carried out. `session` is what `resume` was
-    asked for: None for a new session, "" for a choice, "--last" for the newest of this project. `session_id` is the id of a new
-    session. `agent` names the definition that the session works by. `handoff` is what comes
-    next in a new session that goes on from it; None where it goes on itself.
+    `then` are prompts that follow `prompt`; slash commands such as `/compress` are executed. `session` is the argument of `resume`:
+    None for a new session, "" for a choice, "--last" for the newest of this project. `session_id` is the id of a new
+    session. `agent` names the agent definition of the session. `handoff` describes the next task, which a new session continues
+    with; None to continue the session itself.
     """
 
     prompt: Annotated[
@@ -132,12 +132,12 @@ class Options:
 
     @property
     def restates_system(self) -> bool:
-        """True if this run asks for a system prompt of its own, even if a continued session has one."""
+        """True if this run sets its own system prompt, even if a continued session has one."""
         return self.system_prompt is not None or bool(self.append_system_prompt or self.add_dirs or self.agent)
 
     @property
     def overrides(self) -> Mapping[str, Any]:
-        """Settings that flags stand for, by their key in the configuration."""
+        """Settings set by flags, by their key in the configuration."""
         given = {"model": self.model, "mode": self.mode}
         return {key: value for key, value in given.items() if value}
 

@@ -172,7 +172,7 @@ def _stdin(wait: float | None) -> str:
 
 @contextlib.contextmanager
 def _signals(interrupt: asyncio.Event, front: Headless) -> Iterator[list[int]]:
-    """SIGINT and SIGTERM end the turn in good order; the list holds the exit code they ask for. Twice ends at once.
+    """Let SIGINT and SIGTERM end the turn in order; the yielded list gets their exit code. A second signal ends at once.
 
     So does one where nobody reads what is being written.
     """
@@ -228,7 +228,7 @@ def _end_once_stuck(front: Headless, code: int) -> None:
 
 
 def _lifeline() -> int:
-    """Return the descriptor of the pipe to watch; -1 if there is none."""
+    """Return the descriptor of the pipe to watch; -1 if the environment names none."""
     given = os.environ.pop(LIFELINE, "")
     try:
         return int(given) if stat.S_ISFIFO(os.fstat(int(given)).st_mode) else -1

@@ -104,7 +104,7 @@ class Program(ProjectContext):
 
     @cached_property
     def memory(self) -> EndpointMemory:
-        """Findings about endpoints that lack capabilities, kept in the state folder unless this run writes nothing."""
+        """Capabilities that endpoints were found to lack, kept in the state folder unless this run writes nothing."""
         return EndpointMemory(None if self.options.no_session else self.dirs.state / FILE)
 
     @property
@@ -122,7 +122,7 @@ class Program(ProjectContext):
         return {**TRAITS, **{tool.name: tool.traits for tool in self.own_tools}} if self.own_tools else TRAITS
 
     async def close(self) -> None:
-        """Give back what the sessions of this run hold open: connections of models, and servers."""
+        """Close the resources of this run's sessions: connections of models, and MCP servers."""
         connected, self._connected[:] = [*self._connected], []
         for each in connected:
             await close_model(each.model)
@@ -265,7 +265,7 @@ class Program(ProjectContext):
 
     @cached_property
     def agent(self) -> AgentKind | None:
-        """The definition that this run works by (`--agent`). Raises UsageError if there is none of that name."""
+        """Return the agent definition of this run (`--agent`). Raises UsageError if the name is unknown."""
         try:
             return kind_named(self.options.agent, self.extensions.agents) if self.options.agent else None
         except ToolError as error:

@@ -79,7 +79,7 @@ class ProjectContext:
 
     @cached_property
     def plugins(self) -> tuple[Sequence[Plugin], Sequence[str]]:
-        """The plugins in force, and notes about those that are not usable. Without the list of them nothing else is read."""
+        """Return the plugins in force, and notes about unusable ones. Nothing else is read if no plugin is listed."""
         from agentcli.app.extensions.plugins import FILE, Plugins
 
         return Plugins(self.dirs).in_force() if (self.dirs.state / FILE).exists() else ((), ())
@@ -90,7 +90,7 @@ class ProjectContext:
         return self.look_for_extensions()
 
     def look_for_extensions(self) -> Extensions:
-        """Look for skills, slash commands and kinds of agents; `extensions` holds them from now on."""
+        """Look for skills, slash commands and kinds of agents, and keep them in `extensions`."""
         from agentcli.integrations.extensions.discover import discover
 
         plugins, notes = self.plugins
@@ -110,7 +110,7 @@ class ProjectContext:
 
     @property
     def folder_config(self) -> Config:
-        """The settings of the folder's own file alone, trusted or not: to report what it would change, never to work by."""
+        """Return the settings of only the folder's file, trusted or not: to report what it would change, never to apply them."""
         from agentcli.config import Config, load
 
         try:

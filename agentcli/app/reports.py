@@ -18,7 +18,7 @@ class ProgramReports:
         self._program = program
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
-        """`session.json` of this project's sessions, newest first; `place` is where those were led that were not led here."""
+        """Return `session.json` of this project's sessions, newest first; `place` is the folder of sessions that ran elsewhere."""
         program = self._program
         project = program.store.project(program.cwd)  # again: another place may have got its first session meanwhile
         infos = program.store.list(project)

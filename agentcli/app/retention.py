@@ -1,4 +1,4 @@
-"""Once a day, in the background of a session, what retention no longer keeps goes to the trash, and what was never finished goes."""
+"""Retention: once a day, in the background of a session, move expired sessions to the trash and delete unfinished files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def sweep_later(program: Program, after: float = SWEEP_AFTER) -> None:
-    """Sweep in a thread of its own `after` so many seconds, if there is anything to look for and it is due."""
+    """Sweep in a separate thread, `after` a delay in seconds, if anything can expire and a sweep is due."""
     if program.config.retention.wanted and due(program.dirs.state / SWEPT):
         sweeping = Timer(after, sweep_now, [program])
         sweeping.daemon = True
@@ -29,7 +29,7 @@ def sweep_later(program: Program, after: float = SWEEP_AFTER) -> None:
 
 
 def sweep_now(program: Program) -> None:
-    """Sweep, and remember when. Nobody waits for it, so trouble goes to the log."""
+    """Sweep, and remember when. Nothing waits for it, so failures go to the log."""
     from agentcli.sessions.retention import sweep
 
     stamp = program.dirs.state / SWEPT

@@ -77,7 +77,7 @@ class SavedRules:
 
     def _change(self, change: Callable[[_Saved], _Saved]) -> None:
         def changed(_: str) -> str:
-            # Read again, with all that must be true of a file that decides what runs.
+            # Read again, with the checks for files that allow programs to run.
             text = read_own(self.file, _OTHERWISE)
             try:
                 known = _parsed(text or _EMPTY, self.file)

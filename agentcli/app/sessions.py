@@ -1,4 +1,4 @@
-"""Sessions of a run: opened, resumed, forked and handed off, with the model, mode and context policy that they go on with."""
+"""Sessions of a run: open, resume, fork and hand off, each with its model, mode and context policy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 Reading = Callable[[int], Through]
-"""A function that is given the number of records of a session, and returns what they pass while it is opened."""
+"""Wraps the records of a session while it is opened, given their number; for instance to show progress."""
 
 
 def unseen(total: int) -> Through:
@@ -138,7 +138,7 @@ class SessionOpener:
                 return self.resume(self.chosen(selector), reading)
 
     def chosen(self, selector: str) -> SessionInfo:
-        """Return the session that `resume` names. Raises InputError if there is none."""
+        """Return the session that `resume` names. Raises InputError if it is unknown."""
         if selector == LAST:
             newest = self._project.store.newest(self._project.project)
             if newest is None:
@@ -150,7 +150,7 @@ class SessionOpener:
         return self._project.store.find(selector, self._project.project)
 
     def resume(self, info: SessionInfo, reading: Reading = unseen) -> AgentSession:
-        """Go on with a session, or with a copy of it."""
+        """Continue a session, or a copy of it."""
         if self._options.fork and not self._options.no_session:
             return self.open(self._project.store.fork(info), "fork", reading)
         return self.open(info, reading=reading)
@@ -202,7 +202,7 @@ class SessionOpener:
         return self._project.store.create(self._project.cwd, parent=origin, version=__version__)
 
     def reopen(self, parent: Journal, id: str) -> Journal | None:
-        """Open the session of a former subagent of `parent`; None if there is none. Raises SessionBusy if it is open elsewhere."""
+        """Open the session of a former subagent of `parent`; None if unknown. Raises SessionBusy if it is open elsewhere."""
         if not isinstance(parent, Session):
             return None
         info = next((info for info in self._project.store.list(self._project.project) if info.id == id), None)
@@ -248,7 +248,7 @@ class SessionOpener:
 
 
 def _answered_last(history: History) -> str:
-    """Return the model of the newest reply; empty if there is none."""
+    """Return the model of the newest reply; empty without a reply."""
     bodies = (entry.body for entry in reversed(history.entries))
     newest = next((body for body in bodies if isinstance(body, Message) and body.model), None)
     return f"{newest.provider}/{newest.model}" if newest is not None else ""

@@ -22,7 +22,7 @@ def settings(program: Program) -> Iterator[Setting]:
 
 
 def change(program: Program, key: str, text: str) -> str:
-    """Write a setting to the user's config.toml and read it again; returns a line about what holds now.
+    """Write a setting to the user's config.toml and read it again; return a line about the value in force.
 
     Raises ConfigError for a key that does not exist or a value that does not fit.
     """

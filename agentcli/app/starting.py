@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agentcli.integrations.definition import Definition
 
 SOURCES: tuple[Callable[[ProjectContext], Iterable[Definition]], ...] = (hooks.definitions, project_servers)
-"""Functions that list what the files of a trusted project would start; an extension adds its own."""
+"""Functions that list the programs that files of a trusted project would start; each extension adds its own."""
 
 
 def definitions(project: ProjectContext) -> list[Definition]:
@@ -23,7 +23,7 @@ def definitions(project: ProjectContext) -> list[Definition]:
 
 
 def unstarted(project: ProjectContext, *, attended: bool) -> list[str]:
-    """Return the warnings about what was not started for lack of approval; none if a person can be asked."""
+    """Return warnings about programs that were not started for lack of approval; none if a person can be asked."""
     if attended:
         return []
     if not project.trusted:

@@ -35,7 +35,7 @@ def collect(sessions: Iterable[SessionInfo]) -> Stats:
     """Sum up these sessions.
 
     Usage that a fork inherited counts once: in its origin, or in the longest of the forks if the origin is gone.
-    Usage of a subagent counts in the session that sent it.
+    Usage of a subagent counts in the session that started it.
     """
     total = CostSum()
     models: dict[str, CostSum] = {}

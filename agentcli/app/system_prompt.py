@@ -23,7 +23,7 @@ _ENTRIES, _CHANGED, _NAME = 220, 110, 60
 _SCANNED = 2_000
 """Entries of the folder that are looked at."""
 _GIT_SECONDS = 1.0
-"""Seconds that git may take to list what has changed; a session does not begin later for it."""
+"""Seconds that git may take to list changed files; a session does not start later because of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,14 +43,14 @@ _LOADED: Mapping[Kind, Sequence[str]] = {
     "commands": (".agentcli/commands", ".claude/commands", ".gemini/commands", ".opencode/commands"),
     "agents": (".agentcli/agents", ".claude/agents", ".gemini/agents", ".opencode/agents"),
 }
-"""Paths below the folders from the repository's root down of all that trust has loaded; instruction files are read without it."""
+"""Paths that are loaded only with trust, relative to each folder from the repository's root down. Instruction files need no trust."""
 _STARTS: Collection[Kind] = ("hooks", "servers")
-"""What would start programs or use addresses."""
+"""Kinds of items that would start programs or open connections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loadable:
-    """Something in a folder that agentcli would load once the folder is trusted; `effect` says in words what that does."""
+    """A file or folder that agentcli would load once its folder is trusted; `effect` describes the consequence."""
 
     kind: Kind
     path: Path
@@ -130,9 +130,9 @@ def _resolved(folder: Path) -> Path:
 
 
 def read_own(file: Path, otherwise: str) -> str | None:
-    """Read the text of a file that decides what runs; None if it does not exist.
+    """Read the text of a file that allows programs to run; None if it does not exist.
 
-    Raises ConfigError if it cannot be read or others may write it; `otherwise` says what holds then.
+    Raises ConfigError if it cannot be read or others may write it; `otherwise` describes the consequence.
     """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -162,7 +162,7 @@ def _parsed(text: str, file: Path) -> dict[str, str]:
 
 def _edit(file: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
     def changed(_: str) -> str:
-        # Read again, with the checks for a file that decides what runs.
+        # Read again, with the checks for files that allow programs to run.
         return json.dumps({"schema": 1, "folders": change(_read(file))}, indent=1, ensure_ascii=True) + "\n"
 
     update(file, changed)

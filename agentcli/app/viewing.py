@@ -14,9 +14,9 @@ FOLDER = "pages"
 
 
 def view(journal: Journal, cache: Path, env: Mapping[str, str]) -> str:
-    """Write a session's page, secrets redacted, and open it; returns a line that says where it is.
+    """Write a session's page, secrets redacted, and open it; return a line with its path.
 
-    Raises InputError where it cannot be written.
+    Raises InputError if it cannot be written.
     """
     from agentcli.sessions.exporting import collect, export
 

@@ -100,14 +100,14 @@ class WorkspacePolicy:
         return "" if decision.decision == "allow" else f"{decision.why}, so an edit of it asks first"
 
     def unreadable(self, path: Path) -> Rule | None:
-        """Return the rule that denies reading a file; None if there is none. Raises like `rules`."""
+        """Return the rule that denies reading a file; None if no rule does. Raises like `rules`."""
         deny = self.rules().deny
         denials = reading_denials(deny, self._traits()) if deny else ()
         return denial_of(path, denials, self.workspace()) if denials else None
 
     @property
     def limits(self) -> ToolLimits:
-        """Limits of tools. Raises ConfigError for an address that is none."""
+        """Limits of tools. Raises ConfigError for an invalid address."""
         limits = self._context.config.tools
         _check_networks(limits.fetch_addresses)
         return limits

@@ -1,4 +1,4 @@
-"""A call on its way: one value, which each stage returns with what it has found out or decided."""
+"""A tool call between reply and result: one value, which each stage returns with its findings added."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from agentcli.permissions.decide import Decision
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What is known of a call of the newest reply; `result` ends its way.
+    """State of one tool call of the newest reply; once `result` is set, no further stage judges it.
 
-    `asked` is the call as the model meant it, with the name of its tool and its input mended; `call` is the call as it will run: hooks
+    `asked` is the model's call with repaired tool name and input; `call` is the call as it will run: hooks
     and the person may have changed its input.
     """
 
@@ -38,13 +38,13 @@ class Call:
     tool: Tool | None = None
     title: str = ""
     notes: tuple[str, ...] = ()
-    """Texts of hooks for the model, which its result brings."""
+    """Texts of hooks for the model, added to the result."""
     hooked: Outcome = NOTHING
-    """What hooks said of it before it was decided about."""
+    """The outcome of hooks that ran before the decision."""
     decision: Decision | None = None
-    """What rules, hooks and the person decided; None as long as nothing is, and for a call that cannot work."""
+    """The decision of rules, hooks and the person; None until decided, and for a call with an invalid tool or input."""
     why_refused: str = ""
-    """The reason why it does not run, for the model."""
+    """The reason why it is refused, for the model."""
     box: CommandSandbox = NO_SANDBOX
     buffers: Mapping[Path, bytes] = field(default_factory=dict)
     """The unsaved content of the files that it reads."""
@@ -64,7 +64,7 @@ class Call:
 
     @property
     def path(self) -> Path | None:
-        """The resolved path that was decided about: its tool may use this one and no other, wherever links lead by then."""
+        """The resolved path that was approved. The tool may use only this path, even if links change before it runs."""
         return self.decision.path if self.decision is not None else None
 
     @property
@@ -85,7 +85,7 @@ class Call:
         return replace(self, call=replace(self.call, input=dict(given)))
 
     def decided(self, decision: Decision, why: str = "") -> Call:
-        """Return the call with the decision about it, which ends its way if it is a denial; `why` tells the model more than the decision does."""
+        """Return the call with the decision about it. A denial sets `result`; `why` gives the model more detail than the decision."""
         call = replace(self, decision=decision)
         return call.refused(why or decision.why, "denied") if decision.decision == "deny" else call
 
@@ -99,10 +99,10 @@ Run = Callable[[Call], Coroutine[Any, Any, Call]]
 
 
 class Stage:
-    """A stage that calls pass. Calls are judged in the order of their reply; those that are allowed may run side by side."""
+    """A stage that calls pass. Calls are judged in the order of their reply; allowed calls may run in parallel."""
 
     async def judge(self, call: Call) -> Call:
-        """Return what is known of the call now; a `result` refuses it. A person may be asked."""
+        """Return the call with this stage's findings; setting `result` refuses it. May ask a person."""
         return call
 
     def around(self, run: Run) -> Run:

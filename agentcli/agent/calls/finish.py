@@ -32,7 +32,7 @@ class Finish(Stage):
 
     def around(self, run: Run) -> Run:
         async def ran(call: Call) -> Call:
-            """Run one call, its failures turned into an answer. A cancelled tool may still hand back what it had."""
+            """Run one call and turn a failure into its result. A cancelled tool may still return partial output."""
             started, began = time.time(), time.monotonic()
             try:
                 call = await run(call)
@@ -52,7 +52,7 @@ class Finish(Stage):
         return ran
 
     def record(self, call: Call) -> Recorded:
-        """Record the result of a call under the name that the model called it by; the metadata then names its tool."""
+        """Record the result of a call under the name that the model used; the metadata then names its tool."""
         assert call.result is not None
         result = call.result
         self.note(call.asked, result)
@@ -61,7 +61,7 @@ class Finish(Stage):
         return self._record(result)
 
     def note(self, call: ToolCall, result: ToolResult) -> None:
-        """Count the result of a call among its repeats; of one that looks whether something has changed, it may be the same."""
+        """Count the result of a call among its repeats, unless the call polls: then equal results are expected."""
         if not self._prepare.traits_of(call).polls:
             self._repeats.note(call, result)
 

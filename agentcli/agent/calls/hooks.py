@@ -13,7 +13,7 @@ from agentcli.core.dataclass import replace
 
 
 class HookStage(Stage):
-    """Runs the hooks of calls. What they tell the person goes to `printed`, as does the end of the turn that one may want."""
+    """Runs the hooks of calls. Their messages to the person go to `printed`, and so does a hook's request to end the turn."""
 
     def __init__(self, hooks: NoHooks, printed: PrintedEvents, attended: bool) -> None:
         self._hooks, self._printed, self._attended = hooks, printed, attended

@@ -1,4 +1,4 @@
-"""Stage of the search for tools of servers: a model that loads tools itself gets the definitions of those that were found."""
+"""Stage of the search for MCP tools: a model that loads tools itself gets the definitions of the tools found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage of nested files: the result of a call brings instruction files, and names folders of skills, that it is the first to touch."""
+"""Stage of nested files: the first call to touch a folder gets its instruction files and the names of its skill folders in the result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentcli.core.dataclass import replace
 
 
 class NestedStage(Stage):
-    """Adds to results what lies beside the files that their calls touched."""
+    """Adds nested instructions and skills to results: files that belong to the folders touched by the calls."""
 
     def __init__(self, instructions: NestedInstructions, skills: NestedSkills, prepare: Prepare) -> None:
         self._instructions, self._skills, self._prepare = instructions, skills, prepare

@@ -1,4 +1,4 @@
-"""First stage of a call: the names that models give to our tools, slips in its input, and the tool that it means."""
+"""First stage of a call: map the model's tool name to ours, repair slips in the input, and find the tool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentcli.core.tool import UNKNOWN, Tool, Traits
 
 
 class Prepare(Stage):
-    """Finds the tools of calls: those of the session, by name, and those of servers."""
+    """Finds the tools of calls: the session's own, by name, and MCP tools."""
 
     def __init__(self, tools: Mapping[str, Tool], server_tools: ServerTools, cwd: Path) -> None:
         self.tools = tools
@@ -31,7 +31,7 @@ class Prepare(Stage):
         )
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:
-        """Return the calls of a reply as they begin their way: the ones that the gate stands for, with their input mended."""
+        """Return the calls of a reply before the first stage: calls of the MCP gate unwrapped, inputs repaired."""
         begun = [self._prepared(call) for call in calls]
         return [replace(call, later=tuple(other.asked for other in begun[at + 1 :])) for at, call in enumerate(begun)]
 

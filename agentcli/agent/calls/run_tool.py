@@ -1,4 +1,4 @@
-"""The end of a call's way through the stages: its tool runs, with the services of the session and what was decided about the call."""
+"""The innermost step of a call: run its tool with the session's services and the decisions of the stages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ToolRun:
         self._run, self._ctx, self._gate, self._hooks, self._builder = run, ctx, gate, hooks, builder
 
     async def __call__(self, call: Call) -> Call:
-        """Run the tool of a call on the path that was allowed; what it gives is the call's `output`. Raises AgentError if it fails."""
+        """Run the tool of a call on the allowed path and set the call's `output`. Raises AgentError if the tool fails."""
         output = await self._run(call.its_tool, self._context(call), call.call.call_id, call.call.input)
         return replace(call, output=output)
 

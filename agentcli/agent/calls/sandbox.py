@@ -1,4 +1,4 @@
-"""Stage of the sandbox: the one that a command runs in, by the present mode and what was decided about it."""
+"""Stage of the sandbox: choose the sandbox of a command from the present mode and the decision about it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class SandboxStage(Stage):
     def _sandbox(self, decision: Decision, harmless: bool) -> CommandSandbox:
         """Return the sandbox of a command in the present mode.
 
-        A command that is allowed because it only reads gets the hardened environment, and a reader's sandbox unless it looks at
-        nothing but the machine.
+        A command that is allowed because it only reads gets the hardened environment, and a reader's sandbox unless it
+        inspects only the machine.
         """
         sandboxes = self._setup.permissions.sandboxes(self._gate.mode, decision.hidden)
         left_out = self._left_out(decision)

@@ -1,4 +1,4 @@
-"""The way of a call through the stages."""
+"""Calls pass the stages: judged one by one, then run inside them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from agentcli.core.message import ToolCall, ToolResult
 
 
 class CallStages:
-    """The way of calls through the stages of one session, `prepare` first; in the stages before `finish` each has its result."""
+    """Runs calls through the stages of one session, from `prepare` to `finish`."""
 
     def __init__(self, core: SessionCore, prepare: Prepare, finish: Finish, stages: Sequence[Stage]) -> None:
         self.prepare, self.finish, self._stages = prepare, finish, stages
         tool = ToolRun(core.setup.tools.run, core.ctx, core.approval, core.hooks, core.builder)
         self.run_unrecorded: Run = wrapped(stages[stages.index(finish) + 1 :], tool)
-        """Runs a call that is none of a reply: no result is made of its output, and its failures are raised."""
+        """Runs a call that the model did not make: its output becomes no result, and failures are raised."""
         self.run: Run = wrapped(stages, tool)
         """Runs a call that was allowed. The call that it returns has a result, always."""
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:
-        """Return the calls of a reply as they begin their way."""
+        """Return the calls of a reply, ready for the first stage."""
         return self.prepare.prepared(calls)
 
     async def judge(self, on_way: list[Call], at: int) -> Call:
-        """Decide about one of these calls, which are told of each stage that it has passed: a wait in one may be interrupted."""
+        """Judge the call at index `at`, updating it in `on_way` after each stage, since an interrupt may end a stage's wait."""
         for stage in self._stages:
             on_way[at] = call = await stage.judge(on_way[at])
             if call.result is not None:
@@ -41,11 +41,11 @@ class CallStages:
         return tool in self.prepare.tools
 
     async def permitted(self, call: ToolCall) -> Call:
-        """Decide about a call of one of the session's own tools that is none of a reply; `why_refused` says if it may run."""
+        """Decide about a call of one of the session's own tools that the model did not make; `why_refused` tells if it may run."""
         return await self.judge([Call(call, call, call.name)], 0)
 
     def unrun(self, call: ToolCall, why: str) -> ToolResult:
-        """Return the answer to a call of a reply that never began its way."""
+        """Return the result of a call that was never judged."""
         result = refusal(call, why, "interrupted")
         self.finish.note(self.prepared([call])[0].asked, result)
         return result

@@ -1,4 +1,4 @@
-"""Keeps the view within the window: prunes first, compacts when that is not enough, and says what it did and why."""
+"""Keeps the view within the window: prunes first, compacts if that is not enough, and reports each step with its reason."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class Compactor:
-    """Prunes and compacts a session: before a request, or when asked. What it changes goes through `record`.
+    """Prunes and compacts a session: before a request, or when asked. All changes go through `record`.
 
     `objection` says why the session must not be shown to a model, or is empty. `summariser` connects the model that
-    writes the summaries of a given one, `fallback` may take over from it. `cwd` is the session's folder.
+    writes the summaries for a given model, `fallback` may take over from it. `cwd` is the session's folder.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Compactor:
         self._fallback = fallback
         self._cwd = cwd
         self.handoff: Handoff | None = None
-        """The beginning of a new session that goes on from this one, once it was asked for."""
+        """The first message of a new session that continues this one; None until a handoff was asked for."""
         self.provider = ProviderClearing(builder, record)
         self._futile_size: int | None = None
         self._calls_left = builder.settings.max_summary_calls
@@ -104,7 +104,7 @@ class Compactor:
     async def compact(
         self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "", planned: Plan | None = None
     ) -> AsyncIterator[Event]:
-        """Summarise what the policy chooses, or what it has `planned` just now. Ends with a CompactionEnded."""
+        """Summarise what the policy chooses, or the given `planned` plan. Ends with a CompactionEnded."""
         # Imported when it is needed: what verifies a summary takes a tenth of a second to compile.
         from agentcli.agent.compaction.run import CompactionRun
 

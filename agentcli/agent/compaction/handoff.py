@@ -1,4 +1,4 @@
-"""A handoff: what a new session must know of this one, summarised like a compaction; this session stays as it is."""
+"""A handoff: summarise this session, like a compaction, for a new session to start from; this session stays unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agentcli.core.tasks import start_task
 
 
 class HandoffRun:
-    """Writes the handoff of a session. `brief` holds its window, and as focus what the user says comes next.
+    """Writes the handoff of a session. `brief` contains its window and, as focus, the user's words about the next task.
 
     `result` is the beginning of the new session, once `events` have ended; None if the user stopped it.
     """
@@ -39,7 +39,7 @@ class HandoffRun:
         self.result: Handoff | None = None
 
     async def events(self) -> AsyncIterator[Event]:
-        """Write it. Ends with one CompactionEnded; what it cost is recorded in this session."""
+        """Write it. Ends with one CompactionEnded; its cost is recorded in this session."""
         yield CompactionStarted("manual", "handoff")
         window = self._brief.window
         task = everything(self._journal.history, window, self._cwd, unledgered(self._journal))

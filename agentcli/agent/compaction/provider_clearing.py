@@ -1,4 +1,4 @@
-"""The provider's own clearing of old outputs: what it says that it cleared is recorded, so that view and provider agree."""
+"""Context editing by the provider: record which old outputs it reports as cleared, so that view and provider agree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProviderClearing:
         self._told = ""
 
     def prepare(self) -> Iterator[Event]:
-        """Before a request: say if the policy falls back, take over what the provider no longer clears, warn the model."""
+        """Before a request: report a fallback of the policy, prune what the provider no longer clears, warn the model."""
         builder, history = self._builder, self._builder.journal.history
         window = builder.window()
         if window.settings.policy == NATIVE:
@@ -59,9 +59,9 @@ class ProviderClearing:
         return Prune(calls, 0, "No longer cleared by the provider, but by agentcli.", before, inputs)
 
     def learn(self, reply: ReplyBuilder) -> Iterator[Event]:
-        """After a request, before its reply is recorded: what the provider cleared of it.
+        """After a request, before its reply is recorded: record what the provider cleared.
 
-        Of a reply that broke off the end with the report is missing: then what was foreseen counts.
+        A reply that broke off lacks the provider's report at its end: then the predicted clearing counts.
         """
         window, history = self._builder.window(), self._builder.journal.history
         if window.settings.policy != NATIVE or reply.usage is None:

@@ -21,7 +21,7 @@ from agentcli.resources import prompt
 
 
 async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
-    """One summary for each region, as many regions in a call as it holds; what no call is left for is cut to its ends."""
+    """One summary for each region, with as many regions in a call as fit; once the calls are spent, regions are cut to their ends."""
     evidence = task.evidence()
     struck: list[Struck] = []
     wanted = {n: _segment(task, keys) for n, keys in enumerate(task.plan.regions, 1)}

@@ -35,7 +35,7 @@ from agentcli.core.text.secrets import redact
 
 
 class CompactionRun:
-    """One compaction of a session's view, which `brief` holds, by the policy in force.
+    """One compaction of a session's view (in `brief`) by the policy in force.
 
     `trigger` manual and overflow force it, auto leaves it to the policy's threshold. `may_call` gives the reason why no
     model may be called, empty if one may: it is asked once, before the first call. `cwd` is the session's folder, `planned`
@@ -182,7 +182,7 @@ class CompactionRun:
         most = self._brief.window.settings.handoff.offered_after
         bodies = (record.body for record in self._journal.records_of("compaction"))
         done = (body for body in bodies if isinstance(body, Compaction) and body.status == "compressed")
-        # No more are read than that takes: each holds a ledger, and a long session has hundreds.
+        # Read no more than needed: each record contains a ledger, and a long session has hundreds.
         return bool(most) and (shrunk < _LITTLE or sum(1 for _ in islice(done, most + 1)) == most)
 
     def _charged(self, record: Compaction, result: SummaryResult) -> Compaction:
@@ -197,7 +197,7 @@ class CompactionRun:
         )
 
     def _gave_up(self, why: str) -> Iterator[Event]:
-        """Nothing came of it: what it cost is recorded, nothing else."""
+        """Record the cost of a failed compaction and nothing else."""
         spent = Compaction(
             self._trigger,
             "failed_summary",

@@ -63,7 +63,7 @@ class Brief:
         return fitting_rules(rules, self.characters(int(self.window.usable * self.form.rules_share)))
 
     def known(self, summariser: Summariser) -> int:
-        """Characters of the former snapshot that the summariser is shown; what it is not shown stays all the same."""
+        """Characters of the former snapshot that the summariser is shown; the rest is kept unseen."""
         return min(self.longest, self.characters(summariser.room // 4))
 
 
@@ -137,7 +137,7 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
 
 
 def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
-    """Limit the snapshot's knowledge to a number of characters: a reply that rambles must not push out what was known."""
+    """Limit the snapshot's knowledge to a number of characters, so that a rambling reply does not displace earlier knowledge."""
     items = []
     for item in snapshot.knowledge:
         characters -= len(item)

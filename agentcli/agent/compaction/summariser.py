@@ -1,4 +1,4 @@
-"""The summarising model with a budget of calls, and what they cost."""
+"""The summarising model with a budget of calls, and the cost of these calls."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Unusable(AgentError):
 
 @dataclass(slots=True)
 class Summariser:
-    """The summarising model with a budget of calls; adds up what they cost and what happened meanwhile.
+    """The summarising model with a budget of calls; adds up their cost and collects their events.
 
     `context` are the tokens in the session's window, which each call's usage is reported with; `longest` and `margin` are the
     `reply_tokens` and `margin` of `context.snapshot`.
@@ -45,7 +45,7 @@ class Summariser:
     longest: int = _DEFAULT.reply_tokens
     margin: float = _DEFAULT.margin
     forbidden: str = ""
-    """The reason why it must not be called at all; empty where it may be."""
+    """The reason why it must not be called at all; empty if it may be."""
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     fallback: FallbackModel | None = None

@@ -1,4 +1,4 @@
-"""Kinds of subagents: the two that are built in, and those that files define; the tools that each has."""
+"""Kinds of subagents (two built in, others defined in files) and the tools of each."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def settings_for(kind: AgentKind, settings: AgentSettings) -> AgentSettings:
 
 
 def _listed(tool: str, names: Sequence[str]) -> bool:
-    """Return True if names, as files write them, mean a tool of ours; `mcp__server` stands for all tools of a server."""
+    """Return True if names, as files write them, mean a tool of ours; `mcp__server` means all tools of a server."""
     for text in names:
         name = text.partition("(")[0].strip()
         server = name.startswith(PREFIX) and (tool.startswith(f"{name}__") or fnmatchcase(tool, name))

@@ -16,7 +16,7 @@ from agentcli.core.servers import (
 )
 
 _ALL = 100_000
-"""Tools that a search gives before those that are refused are taken out."""
+"""Tools that a search returns before refused ones are removed."""
 
 
 class ServerSubset:

@@ -65,7 +65,7 @@ class SubagentRun:
         self._usage, self._cost = Usage(), 0.0
 
     def began(self, journal: Journal) -> None:
-        """Count from here on: what a former subagent spent and changed has been reported."""
+        """Count from here on: earlier spending and changes of a resumed subagent were reported already."""
         history = journal.history
         counted = self.former is not None and self.former.reported
         self.journal, self.first = journal, history.last_seq + 1 if counted else 0
@@ -85,7 +85,7 @@ class SubagentRun:
         self.job, self._fresh = job, output
 
     def report(self, event: Event) -> None:
-        """Show what the person sees of an event of the subagent."""
+        """Show the person an event of the subagent."""
         for shown in _reported(event, self.call_id):
             if self._fresh is None or not isinstance(shown, ToolProgress):
                 self._show(shown)
@@ -97,7 +97,7 @@ class SubagentRun:
         started = time.monotonic()
         try:
             output = await working
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the report: nobody else waits for this task
+        except Exception as error:  # noqa: BLE001 - any failure becomes the report: nothing else awaits this task
             output = ToolOutput(str(error), status="error")
         self._write(f"{output.output}\n")
         if self.job is not None:

@@ -26,7 +26,7 @@ class Unfinished:
 
 
 def unfinished(journal: Journal, delegating: Collection[str], children: Children) -> Sequence[Unfinished]:
-    """Return the subagents whose results a session lacks as it is opened. `delegating` are the tools that send them."""
+    """Return the subagents whose results are missing when a session is opened. `delegating` are the tools that start subagents."""
     calls = _unreported(journal.history, delegating)
     if not calls:
         return ()
@@ -48,7 +48,7 @@ def unfinished(journal: Journal, delegating: Collection[str], children: Children
 
 
 def reminder(found: Sequence[Unfinished]) -> str:
-    """Return the reminder of the unfinished subagents for the model; empty if there are none."""
+    """Return the reminder of the unfinished subagents for the model; empty if every subagent finished."""
     lines = [f'- task(resume="{one.id}"): {one.description} (agent {one.kind or "general"})' for one in found]
     return "\n".join([_BEGINNING, *lines]) if lines else ""
 

@@ -1,4 +1,4 @@
-"""Subagents in git worktrees of their own: the worktree is the whole workspace, and the report says where the changes are."""
+"""Subagents in separate git worktrees: the worktree is the whole workspace, and the report says where the changes are."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Catalogue:
         return self._changes(self._found)
 
     def touched(self) -> Sequence[str]:
-        """Return the same reminder if calls have touched a folder that has skills of its own; nothing otherwise."""
+        """Return the same reminder if calls have touched a folder with nested skills; nothing otherwise."""
         known, self._nested = self._nested, len(self._skills.folders)
         if self._nested == known:
             return ()

@@ -41,7 +41,7 @@ _TROUBLE = ("failed", "needs login")
 
 
 class ServerTools:
-    """The tools of servers that one session may call. `traits` grows by those of each tool that is `found`."""
+    """The MCP tools that one session may call. `traits` gains the traits of each tool that is `found`."""
 
     def __init__(self, servers: Servers | None, traits: dict[str, Traits], estimator: Callable[[], Estimator]) -> None:
         self.traits = traits
@@ -95,7 +95,7 @@ class ServerTools:
         """Return the output of a search with the definitions of the tools that it found, for a model that loads them itself.
 
         Unchanged if no provider takes a definition, or if it differs from the one that the model has loaded already: that would
-        change what was sent.
+        change earlier requests.
         """
         upfront = {tool["name"] for tool in history.tools}
         known = {tool.name: tool for tool in loaded_tools(_results(history))}
@@ -113,7 +113,7 @@ class ServerTools:
         return replace(output, metadata={**output.metadata, LOADED: [definition.raw for definition in fresh]})
 
     def catalogue(self, tokens: int) -> str:
-        """Return the reminder that lists servers and tools; empty if there are none."""
+        """Return the reminder that lists servers and tools; empty without servers."""
         states = self._servers.states() if self._servers is not None else ()
         if self._servers is None or not states:
             return ""

@@ -116,9 +116,9 @@ class SessionExtensions:
         self._core.approval.turn_rules = _rules(grants)
 
     async def _granted(self, entry: Skill | Template, call_id: str) -> TurnGrants:
-        """Return what a skill or a command changes for the turn; calls that one of the project allows only if the person agrees.
+        """Return the changes that a skill or a command makes to the turn; a project's file may allow calls only if the person agrees.
 
-        An agreement counts for the session, and for these rules of this file alone.
+        Consent lasts for the session and covers only these rules of this file.
         """
         denied = entry.denied if isinstance(entry, Skill) else ()
         grants = TurnGrants(_own(entry.allowed), _own(denied), entry.model, entry.effort)
@@ -213,7 +213,7 @@ class SessionExtensions:
 
 
 def _own(rules: Sequence[str]) -> tuple[str, ...]:
-    """Return the rules of a file in our words, without the rules that are about no tool of ours."""
+    """Return the rules of a file in our syntax, without rules about tools that agentcli lacks."""
     return tuple(filter(None, map(own_rule, rules)))
 
 

@@ -13,7 +13,7 @@ from agentcli.core.model import Model, ModelSpec
 
 _SAME = ("", "inherit")
 _CLAUDE = ("opus", "sonnet", "haiku")
-"""Names in files of Claude Code; a session with another provider goes on with its own model."""
+"""Names in files of Claude Code; a session with another provider keeps its own model."""
 
 
 def keeps_model(wanted: str, spec: ModelSpec) -> bool:
@@ -25,7 +25,7 @@ def keeps_model(wanted: str, spec: ModelSpec) -> bool:
 def changed_for_turn(
     builder: RequestBuilder, grants: TurnGrants, connect: Callable[[str], Model]
 ) -> Iterator[Sequence[Event]]:
-    """Have a turn run with another model or effort; yields what to say about it. The session's own are back afterwards."""
+    """Run a turn with another model or effort; yields notices about it. Restores the session's own afterwards."""
     model, effort = builder.model, builder.effort
     events: list[Event] = []
     if grants.effort not in _SAME:

@@ -25,7 +25,7 @@ _OF_THE_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD", "SHELLOPTS", "BASHOPTS
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFile:
-    """A file for the lines of hooks, in a folder of its own."""
+    """A file to which hooks write variables, in a separate folder."""
 
     path: Path
 

@@ -13,7 +13,7 @@ from agentcli.integrations.hookfiles import Dialect
 
 _TABLES: Mapping[Dialect, Renaming] = {"claude": CLAUDE_CODE, "gemini": GEMINI_CLI}
 _FIRST = {"task": "Agent", "bash_stop": "KillShell"}
-"""The name that is given where another program has several for one tool."""
+"""The preferred name if another program has several for one tool."""
 
 
 def foreign_call(call: ToolCall, dialect: Dialect, cwd: Path) -> tuple[str, dict[str, Any]]:

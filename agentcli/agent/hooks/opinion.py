@@ -1,4 +1,4 @@
-"""Opinions of hooks about a call, within their limits: they may forbid and ask; allow only what the mode alone would ask about."""
+"""Opinions of hooks about a call, within their limits: they may forbid and ask; they may allow only calls about which just the mode would ask."""
 
 from __future__ import annotations
 

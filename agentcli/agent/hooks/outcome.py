@@ -26,7 +26,7 @@ class Verdict:
     """The meaning of one hook's end, or of several together. Texts are empty if no hook gave one."""
 
     answer: Answer = ""
-    """`deny` blocks what the event announces; `allow` and `ask` are about a tool's call."""
+    """`deny` blocks the announced action; `allow` and `ask` are about a tool's call."""
     reason: str = ""
     """The reason of the answer, for the model."""
     context: str = ""
@@ -34,9 +34,9 @@ class Verdict:
     message: str = ""
     """Text for the person."""
     input: Mapping[str, Any] | None = None
-    """The whole input that replaces that of the call."""
+    """A complete input that replaces the call's."""
     output: Any = None
-    """The output that replaces what the model sees of the result."""
+    """The output that the model sees instead of the tool's."""
     ends: bool = False
     """The turn is to end; `stop_reason` says why."""
     stop_reason: str = ""
@@ -45,7 +45,7 @@ class Verdict:
 
     @property
     def blocks(self) -> bool:
-        """True if what the event announces is not to happen."""
+        """True if the announced action must not happen."""
         return self.answer == "deny"
 
 
@@ -61,13 +61,13 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The combined verdict of the hooks of one event, whose names are in `names`, and what the person is told of them."""
+    """The combined verdict of the hooks of one event (`names`), and their messages to the person."""
 
     verdict: Verdict = field(default_factory=Verdict)
     events: tuple[Event, ...] = ()
     names: str = ""
     changed_by: str = ""
-    """The name of the hook whose input replaces that of the call."""
+    """The name of the hook whose input replaces the call's."""
 
 
 NOTHING = Outcome()

@@ -80,7 +80,7 @@ class Hooks:
     accepts: Accepts = lambda *_: True
     input: Input = lambda _, event: event.payload
     env: Mapping[str, str] = field(default_factory=dict)
-    """Variables of every hook, besides those of `base`."""
+    """Variables of every hook, in addition to `base`."""
     base: Mapping[str, str] = field(default_factory=lambda: os.environ)
     """The environment of the session."""
     background: MutableSet[asyncio.Task[Ended]] = field(default_factory=WeakSet)
@@ -97,7 +97,7 @@ class Hooks:
         return await asyncio.gather(*(self._run(hook, event, interrupt) for hook in self.matching(event)))
 
     def _seen_by(self, hook: Hook) -> Mapping[str, str]:
-        """Return the variables of the session's environment that a hook sees. A project's hook sees no secrets, like a command, except those that it lists."""
+        """Return the variables of the session's environment that a hook sees. A project's hook, like a command, sees no secrets except the ones that it lists."""
         if not hook.project:
             return self.base
         return {
@@ -179,7 +179,7 @@ class Beginning:
     def __init__(self, most: int) -> None:
         self.enough = 0
         self.asynchronous = asyncio.Event()
-        """Set once the command has said that nobody shall wait for it."""
+        """Set once the command has asked to run in the background."""
         self._most, self._bytes = most, b""
 
     def add(self, piece: memoryview, skipped: int) -> None:

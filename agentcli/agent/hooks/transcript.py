@@ -91,7 +91,7 @@ def transcript_lines(record: Record, session: str, cwd: Path) -> Iterator[Mappin
 def _block(part: Part, cwd: Path) -> Iterator[Mapping[str, Any]]:
     match part:
         case Text(synthetic=True, source="" | "reminder"):
-            return  # a reminder of ours was written by neither the user nor the model
+            return  # agentcli's reminders come from neither the user nor the model
         case Text(text):
             yield {"type": "text", "text": text}
         case Thinking(text):

@@ -17,7 +17,7 @@ from agentcli.core.message import Message, Part, Text
 from agentcli.core.tasks import start_task, watch_task
 
 STOPS = 3
-"""Times in a row that a hook may have a turn go on."""
+"""How often in a row a hook may keep a turn going."""
 
 
 class TurnHooks:
@@ -37,7 +37,7 @@ class TurnHooks:
         self._compaction = _newest_compaction(journal)
 
     def open(self, show: Callable[[Sequence[Event]], None]) -> None:
-        """Run the hooks of a session's beginning now, before there is a prompt; `show` gets what they say. The first prompt waits for them."""
+        """Run the SessionStart hooks now, before the first prompt, which waits for them; `show` gets their messages."""
         if self._opening is None and self._hooks.has("SessionStart"):
 
             def ended(outcome: Outcome) -> None:
@@ -62,7 +62,7 @@ class TurnHooks:
         self._stops, self._text = 0, ""
 
     async def admit(self, text: str, interrupt: asyncio.Event) -> Sequence[Event]:
-        """Run the hooks of a prompt, with the first one those of the session. The last event is a TurnEnded if it is blocked."""
+        """Run the hooks of a prompt; before the first prompt also the SessionStart hooks. The last event is a TurnEnded if the prompt is blocked."""
         beginning = await self._begun(interrupt)
         asked = await self._hooks.prompt(text, interrupt)
         outcomes = [*beginning, asked]
@@ -103,7 +103,7 @@ class TurnHooks:
         return [] if shown else [event for outcome in outcomes for event in outcome.events]
 
     async def steering(self, prompts: Sequence[Prompt], interrupt: asyncio.Event) -> tuple[list[Prompt], list[Event]]:
-        """Run the hooks of prompts that were added to a running turn; those that are to be sent, without the blocked ones."""
+        """Run the hooks of prompts that were added to a running turn; return the prompts that they do not block."""
         kept: list[Prompt] = []
         events: list[Event] = []
         for prompt in prompts:
@@ -145,7 +145,7 @@ class TurnHooks:
         return (await self._hooks.stop_failed(error, self._text, interrupt)).events
 
     async def compacted(self, interrupt: asyncio.Event) -> Sequence[Event]:
-        """After a compaction run the hooks of a beginning again; what they have for the model is recorded."""
+        """Run the SessionStart hooks again after a compaction; record their text for the model."""
         newest = _newest_compaction(self._journal)
         if newest == self._compaction or self._hooks.is_subagent:
             return ()

@@ -1,4 +1,4 @@
-"""Approvals of what a trusted project would start: hooks, servers and plugins, each by the hash of its definition."""
+"""Approvals of programs that a trusted project would start (hooks, MCP servers, plugins), each by the hash of its definition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agentcli.integrations.definition import Definition
 from agentcli.sessions.storage.locked_file import update
 
 APPROVED = "approved.json"
-"""The file in the state folder that holds the answers of the user."""
+"""The file in the state folder that stores the user's answers."""
 
 _Answers = Mapping[str, Mapping[str, Any]]
 """Root of a repository to the answers there: kind and hash of a definition to the answer."""
@@ -38,7 +38,7 @@ class Approvals:
         return [one for one in definitions if not self._everything and self._answer(one) is None]
 
     def refused(self, definitions: Iterable[Definition]) -> list[Definition]:
-        """Those that may not be started: unanswered ones, and those that were declined."""
+        """Return the definitions that may not start: unanswered or declined."""
         return [one for one in definitions if not self.allows(one)]
 
     def decide(self, answers: Sequence[tuple[Definition, bool]]) -> None:
@@ -46,7 +46,7 @@ class Approvals:
         now = datetime.now(UTC).isoformat(timespec="seconds")
 
         def changed(_: str) -> str:
-            # Read again, with the checks for a file that decides what runs.
+            # Read again, with the checks for files that allow programs to run.
             known = {root: {**given} for root, given in _read(self._file).items()}
             here = known.setdefault(self._root, {})
             for one, approved in answers:

@@ -1,4 +1,4 @@
-"""Import of other programs' configuration: a plan of what would be written, and its execution. Nothing is ever overwritten."""
+"""Import of other programs' configuration: plan the writes, then execute the plan. Nothing is ever overwritten."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """Everything that an import would do, and what it leaves out with the reason."""
+    """Everything that an import would write, and everything that it skips, with the reason."""
 
     steps: tuple[Step, ...]
     skipped: tuple[str, ...]
@@ -77,7 +77,7 @@ def import_plan(program: Program, names: Sequence[str]) -> ImportPlan:
 
 
 def carry_out(plan: ImportPlan, config: Path) -> None:
-    """Write what is new. Raises ConfigError and StoreError, and leaves a file that it cannot change as it was."""
+    """Write the new entries. Raises ConfigError and StoreError; a file that cannot be changed stays as it was."""
     items = [step.item for step in plan.new]
     servers = {item.key: item.value for item in items if item.to == "mcp.json"}
     groups = [item for item in items if item.to == "hooks.json"]
@@ -94,7 +94,7 @@ def carry_out(plan: ImportPlan, config: Path) -> None:
 
 
 class _Present:
-    """The content of our files now, with what the plan adds."""
+    """Return the present content of our files with the plan's additions."""
 
     def __init__(self, config: Path) -> None:
         self._config = config

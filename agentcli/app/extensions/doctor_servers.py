@@ -1,4 +1,4 @@
-"""Checks of the servers that files define: each with its source and what is wrong with it. Nothing is started."""
+"""Checks of the MCP servers that files define: the source and the problems of each. Nothing is started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentcli.integrations.mcp.variables import MissingVariable, expanded
 
 
 def server_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
-    """For each server its name, whether it could be started, and where it is defined or what is wrong."""
+    """Return for each server its name, whether it could be started, and its file or its problem."""
     try:
         found = program.servers.configured()
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Checks of the subagents' worktrees: those that were kept for their changes, and those that a crash left behind."""
+"""Checks of the subagents' worktrees: kept for their changes, or left behind by a crash."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Subagents:
         for info in self._infos.values():
             if info.parent is None or info.parent.kind != "subagent":
                 continue
-            with suppress(AgentError):  # one that is damaged has a row of its own
+            with suppress(AgentError):  # a damaged one has a separate row
                 folder = folder_of(self._store.open(info.project_id, info.id, read_only=True))
                 found += [(folder, info)] if folder is not None else []
         return found

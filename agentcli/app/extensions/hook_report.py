@@ -1,4 +1,4 @@
-"""Reports on hooks: those in force, those that wait for approval, and what is wrong with their files."""
+"""Reports on hooks: hooks in force, hooks that wait for approval, and problems of their files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Listed:
 
 
 def listed(program: Program) -> tuple[list[Listed], Sequence[str]]:
-    """All hooks in the order in which they count, with the notes about what was left out."""
+    """Return all hooks in order of precedence, with notes about entries that were skipped."""
     found = loaded(program)
     own = [*configured(program.config.hooks), *found.hooks]
     waiting = [hook for hook in project_hooks(program).hooks if not program.approvals.allows(hook.definition)]

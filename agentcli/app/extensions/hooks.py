@@ -1,4 +1,4 @@
-"""Hooks of files: the user's own, and those of a trusted project that a person approved."""
+"""Hooks from files: the user's own, and a trusted project's once a person approved them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROJECT_FILES = (".agentcli/hooks.json", *CLAUDE_FILES)
 
 @dataclass(frozen=True, slots=True)
 class LoadedHooks:
-    """Hooks of files, and notes for the person about what was left out."""
+    """Hooks from files, and notes for the person about entries that were skipped."""
 
     hooks: tuple[Hook, ...] = ()
     notes: tuple[str, ...] = ()

@@ -31,7 +31,7 @@ _Entries = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A plugin that was added. `trouble` is the reason why it is not in force; a `link` stays where it lies."""
+    """An installed plugin. `trouble` is the reason why it is not in force; a `link` is used in place, not copied."""
 
     name: str
     folder: Path
@@ -118,7 +118,7 @@ class Plugins:
             shutil.rmtree(aside, ignore_errors=True)
 
     def _check(self, plugin: Plugin, folder: Path, found: str) -> None:
-        """Raise InputError for files that are not those that the person was shown."""
+        """Raise InputError if the files differ from the files that the person was shown."""
         if digest(folder) != found:
             raise InputError(
                 f"The files of {plugin.name} have changed since they were listed. Add it again to look at them."
@@ -165,7 +165,7 @@ class Plugins:
 
     def _edit(self, change: Callable[[_Entries], _Entries]) -> None:
         def changed(_: str) -> str:
-            # Read again, with the checks for a file that decides what runs.
+            # Read again, with the checks for files that allow programs to run.
             return json.dumps({"schema": 1, "plugins": change(self._entries())}, indent=1) + "\n"
 
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""Permission rules of a project's settings of other programs: those that deny or ask hold here as well, those that allow do not."""
+"""Permission rules from a project's settings for other programs: deny and ask rules apply here as well, allow rules do not."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class ServerFile:
     lock: Path
 
     def change(self, change: Callable[[dict[str, Any]], None]) -> None:
-        """Change the JSON of the file. Raises ConfigError for one that holds something else."""
+        """Change the JSON of the file. Raises ConfigError for a file with other content."""
 
         def changed(text: str) -> str:
             whole = _whole(text, self.path)
@@ -70,7 +70,7 @@ def add_server(file: ServerFile, name: str, given: Mapping[str, Any]) -> tuple[b
 
 
 def remove_server(file: ServerFile, name: str) -> bool:
-    """Remove a server's definition. False if there is none."""
+    """Remove a server's definition. Return False if it did not exist."""
     path = file.path
     if not path.is_file() or name not in _whole(path.read_text(encoding="utf-8"), path).get("mcpServers", {}):
         return False

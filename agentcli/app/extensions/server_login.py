@@ -1,4 +1,4 @@
-"""Logins to servers: where they are kept, and the way to the person's browser and back."""
+"""Logins to MCP servers: their storage, and the exchange with the person's browser."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LoginStore:
         self._name, self._former = vault_key(server), former_key(server)
 
     def read(self) -> str:
-        """Return the login as JSON; empty if there is none."""
+        """Return the login as JSON; empty if none is stored."""
         return self._store.key(self._name)
 
     def write(self, text: str) -> None:
@@ -83,7 +83,7 @@ def to_renew(project: ProjectContext, servers: Iterable[ServerDefinition]) -> It
 
 
 def log_out(project: ProjectContext, server: ServerDefinition) -> bool:
-    """Forget the login of a server. False if there is none. Raises InputError if a variable of its definition is not set."""
+    """Forget the login of a server. Return False if none is stored. Raises InputError if a variable of its definition is not set."""
     vault = LoginStore(project, _expanded(server, project.env))
     had = bool(vault.read()) or vault.is_for_the_host
     vault.write("")

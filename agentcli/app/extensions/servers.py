@@ -36,7 +36,7 @@ HEADER = 20
 
 
 class RunServers:
-    """The servers of a run. Those of a project need the user's approval."""
+    """The MCP servers of a run. A project's servers need the user's approval."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class RunServers:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment of the run, with PATH as it was at start: a person approved what is started, also from the workspace."""
+        """Return the environment of the run with the PATH from its start: the person approved these servers, even if they start programs in the workspace."""
         env = self._env()
         return {**env, "PATH": search_path()} if env.get("PATH") == os.environ.get("PATH") else env
 
