@@ -4,8 +4,9 @@
     python -m tests.bench.bench_mutants map MAP TESTS ...
     python -m tests.bench.bench_mutants run MAP SEED COUNT SOURCES ...
 
-`map` runs tests once and writes down which of them run through which line; `run` draws mutants at random from the sources and
-prints those that no test kills, with the share of those that were killed. Mutants are tried in a copy of the checkout.
+`map` runs tests once and writes down how long each takes and which of them run through which line; tests that fail are left out.
+`run` draws mutants at random from the sources and prints each that no test kills, and the share that is killed. Mutants are tried
+in copies of the checkout, several at a time. A test kills a mutant if it fails on it and passes on the unchanged source.
 """
 
 from __future__ import annotations
@@ -13,24 +14,53 @@ from __future__ import annotations
 import ast
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
+from queue import SimpleQueue
+from xml.etree import ElementTree
 
 CHECKOUT = Path(__file__).parents[2]
 COPIED = ("agentcli", "tests", "prompts", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
-SECONDS = 90
-"""Longest run of the tests of a mutant; one that takes longer counts as killed, since a loop that never ends is noticed."""
-MOST_TESTS = 150
-"""Tests that are run for a mutant, those that run through the fewest lines first."""
+TESTING = 60
+"""Seconds that the tests of a mutant take together at most; the fastest are run first, and the others not at all."""
+SECONDS = 240
+"""Longest run of them; one that takes longer counts as killed, since a loop that never ends is noticed."""
+SAME = ("-p", "no:cacheprovider", "-p", "no:randomly", "--hypothesis-seed=0")
+"""Arguments by which the tests do the same in each run, whether a mutant is there or not."""
+COPIES = 2
+"""Mutants that are tried at a time."""
 
-Map = Mapping[str, Mapping[str, Sequence[str]]]
-"""The tests that run through each line, by file and number of the line; number 0 has those of the whole file."""
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Tests that pass."""
+
+    seconds: Mapping[str, float]
+    """How long each takes."""
+    lines: Mapping[str, Mapping[str, Sequence[str]]]
+    """Which of them run through each line, by file and number of the line; number 0 has those of the whole file."""
+
+    def fastest(self, tests: Iterable[str]) -> Sequence[str]:
+        """Return the fastest of some tests that take `TESTING` seconds together."""
+        spent = 0.0
+
+        def fits(test: str) -> bool:
+            nonlocal spent
+            spent += self.seconds[test]
+            return spent <= TESTING
+
+        return list(takewhile(fits, sorted(set(tests), key=lambda test: (self.seconds[test], test))))
+
 
 COMPARISONS: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -57,9 +87,10 @@ def main(arguments: Sequence[str]) -> None:
     """Carry out `map` or `run`."""
     match list(arguments):
         case ["map", file, *tests] if tests:
-            Path(file).write_text(json.dumps(mapped(tests)))
+            made = mapped(tests)
+            Path(file).write_text(json.dumps({"seconds": made.seconds, "lines": made.lines}))
         case ["run", file, seed, count, *sources] if sources:
-            report(json.loads(Path(file).read_text()), int(seed), int(count), sources)
+            report(Map(**json.loads(Path(file).read_text())), int(seed), int(count), sources)
         case _:
             sys.exit(__doc__)
 
@@ -70,27 +101,39 @@ def mapped(tests: Sequence[str]) -> Map:
 
     with tempfile.TemporaryDirectory() as folder:
         place = copied(Path(folder))
-        config = place / "coverage.ini"
+        config, passed = place / "coverage.ini", place / "passed.xml"
         config.write_text("[run]\ndynamic_context = test_function\nsource = agentcli\n")
         run = [sys.executable, "-m", "coverage", "run", f"--rcfile={config}", "-m", "pytest", "-q", "-n", "0"]
-        subprocess.run([*run, "-p", "no:cacheprovider", *tests], cwd=place, check=False)
+        subprocess.run([*run, *SAME, f"--junitxml={passed}", *tests], cwd=place, check=False)
+        seconds = passing(ElementTree.parse(passed).getroot())
         data = CoverageData(str(place / ".coverage"))
         data.read()
-        found: dict[str, dict[str, list[str]]] = {}
+        found: dict[str, Mapping[str, Sequence[str]]] = {}
         for file in data.measured_files():
             lines: dict[str, list[str]] = defaultdict(list)
             for line, contexts in data.contexts_by_lineno(file).items():
-                lines[str(line)] = [test for context in contexts if (test := _test(place, context))]
+                lines[str(line)] = [test for context in contexts if (test := _id(context)) in seconds]
             lines["0"] = sorted({test for each in lines.values() for test in each})
             found[str(Path(file).relative_to(place))] = dict(lines)
-        return found
+        return Map(seconds, found)
 
 
-def _test(place: Path, context: str) -> str:
-    """The id of a test from the name that coverage gives it, or an empty text."""
-    module, _, function = context.rpartition(".")
-    file = module.replace(".", "/") + ".py"
-    return f"{file}::{function}" if function and (place / file).is_file() else ""
+def passing(results: ElementTree.Element) -> Mapping[str, float]:
+    """Return the seconds of each test function that passes with all its parameters."""
+    seconds: dict[str, float] = defaultdict(float)
+    failed = set()
+    for case in results.iter("testcase"):
+        test = _id(f"{case.get('classname')}.{case.get('name', '').partition('[')[0]}")
+        seconds[test] += float(case.get("time", 0))
+        if any(each.tag in ("failure", "error") for each in case):
+            failed.add(test)
+    return {test: took for test, took in seconds.items() if test not in failed}
+
+
+def _id(name: str) -> str:
+    """The id that pytest gives to a test function, by its full name."""
+    module, _, function = name.rpartition(".")
+    return f"{module.replace('.', '/')}.py::{function}"
 
 
 def copied(folder: Path) -> Path:
@@ -106,22 +149,23 @@ def copied(folder: Path) -> Path:
 
 def report(tests: Map, seed: int, count: int, sources: Sequence[str]) -> None:
     """Print each mutant that survives, and the share of those that are killed."""
-    chosen = random.Random(seed).sample(list(places(sources)), count)
-    killed = unseen = 0
-    with tempfile.TemporaryDirectory() as folder:
-        place = copied(Path(folder))
-        for number, change in enumerate(chosen, 1):
-            changed = mutant(*change)
-            ids = through(tests, changed)
-            unseen += not ids
-            died = bool(ids) and kills(place, changed, ids)
-            killed += died
-            if not died:
-                why = f"{len(ids)} tests" if ids else "no test runs it"
-                print(f"{changed.file}:{changed.line}  {changed.was}  ->  {changed.now}  ({why})", flush=True)
-            elif number % 25 == 0:
-                print(f"... {killed} of {number} killed", file=sys.stderr, flush=True)
-    print(f"{killed} of {count} killed ({killed / count:.0%}); {unseen} run by no test")
+    chosen = [mutant(*change) for change in random.Random(seed).sample(list(places(sources)), count)]
+    run = [through(tests, each) for each in chosen]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(COPIES) as threads:
+        free: SimpleQueue[Path] = SimpleQueue()
+        for number in range(COPIES):
+            free.put(copied(Path(folder, str(number))))
+        killers = list(threads.map(partial(killer, free), chosen, run))
+        place = free.get()
+        broken = {test for test in sorted({*killers} - {"", LATE}) if failing(place, [test])}
+    killed = 0
+    for change, ids, test in zip(chosen, run, killers, strict=True):
+        if test and test not in broken:
+            killed += 1
+        else:
+            why = f"{test} fails without it" if test else f"{len(ids)} tests" if ids else "no test runs it"
+            print(f"{change.file}:{change.line}  {change.was}  ->  {change.now}  ({why})")
+    print(f"{killed} of {count} killed ({killed / count:.0%}); {sum(not ids for ids in run)} run by no test")
 
 
 def places(sources: Sequence[str]) -> Iterator[tuple[Path, int, int]]:
@@ -133,13 +177,22 @@ def places(sources: Sequence[str]) -> Iterator[tuple[Path, int, int]]:
 
 
 def nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a tree but for decorators and annotations, which say what is so and do nothing."""
+    """The nodes of a tree but for parts that say what is so and do nothing: decorators, annotations, and what those need."""
     yield tree
     for name, value in ast.iter_fields(tree):
         if name not in ("decorator_list", "annotation", "returns"):
             for each in value if isinstance(value, list) else [value]:
-                if isinstance(each, ast.AST):
+                if isinstance(each, ast.AST) and not _says_what_is_so(each):
                     yield from nodes(each)
+
+
+def _says_what_is_so(node: ast.AST) -> bool:
+    """True for `strict=True` of a `zip`, which states that lengths are equal, and for imports that only annotations need."""
+    match node:
+        case ast.keyword(arg="strict", value=ast.Constant(value=True)) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return True
+        case _:
+            return False
 
 
 def mutant(file: Path, number: int, which: int) -> Mutant:
@@ -213,25 +266,52 @@ def _is_constant(value: ast.expr) -> bool:
 
 
 def through(tests: Map, mutant: Mutant) -> Sequence[str]:
-    """The tests that run through the place; of a line that runs on import, those of the whole file."""
-    lines = tests.get(mutant.file, {})
-    ids = lines.get(str(mutant.line)) or lines.get("0") or ()
-    return list(ids)[:MOST_TESTS]
+    """The tests that run through the place; of a line that runs on import, those of the whole file and of test files that import it."""
+    lines = tests.lines.get(mutant.file, {})
+    if found := lines.get(str(mutant.line)):
+        return tests.fastest(found)
+    module = mutant.file.removesuffix(".py").replace("/", ".")
+    importing = {
+        str(file.relative_to(CHECKOUT))
+        for file in CHECKOUT.glob("tests/**/test_*.py")
+        if f"from {module} import" in file.read_text()
+    }
+    return tests.fastest(
+        {*lines.get("0", ()), *(test for test in tests.seconds if test.partition("::")[0] in importing)}
+    )
 
 
-def kills(place: Path, mutant: Mutant, ids: Sequence[str]) -> bool:
-    """True if one of these tests fails on the mutant."""
+LATE = "too late"
+"""Stands for the test that kills a mutant on which the tests do not end."""
+
+
+def killer(free: SimpleQueue[Path], mutant: Mutant, ids: Sequence[str]) -> str:
+    """Return the test that fails on the mutant, or an empty text."""
+    if not ids:
+        return ""
+    place = free.get()
     file = place / mutant.file
     kept = file.read_text()
     file.write_text(mutant.text)
-    run = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", *ids]
     try:
-        ended = subprocess.run(run, cwd=place, capture_output=True, timeout=SECONDS, check=False)
-        return ended.returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
+        return failing(place, ids)
     finally:
         file.write_text(kept)
+        free.put(place)
+        print(".", end="", file=sys.stderr, flush=True)
+
+
+def failing(place: Path, ids: Sequence[str]) -> str:
+    """Return the first of these tests that fails in a copy of the checkout, or an empty text; the first of all if none can be loaded."""
+    run = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", *SAME, *ids]
+    try:
+        ended = subprocess.run(run, cwd=place, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return LATE
+    if not ended.returncode:
+        return ""
+    named = re.search(r"^(?:FAILED|ERROR) (\S+?::\w+)", ended.stdout, re.MULTILINE)
+    return named[1] if named else ids[0]
 
 
 if __name__ == "__main__":

@@ -82,3 +82,8 @@ def test_configuration_sets_each_budget_and_every_number() -> None:
     verdict = check_budgets([(budgets["task"], Spent(51))])
     assert verdict.delay == 9.0
     assert verdict.warning.startswith("51% of the task budget")
+
+
+def test_a_share_without_its_seconds_delays_nothing() -> None:
+    settings = BudgetSettings(session=BudgetLimit(100), pressure_from=(0.1, 0.2, 0.3), pressure_seconds=(1.0, 2.0))
+    assert check_budgets([(budgets_of(settings)["session"], Spent(50))]).delay == 2.0

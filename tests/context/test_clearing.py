@@ -294,3 +294,18 @@ def test_a_model_whose_provider_clears_nothing_falls_back_to_auto() -> None:
     window = seen(history, context_editing=False)
     assert window.settings.policy == "auto"
     assert window.view.foreseen is None
+
+
+def test_what_frees_just_enough_is_cleared_and_one_token_less_is_not() -> None:
+    history = fold(reads(12).records)
+
+    def held(at_least: int) -> set[str]:
+        native = NativeSettings(trigger=4_000, keep=10, clear_at_least=at_least)
+        return held_in(seen(history, replace(RULES, native=native)))
+
+    window = seen(history, replace(RULES, policy="auto"))
+    results = [block for block in window.view.blocks if isinstance(block.part, ToolResult)]
+    freed = sum(map(window.counter.block, results[:2]))
+    assert freed <= 1_000, "a quarter of the trigger is always enough"
+    assert held(freed) == {block.tool_use_id for block in results[:2]}
+    assert held(freed + 1) == set()

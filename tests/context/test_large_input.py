@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.context.large_input import Kept, is_oversize, kept, reference, size_of
+from agentcli.context.large_input import Kept, is_oversize, is_reference, kept, reference, size_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View
@@ -53,3 +53,9 @@ def test_a_reference_can_be_written_as_utf8_whenever_the_text_can(text: str) -> 
     shown = reference(text, "p", size_of(text, TokenCounter()), SETTINGS)
     shown.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass")
     assert len(shown) < 600
+
+
+def test_only_what_was_made_as_a_reference_is_one() -> None:
+    assert is_reference(reference("x" * 1_000, "/s/in.txt", size_of("x", TokenCounter()), SETTINGS))
+    assert not is_reference("x" * 1_000)
+    assert not is_reference("He wrote: [Large input saved to /s/in.txt")

@@ -46,3 +46,12 @@ def test_prices_are_told_in_fresh_tokens() -> None:
     assert price_ratios(None) == (1.25, 0.1)
     assert output_ratio(Prices(5, 25)) == 5.0
     assert output_ratio(None) == 5.0
+
+
+@pytest.mark.parametrize("policy", ["gemini", "opencode", "regions", "sliding"])
+def test_a_policy_counts_by_its_own_estimator_and_else_by_the_common_one(policy: str) -> None:
+    common = ContextSettings(estimator="shannon")
+    settings = replace(common, **{policy: replace(getattr(common, policy), estimator="tiktoken")})
+    assert settings.estimator_of(policy) == "tiktoken"
+    common = replace(common, **{policy: replace(getattr(common, policy), estimator="")})
+    assert common.estimator_of(policy) == common.estimator_of("auto") == "shannon"

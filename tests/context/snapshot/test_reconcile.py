@@ -144,3 +144,16 @@ def test_of_too_many_read_files_the_relevant_ones_stay() -> None:
     story.says("The bug is in spoken_of.py.")
     whole = from_ledger(folded(Ledger(), story.records), None, "g", SnapshotSettings(files_read=5))
     assert any("spoken_of.py" in line for line in whole.files)
+
+
+def test_a_long_command_is_cut_after_200_characters() -> None:
+    def told(command: str) -> str:
+        story = Story()
+        story.user("go")
+        story.runs(command, "ok")
+        [action] = merged(Snapshot("g"), None, folded(Ledger(), story.records), SETTINGS).actions
+        return action.partition("`")[2].partition("`")[0]
+
+    whole = "make " + "x" * 195
+    assert told(whole) == whole
+    assert told(whole + "yz") == "make " + "x" * 194 + "…"

@@ -60,6 +60,7 @@ def test_a_list_keeps_lines_in_order(tmp_path: Path) -> None:
     for line in said:
         add_line(path, line)
     assert lines(path) == said
+    assert path.read_text() == "".join(f"{line}\n" for line in said)
     assert lines(tmp_path / "none") == []
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
