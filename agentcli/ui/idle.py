@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agentcli.core.event import Event
 from agentcli.core.tasks import log_failure, run_beside
@@ -20,22 +20,40 @@ PATIENCE = 1.0
 """Seconds for a cancelled task to end at exit."""
 
 
-class Idle:
-    """Timer for idle work. `working`: True during a turn; `session`: the open session; `show` shows events.
+class Working(Protocol):
+    """The part of a REPL that runs turns."""
 
-    `quiet`: seconds of inactivity before it starts; `failed` gets an exception that ends it.
-    """
+    @property
+    def working(self) -> bool:
+        """True during a turn."""
+        ...
+
+
+class Showing(Protocol):
+    """The part of a REPL that shows the open session."""
+
+    @property
+    def session(self) -> AgentSession:
+        """The open session."""
+        ...
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Show events."""
+        ...
+
+
+class Idle:
+    """Timer for idle work. `quiet`: seconds of inactivity before it starts; `failed` gets an exception that ends it."""
 
     def __init__(
         self,
-        working: Callable[[], bool],
-        session: Callable[[], AgentSession],
-        show: Callable[[Sequence[Event]], None],
+        repl: Working,
+        front: Showing,
         quiet: float = QUIET,
         failed: Callable[[BaseException], object] = log_failure,
     ) -> None:
         self.quiet = quiet
-        self._working, self._session, self._show, self._failed = working, session, show, failed
+        self._repl, self._front, self._failed = repl, front, failed
         self._timers: list[asyncio.TimerHandle] = []
         self._work: asyncio.Task[None] | None = None
 
@@ -57,13 +75,13 @@ class Idle:
             timer.cancel()
 
     def _notify(self) -> None:
-        if not self._working():
-            self._session().hooks.notify("agentcli is waiting for your input", "idle_prompt")
+        if not self._repl.working:
+            self._front.session.hooks.notify("agentcli is waiting for your input", "idle_prompt")
 
     def _start(self) -> None:
         busy = self._work is not None and not self._work.done()
-        if not busy and not self._working():
-            self._work = run_beside(self._improve_title(self._session()), self._failed)
+        if not busy and not self._repl.working:
+            self._work = run_beside(self._improve_title(self._front.session), self._failed)
 
     async def _improve_title(self, session: AgentSession) -> None:
-        self._show(await session.improve_title())
+        self._front.show_events(await session.improve_title())

@@ -53,8 +53,8 @@ class Editor:
         self.typed_at = float("-inf")
         self.failure: BaseException | None = None
         """The unexpected error that ended `run`."""
-        self.draft = Buffer(multiline=True, on_text_changed=lambda _: self._changed())
-        self.line = Buffer(multiline=False, on_text_changed=lambda _: self.handler.line_changed())
+        self.draft = Buffer(multiline=True, on_text_changed=self._draft_changed)
+        self.line = Buffer(multiline=False, on_text_changed=self._line_changed)
         self.keyboard = Keyboard(stdin)
         self.application: Application[int] = Application(
             layout=Layout(HSplit([Window(BufferControl(self.draft)), Window(BufferControl(self.line))])),
@@ -167,7 +167,7 @@ class Editor:
         text = self.draft.text
         self.draft.append_to_history()
         self._reset()
-        self._changed()
+        self._draft_changed(self.draft)
         return self.pastes.unfold(text)
 
     def put(self, text: str) -> None:
@@ -215,8 +215,11 @@ class Editor:
         if self.application.is_running:
             self.draft.load_history_if_not_yet_loaded()
 
-    def _changed(self) -> None:
-        if self.draft.text:
+    def _line_changed(self, _: Buffer) -> None:
+        self.handler.line_changed()
+
+    def _draft_changed(self, draft: Buffer) -> None:
+        if draft.text:
             self.typed_at = time.monotonic()
         self._complete()
 

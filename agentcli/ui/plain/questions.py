@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.core.sanitise import safe_line
@@ -27,19 +27,32 @@ _ANSWERS = {
 _PLAN = {"1": "edits", "y": "edits", "yes": "edits", "2": "once", "3": "no", "4": "no", "n": "no", "no": "no", "": "no"}
 
 
-class PlainAsking:
-    """Approval and question ports, pickers and entries of the plain terminal. `ask` returns None at the end of input; `answer` does so for
-    a question that comes by itself: what was typed before is no answer to it.
-    """
+class Lines(Protocol):
+    """A terminal that prints and reads lines."""
 
-    def __init__(
-        self,
-        say: Callable[..., None],
-        ask: Callable[[str], Awaitable[str | None]],
-        answer: Callable[[str], Awaitable[str | None]],
-        look: Callable[[], Look],
-    ) -> None:
-        self._say, self._ask, self._answer, self._look = say, ask, answer, look
+    @property
+    def look(self) -> Look:
+        """How things look here."""
+        ...
+
+    def say(self, *lines: str) -> None:
+        """Print lines."""
+        ...
+
+    async def ask(self, question: str) -> str | None:
+        """Ask for a line; None at the end of input."""
+        ...
+
+    async def answer(self, question: str) -> str | None:
+        """Ask a question that comes by itself: a line typed before is no answer to it. None at the end of input."""
+        ...
+
+
+class PlainAsking:
+    """Approval and question ports, pickers and entries of the plain terminal."""
+
+    def __init__(self, terminal: Lines) -> None:
+        self._terminal = terminal
 
     async def approve(self, ask: ApprovalRequest) -> ApprovalResponse:
         """Request approval of a call; the whole command or diff is printed first."""
@@ -47,7 +60,7 @@ class PlainAsking:
         self._show(ask, changed)
         while True:
             always = ask.always if changed is None else ""
-            answer = await self._answer(f"{self._offered(ask, always, changed is not None)}? ")
+            answer = await self._terminal.answer(f"{self._offered(ask, always, changed is not None)}? ")
             word = answer.strip().lower() if answer is not None else "no"
             match (_PLAN if ask.kind == "plan" else _ANSWERS).get(word, word):
                 case "edits" if ask.kind == "plan":
@@ -71,20 +84,20 @@ class PlainAsking:
                     if changed != before:
                         shown, trouble = await proposal.revised(ask, changed)
                         self._show(shown, changed)
-                        self._say(*filter(None, [trouble]))
+                        self._terminal.say(*filter(None, [trouble]))
                 case "no":
-                    message = await self._ask("What should it do instead? ") if answer is not None else ""
+                    message = await self._terminal.ask("What should it do instead? ") if answer is not None else ""
                     return ApprovalResponse("no", message or "")
                 case _:
-                    self._say("Please answer with one of the numbers.")
+                    self._terminal.say("Please answer with one of the numbers.")
 
     async def ask_user(self, questions: Sequence[Question]) -> Sequence[str] | None:
         """Ask the model's questions; None at the end of input."""
         answers = []
         for question in questions:
-            self._say("", question.question)
-            self._say(*(f"{n}. {one.label}  {one.description}" for n, one in enumerate(question.choices, 1)))
-            answer = await self._answer("Answer: ")
+            self._terminal.say("", question.question)
+            self._terminal.say(*(f"{n}. {one.label}  {one.description}" for n, one in enumerate(question.choices, 1)))
+            answer = await self._terminal.answer("Answer: ")
             if answer is None:
                 return None
             number = int(answer) if answer.strip().isdecimal() else 0
@@ -94,27 +107,31 @@ class PlainAsking:
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
         """Ask a yes-or-no question; no is the default."""
-        self._say(title, *body)
-        return (await self._answer("y or n? ") or "").strip().lower() in ("y", "yes")
+        self._terminal.say(title, *body)
+        return (await self._terminal.answer("y or n? ") or "").strip().lower() in ("y", "yes")
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Let the person pick by number, and return the index of the item; None if cancelled."""
-        self._say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
-        answer = await self._answer("Number, or nothing to leave it: ") or ""
+        self._terminal.say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
+        answer = await self._terminal.answer("Number, or nothing to leave it: ") or ""
         return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
 
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
         """Ask for one line; nothing cancels."""
-        self._say(title, *filter(None, [hint, text and f"Now: {text}"]))
-        return await self._ask("New, or nothing to leave it: ") or None
+        self._terminal.say(title, *filter(None, [hint, text and f"Now: {text}"]))
+        return await self._terminal.ask("New, or nothing to leave it: ") or None
 
     def _show(self, ask: ApprovalRequest, changed: Mapping[str, Any] | None = None) -> None:
         preview = ask.preview.rstrip("\n").split("\n") if ask.preview.strip() else []
         preview = preview or ([proposal.NO_CHANGE] if ask.kind == "diff" else [])
         text = ask.call.input.get("description")
         description = [text] if ask.kind == "command" and isinstance(text, str) else []
-        self._say("", f"Permission needed: {proposal.title(ask, changed, self._look())}", *description, *preview)
-        self._say(*filter(None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved else "")))
+        self._terminal.say(
+            "", f"Permission needed: {proposal.title(ask, changed, self._terminal.look)}", *description, *preview
+        )
+        self._terminal.say(
+            *filter(None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved else ""))
+        )
 
     def _offered(self, ask: ApprovalRequest, always: str, changed: bool) -> str:
         if ask.kind == "plan":
@@ -138,8 +155,8 @@ class PlainAsking:
 
     async def _edited(self, ask: ApprovalRequest, changed: dict[str, Any] | None) -> dict[str, Any] | None:
         part = proposal.editable(ask, changed)
-        self._say(f"It is: {part.text.rstrip()}")
-        text = await self._ask("Instead, or nothing to leave it: ")
+        self._terminal.say(f"It is: {part.text.rstrip()}")
+        text = await self._terminal.ask("Instead, or nothing to leave it: ")
         if not text:
             return changed
         return proposal.taken(ask, changed, part, text)

@@ -100,16 +100,16 @@ class PlainTerminal:
         self.columns, self.interrupted = 80, False
         self._lines = Lines(sys.stdin.fileno())
         self._interrupt = asyncio.Event()
-        self._working = self._left = False
+        self.working = self._left = False
         self._code = 0
         self._ended = asyncio.Event()
         self._pressed_at = 0.0
         self._next: list[str] = []
         self._ahead: list[Part] = []
-        self._asking = PlainAsking(self.say, self._ask, self._answer, lambda: self.look)
+        self._asking = PlainAsking(self)
         self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
         self.pick, self.enter = self._asking.pick, self._asking.enter
-        self._idle = Idle(lambda: self._working, lambda: self.session, self.show_events)
+        self._idle = Idle(self, self)
 
     async def run(self, host: Host, session: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
         """Run the REPL until the user leaves; returns the exit code."""
@@ -144,7 +144,7 @@ class PlainTerminal:
         await settle(self.host, session, self.confirm, self.say, self.move_to)
         self.session.begin(self.show_events)
         while not self._left:
-            text = self._next.pop(0) if self._next else self._typed_early() or await self._ask("> ")
+            text = self._next.pop(0) if self._next else self._typed_early() or await self.ask("> ")
             if text is None:
                 break
             await self._do(text)
@@ -190,7 +190,7 @@ class PlainTerminal:
         if self._left:
             return
         self._interrupt.clear()
-        self._working = True
+        self.working = True
         self.state = self.state.begin(doing, time.monotonic())
         self.say(f"{doing}.")
         took = self.state.work
@@ -200,7 +200,7 @@ class PlainTerminal:
                     took = self.state.work or took
                     self._hear(event)
         finally:
-            self._working = False
+            self.working = False
             self._print(self.state.end())
             if took is not None:
                 self.say("", narration.ended(took, time.monotonic()))
@@ -211,7 +211,7 @@ class PlainTerminal:
 
     async def compose(self, text: str, ending: str = ".md") -> str:
         """Ask for a new text: a line-based terminal has no editor."""
-        return await self._ask("Text: ") or text
+        return await self.ask("Text: ") or text
 
     async def open_file(self, file: Path, line: int) -> None:
         """Print the place: a line-based terminal has no editor."""
@@ -269,24 +269,25 @@ class PlainTerminal:
 
     async def _shell(self, command: str, shared: bool) -> None:
         self._interrupt.clear()
-        self._working = True
+        self.working = True
         box = self.session.shared_command if shared else None
         try:
             ran = await user_shell.run(command, self.session.cwd, lambda _: None, self._interrupt, box)
         finally:
-            self._working = False
+            self.working = False
         self.say(ran.output.rstrip("\n"), *([f"exit code {ran.code}"] if ran.code else []))
         if shared:
             self._ahead.append(user_shell.as_text(ran))
 
-    async def _ask(self, question: str) -> str | None:
+    async def ask(self, question: str) -> str | None:
+        """Ask for a line; None at the end of input."""
         self._write(safe(question))
         line = await self._lines.next()
         if self._lines.gone:
             self._end(HANGUP)
         return line
 
-    async def _answer(self, question: str) -> str | None:
+    async def answer(self, question: str) -> str | None:
         """Ask a question and wait for the answer; lines typed before the question do not count."""
 
         def again() -> None:
@@ -328,7 +329,7 @@ class PlainTerminal:
     def _break(self) -> None:
         now = time.monotonic()
         twice, self._pressed_at = now - self._pressed_at < TWICE, now
-        if self._working and not twice:
+        if self.working and not twice:
             self._interrupt.set()
         elif twice:
             self._end(INTERRUPTED)

@@ -52,7 +52,6 @@ class Terminal:
         self._early, self.editor = device.early, device.editor
         self.settings = UiSettings()
         self.screen = Screen(device, looks(self.settings))
-        self.screen.edit = lambda: self.editor.edit
         self.console = Console(self.screen, self.editor)
         self.repl = Repl(self.console, self._finished, self.editor.fail)
 
@@ -80,7 +79,6 @@ class Terminal:
         self._key_actions = KeyActions(self.console, self.repl, self._draft_actions, self.viewing)
         self.editor.bind(keys)
         self.screen.check_paints()
-        self.screen.pressed = lambda: self.editor.keyboard.waiting
         self.console.host = host
         if lines := banner(session, self.screen.size, self.screen.look.theme):
             self.console.show(*lines)

@@ -37,6 +37,11 @@ class Device:
             return Size(80, 24)
         return Size(found.columns or 80, found.lines or 24)
 
+    @property
+    def keys_wait(self) -> bool:
+        """True if keys wait: they come before what is still to be printed."""
+        return self.editor.keyboard.waiting
+
     def check_paints(self, answered: Callable[[int], None]) -> Callable[[], None]:
         """Ask for the terminal's width with each paint; `answered` gets the answers. Returns the reader of those still to come."""
         log, keyboard = self.painter.check(), self.editor.keyboard

@@ -37,7 +37,7 @@ class Repl:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
         self._asides: WeakSet[asyncio.Task[None]] = WeakSet()
-        self.idle = Idle(lambda: self.working, lambda: console.session, console.show_events, failed=failed)
+        self.idle = Idle(self, console, failed=failed)
 
     @property
     def working(self) -> bool:

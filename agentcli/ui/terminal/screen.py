@@ -13,7 +13,7 @@ from agentcli.core.event import Event, TextDelta, ThinkingDelta
 from agentcli.core.sanitise import safe_line
 from agentcli.ui.render.draw import draw, tail
 from agentcli.ui.render.facts import Status
-from agentcli.ui.render.frame import Edit, Live, Size
+from agentcli.ui.render.frame import Live, Size
 from agentcli.ui.render.pieces import Piece
 from agentcli.ui.render.scrollback import as_it_is, render
 from agentcli.ui.render.state import State, update
@@ -45,11 +45,8 @@ class Screen:
         self.state = State()
         self.look = look
         self.painter = device.painter
-        self.edit: Callable[[], Edit] = Edit
         self.status: Callable[[], Status] | None = None
         self.resized: Callable[[], None] = lambda: None
-        self.pressed: Callable[[], bool] = lambda: False
-        """True if keys wait: they come before what is still to be printed."""
         self.drain: Callable[[], None] = lambda: None
         """Reads the terminal's answers that are still to come."""
         self._device = device
@@ -126,7 +123,7 @@ class Screen:
         lines: list[str] = []
         printed: list[tuple[Piece, int]] = []
         waiting = self.state.finished
-        while waiting and time.perf_counter() - began < BUDGET and not (lines and self.pressed()):
+        while waiting and time.perf_counter() - began < BUDGET and not (lines and self._device.keys_wait):
             rendered = render(waiting[:1], size.columns, self.look, renderer(self.look))
             lines += rendered
             printed.append((waiting[0], len(rendered)))
@@ -257,7 +254,7 @@ class Screen:
         return self.painter.paint(lines, live.lines, live.cursor, known, lambda: at_once or self.size == size, pieces)
 
     def _live(self, size: Size) -> Live:
-        return draw(self.state, self.edit(), size, self.look, self._unfinished, time.monotonic())
+        return draw(self.state, self._device.editor.edit, size, self.look, self._unfinished, time.monotonic())
 
     def _at_bottom(self, live: Live, printed: int, rows: int) -> Live:
         """Add blank rows above a live part that became lower on a full screen: the input stays at the bottom.

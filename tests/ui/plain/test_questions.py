@@ -29,15 +29,9 @@ EDIT = ApprovalRequest(
     ],
 )
 def test_a_wider_rule_is_offered_as_what_it_allows(rule: str, offered: str) -> None:
-    asked: list[str] = []
-
-    async def answer(question: str) -> str | None:
-        asked.append(question)
-        return None
-
-    asking = PlainAsking(lambda *_: None, answer, answer, lambda: Look(PLAIN))
-    asyncio.run(asking.approve(replace(COMMAND, prefixes=(rule,))))
-    assert offered in asked[0]
+    gone = Person()
+    asyncio.run(PlainAsking(gone).approve(replace(COMMAND, prefixes=(rule,))))
+    assert offered in gone.asked[0]
 
 
 class Person:
@@ -45,14 +39,20 @@ class Person:
 
     def __init__(self, *lines: str) -> None:
         self._lines = [*lines]
+        self.look = Look(PLAIN)
         self.said: list[str] = []
         self.asked: list[str] = []
 
     def approve(self, ask: ApprovalRequest) -> ApprovalResponse:
-        asking = PlainAsking(lambda *lines: self.said.extend(lines), self._answer, self._answer, lambda: Look(PLAIN))
-        return asyncio.run(asking.approve(ask))
+        return asyncio.run(PlainAsking(self).approve(ask))
 
-    async def _answer(self, question: str) -> str | None:
+    def say(self, *lines: str) -> None:
+        self.said.extend(lines)
+
+    async def ask(self, question: str) -> str | None:
+        return await self.answer(question)
+
+    async def answer(self, question: str) -> str | None:
         self.asked.append(question)
         return self._lines.pop(0) if self._lines else None
 

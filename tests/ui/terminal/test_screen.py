@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
-from agentcli.ui.render.frame import Size
+from agentcli.ui.render.frame import Edit, Size
 from agentcli.ui.render.pieces import Printed
 from agentcli.ui.style import PLAIN, Look
 from agentcli.ui.terminal.paint import Painter
@@ -18,6 +19,8 @@ class ShrinkingDevice:
     def __init__(self, asked: int) -> None:
         self.written: list[str] = []
         self.painter = Painter(self.written.append)
+        self.editor = SimpleNamespace(edit=Edit())
+        self.keys_wait = False
         self._left = asked
 
     @property
@@ -46,7 +49,7 @@ def test_keys_that_wait_come_before_the_pieces_still_to_be_printed() -> None:
     async def run() -> list[int]:
         device: Any = ShrinkingDevice(1_000)
         screen = Screen(device, Look(PLAIN))
-        screen.pressed = lambda: True
+        device.keys_wait = True
         screen.print(*(Printed((f"piece {n}",)) for n in range(3)))
         printed = []
         for _ in range(3):
