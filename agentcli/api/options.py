@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -51,17 +52,17 @@ class Given:
     def program(self) -> Program:
         """Return the program around a session with these options. Raise AgentError for a wrong folder or configuration."""
         from agentcli.api.asking import answering, approving
+        from agentcli.app.front_end import FrontEnd
         from agentcli.app.program import Program
 
         # Without a handler, Python prints warnings to stderr, which belongs to the program around us.
         for name in ("agentcli", "mcp"):
             if not logging.getLogger(name).handlers:
                 logging.getLogger(name).addHandler(logging.NullHandler())
-        program = Program(self.options, self.env)
-        program.own_tools, program.one_turn = self.tools, self.one_turn
+        front_end = FrontEnd(tools=self.tools, one_turn=self.one_turn)
         if self.on_ask is not None:
-            program.approve, program.ask = approving(self.on_ask), answering(self.on_ask)
-        return program
+            front_end = replace(front_end, approve=approving(self.on_ask), ask=answering(self.on_ask))
+        return Program(self.options, self.env, front_end)
 
 
 def checked(given: Mapping[str, Any]) -> Given:

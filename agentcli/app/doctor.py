@@ -183,7 +183,7 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
 
 def _capabilities(program: Program) -> Iterator[Finding]:
     """Capabilities that endpoints lacked or stated; these findings expire."""
-    for model, learnt in sorted(program.memory.all().items()):
+    for model, learnt in sorted(program.models.memory.all().items()):
         window = f"has a window of {learnt.window:,} tokens" if learnt.window else ""
         yield Finding(f"limits of {model}", True, "; ".join(filter(None, (gaps(learnt), window))))
 

@@ -12,6 +12,7 @@ from agentcli.acp.host import ProjectRequest
 from agentcli.agent.buffers import EditorFiles
 from agentcli.agent.ports import Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
+from agentcli.app.front_end import FrontEnd
 from agentcli.app.launch import WARM_AFTER
 from agentcli.app.options import Options
 from agentcli.app.program import Program
@@ -50,9 +51,9 @@ class EditorHost:
     ) -> EditorProject:
         """Return the program in the folder of a request."""
         directories = (*self._options.add_dirs, *map(str, request.directories))
-        program = Program(replace(self._options, cwd=str(request.cwd), add_dirs=directories), self._env)
-        program.approve, program.ask = approve, ask
-        program.editor = EditorFiles(editor) if editor is not None else None
+        options = replace(self._options, cwd=str(request.cwd), add_dirs=directories)
+        files = EditorFiles(editor) if editor is not None else None
+        program = Program(options, self._env, FrontEnd(approve, ask, files))
         # The person's editor sent them: they need no approval.
         program.servers.add(request.servers or {}, "the editor")
         return EditorProject(program)

@@ -106,6 +106,7 @@ def _load_session(
     options: Options, approve: Approve, ask: AskUser, report: Callable[[str], object]
 ) -> tuple[TerminalHost, AgentSession, UiSettings, Path | None]:
     """Everything a session needs, loaded and put together while the person types already."""
+    from agentcli.app.front_end import FrontEnd
     from agentcli.app.host import TerminalHost
     from agentcli.app.program import Program
     from agentcli.app.retention import sweep_later
@@ -114,9 +115,8 @@ def _load_session(
     from agentcli.ui.reading import reading
     from agentcli.ui.render.status_line import check_facts
 
-    program = Program(options)
+    program = Program(options, front_end=FrontEnd(approve, ask))
     log_to(program.dirs, program.env, enabled=not options.no_session)
-    program.approve, program.ask = approve, ask
     # Without a name, `resume` opens a fresh session and lets the person pick, if there is something to pick from.
     with program.preparing():
         if options.session == "" and program.sessions.chosen(LAST):

@@ -98,8 +98,8 @@ async def _ask(program: Program, probe: Probe) -> Answer:
         return Answer(spec.name, error=str(error))
     url = base_url(probe.settings, program.env)
     lacking = fresh.known(spec.name, url).lacking
-    program.memory.forget(spec.name, url, used - lacking)
-    program.memory.learn(spec.name, url, lacking=lacking)
+    program.models.memory.forget(spec.name, url, used - lacking)
+    program.models.memory.learn(spec.name, url, lacking=lacking)
     states = ["-" if name not in used else "no" if name in lacking else "yes" for name in CAPABILITIES]
     return Answer(spec.name, states, time.monotonic() - began)
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from agentcli.app.project import ProjectContext
 from agentcli.config import Config
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
-from agentcli.providers import catalog
+from agentcli.providers import catalog, model_figures, rate_gate
 from agentcli.providers.connect import connect
-from agentcli.providers.endpoint_facts import EndpointMemory
+from agentcli.providers.endpoint_facts import FILE, EndpointMemory
 from agentcli.providers.model_figures import Figures
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
@@ -156,6 +158,35 @@ class Models:
         return {
             name: {**read.get(name, {}), **self.config.models.get(name, {})} for name in {*read, *self.config.models}
         }
+
+
+class ModelSource:
+    """Gives the models of a run as its configuration and keys are now, with the connections of the whole run."""
+
+    def __init__(self, project: ProjectContext, attended: bool) -> None:
+        """`attended`: a person is there, who may start a local server that does not run."""
+        self._project, self._attended = project, attended
+        self._connected: list[Connected] = []
+
+    @cached_property
+    def _memory(self) -> EndpointMemory:
+        """Capabilities that endpoints were found to lack, kept in the state folder unless this run writes nothing."""
+        project = self._project
+        return EndpointMemory(None if project.options.no_session else project.dirs.state / FILE)
+
+    def now(self) -> Models:
+        """Return the models that configuration and keys make available."""
+        project = self._project
+        seen = model_figures.load(project.dirs.state / model_figures.FILE)
+        stored = frozenset(dict(project.env.items() - project.given_env.items()))
+        gates = None if project.options.no_session else project.dirs.state / rate_gate.FOLDER
+        return Models(project.config, project.env, self._memory, seen, stored, gates, self._attended, self._connected)
+
+    async def close(self) -> None:
+        """Close the connections of all models."""
+        connected, self._connected[:] = [*self._connected], []
+        for each in connected:
+            await close_model(each.model)
 
 
 async def close_model(model: Model) -> None:

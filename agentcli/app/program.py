@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
-from agentcli.agent.buffers import EditorFiles
 from agentcli.agent.checkpointing import MakeChanges
-from agentcli.agent.delegation.kinds import kind_named, servers_for, settings_for, tools_for
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.agent.delegation.kinds import servers_for, settings_for, tools_for
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
     ModelAccess,
@@ -27,8 +25,9 @@ from agentcli.agent.setup import (
 from agentcli.agent.spending import RunLimits
 from agentcli.app.extensions.hooks import loaded
 from agentcli.app.extensions.servers import RunServers
+from agentcli.app.front_end import FrontEnd
 from agentcli.app.keys import KeyStore, with_keys
-from agentcli.app.models import Connected, Models, close_model
+from agentcli.app.models import Models, ModelSource
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
 from agentcli.app.sessions import Selection, SessionOpener, mode_named
@@ -37,20 +36,17 @@ from agentcli.app.system_prompt import Surroundings, environment, instruction_te
 from agentcli.app.workspace import WorkspacePolicy
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator, estimator
-from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import Mode
-from agentcli.core.tool import Question, Tool, Traits
+from agentcli.core.tool import Tool
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.integrations.extensions.discover import catalogue
 from agentcli.integrations.instructions import Instructions, InstructionSet, instruction_set
 from agentcli.integrations.path_rules import standing_rules
-from agentcli.integrations.worktrees import add_worktree, former_worktree
+from agentcli.integrations.worktrees import Worktree, add_worktree, former_worktree
 from agentcli.permissions.started import Started
-from agentcli.providers import model_figures, rate_gate
-from agentcli.providers.endpoint_facts import FILE, EndpointMemory
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
@@ -60,72 +56,40 @@ from agentcli.sessions.ids import new_id
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.tools.lib.gitignore import everything
-from agentcli.tools.registry import TRAITS, run, tools
-
-
-async def nobody(_: ApprovalRequest) -> ApprovalResponse | None:
-    """Return None: a run without a person has no approver."""
-    return None
-
-
-async def no_answer(_: Sequence[Question]) -> Sequence[str] | None:
-    """Return None: `ask_user` has no person to ask."""
-    return None
+from agentcli.tools.registry import run, tools
 
 
 class Program(ProjectContext):
-    """Everything of one run of agentcli. Parts are made when they are first needed."""
+    """Everything of one run of agentcli, which a front end may start. Parts are made when they are first needed."""
 
-    def __init__(self, options: Options, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, options: Options, env: Mapping[str, str] | None = None, front_end: FrontEnd | None = None
+    ) -> None:
         """Raise UsageError if the folder does not exist, ConfigError if the configuration is wrong."""
         super().__init__(options, env)
         if options.mode:
             mode_named(options.mode)
         self.reload()
-        self.approve: Approve = nobody
-        self.ask: AskUser = no_answer
-        self.editor: EditorFiles | None = None
-        self.own_tools: Sequence[Tool] = ()
-        """Tools of the program around this one, in addition to the built-in ones."""
-        self.one_turn = False
-        """True if the first turn of a session is its last."""
-        self._connected: list[Connected] = []
-        self.servers = RunServers(
-            self, lambda: self.given_env, lambda asked: self.ask(asked), lambda: self.workspace_policy.roots
-        )
-        self.workspace_policy = WorkspacePolicy(self, lambda ask: self.approve(ask), lambda: self.traits, self._started)
-        self.selection = Selection(self, lambda: self.models, lambda: self.agent)
-        self.sessions = SessionOpener(self, self.selection, lambda: self.models, self._setup)
+        self.front_end = front_end if front_end is not None else FrontEnd()
+        self.servers = RunServers(self, self.front_end.ask)
+        self.workspace_policy = WorkspacePolicy(self, self.front_end.approve, self.front_end.traits, self._started)
+        self._models = ModelSource(self, self.front_end.attended)
+        self.selection = Selection(self, self._models)
+        self.sessions = SessionOpener(self, self.selection, self._models, self._setup)
 
     @cached_property
     def store(self) -> Store:
         """The session store, as the configuration wants it."""
         return Store(self.dirs.sessions)
 
-    @cached_property
-    def memory(self) -> EndpointMemory:
-        """Capabilities that endpoints were found to lack, kept in the state folder unless this run writes nothing."""
-        return EndpointMemory(None if self.options.no_session else self.dirs.state / FILE)
-
     @property
     def models(self) -> Models:
         """The models that configuration and keys make available."""
-        seen = model_figures.load(self.dirs.state / model_figures.FILE)
-        stored = frozenset(dict(self.env.items() - self.given_env.items()))
-        gates = None if self.options.no_session else self.dirs.state / rate_gate.FOLDER
-        attended = self.approve is not nobody
-        return Models(self.config, self.env, self.memory, seen, stored, gates, attended, self._connected)
-
-    @property
-    def traits(self) -> Mapping[str, Traits]:
-        """The traits of all tools that there are."""
-        return {**TRAITS, **{tool.name: tool.traits for tool in self.own_tools}} if self.own_tools else TRAITS
+        return self._models.now()
 
     async def close(self) -> None:
         """Close the resources of this run's sessions: connections of models, and MCP servers."""
-        connected, self._connected[:] = [*self._connected], []
-        for each in connected:
-            await close_model(each.model)
+        await self._models.close()
         await asyncio.to_thread(self.servers.close)
 
     def counts_for(self, history: History, policy: str) -> TokenCounter:
@@ -158,6 +122,12 @@ class Program(ProjectContext):
     def worktrees(self) -> Path:
         """The folder of the subagents' worktrees."""
         return self.dirs.cache / "worktrees"
+
+    def _new_worktree(self, _: str) -> Worktree:
+        return add_worktree(self.cwd, self.worktrees / new_id(), self.given_env)
+
+    def _former_worktree(self, inner: Path) -> Worktree | None:
+        return former_worktree(self.cwd, inner, self.worktrees, self.given_env)
 
     def instruction_files(self) -> InstructionSet:
         """Read the instruction files in force."""
@@ -203,12 +173,13 @@ class Program(ProjectContext):
         config, workspace_policy, options = self.config, self.workspace_policy, self.options
         files, hooks, connected = self.instruction_files().files, loaded(self), self.servers.connected()
         servers = servers_for(self.agent, connected) if self.agent else connected
+        front_end = self.front_end
         return SessionSetup(
             models=ModelAccess(self.models.connect, self.models.summariser, self._estimator, self.models.defers),
-            tools=Toolset(self.tools_with(servers is not None), self.traits, run, self.own_tools),
+            tools=Toolset(self.tools_with(servers is not None), front_end.traits, run, front_end.tools),
             prompts=Prompts(
-                system=lambda model, mode: self.system_prompt(files, model, mode),
-                system_of=lambda text, model, mode: self.system_prompt(files, model, mode, text),
+                system=partial(self.system_prompt, files),
+                system_of=partial(self._system_prompt_of, files),
                 reread=self._instructions,
                 restated=options.restates_system,
             ),
@@ -228,19 +199,19 @@ class Program(ProjectContext):
                 sandboxes=workspace_policy.sandboxes,
                 sandbox=workspace_policy.sandbox.state,
             ),
-            person=Person(self.approve, self.ask, self.approve is not nobody, self.editor),
+            person=Person(front_end.approve, front_end.ask, front_end.attended, front_end.editor),
             workspace=workspace_policy.workspace(),
             subagents=SubagentSetup(
                 child=self.sessions.child,
                 reopen=self.sessions.reopen,
                 children=self.sessions.children,
-                worktree=lambda _: add_worktree(self.cwd, self.worktrees / new_id(), self.given_env),
-                former_worktree=lambda inner: former_worktree(self.cwd, inner, self.worktrees, self.given_env),
+                worktree=self._new_worktree,
+                former_worktree=self._former_worktree,
             ),
             run=RunSetup(
                 policy=self.selection.policy_asked,
                 limits=lambda: RunLimits(options.max_turns, options.max_cost, options.max_tokens, options.max_time),
-                one_turn=self.one_turn,
+                one_turn=front_end.one_turn,
                 notes=(*notes, *self._notes(hooks.notes)),
             ),
             file_hooks=hooks.hooks,
@@ -251,7 +222,7 @@ class Program(ProjectContext):
 
     def _notes(self, hooks: Sequence[str]) -> Sequence[str]:
         """Return notes for the person about settings, extensions, hooks and servers before the first prompt."""
-        unread = unstarted(self, attended=self.approve is not nobody)
+        unread = unstarted(self, attended=self.front_end.attended)
         trouble = filter(None, [self.workspace_policy.saved.rules()[1]])
         return (*self.config.warnings, *trouble, *self.extensions.left_out, *hooks, *self.servers.problems, *unread)
 
@@ -260,16 +231,13 @@ class Program(ProjectContext):
         lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
         offered = [tool for tool in tools() if tool.name not in lacking and (servers or not tool.traits.gate)]
         offered = [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
-        offered = [*offered, *self.own_tools]
+        offered = [*offered, *self.front_end.tools]
         return tools_for(self.agent, offered, depth=0) if self.agent else offered
 
-    @cached_property
+    @property
     def agent(self) -> AgentKind | None:
         """Return the agent definition of this run (`--agent`). Raises UsageError if the name is unknown."""
-        try:
-            return kind_named(self.options.agent, self.extensions.agents) if self.options.agent else None
-        except ToolError as error:
-            raise UsageError(str(error)) from error
+        return self.selection.agent
 
     @property
     def agent_settings(self) -> AgentSettings:
@@ -288,9 +256,9 @@ class Program(ProjectContext):
         here = Surroundings(
             self.cwd,
             self.given_env,
-            policy.roots,
+            self.roots,
             policy.sandbox.kind if policy.sandbox.working else "",
-            self.approve is not nobody,
+            self.front_end.attended,
         )
         given = own_text if own_text is not None else options.system_prompt
         if given is None and self.agent:
@@ -302,6 +270,11 @@ class Program(ProjectContext):
         )
         return system_blocks(base, files, listed, environment(here, mode), options.append_system_prompt)
 
+    def _system_prompt_of(
+        self, files: Sequence[Instructions], own_text: str, model: ModelSpec, mode: Mode
+    ) -> tuple[str, ...]:
+        return self.system_prompt(files, model, mode, own_text)
+
     def _estimator(self, policy: str) -> Estimator:
         context = self.config.context
         return estimator(context.estimator_of(policy), [self.vocabularies], context.tiktoken)
@@ -312,7 +285,7 @@ class Program(ProjectContext):
             return None
         checkpoints = self.store.checkpoints(
             journal,
-            self.workspace_policy.roots,
+            self.roots,
             listing=covered,
             limits=self.config.checkpoints,
             objection=self.workspace_policy.objection,

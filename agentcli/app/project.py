@@ -72,6 +72,11 @@ class ProjectContext:
         project = self._folder_config_file if self.trusted else None
         return load(self.dirs.config_file, project, self.env, self.options.settings, self.options.overrides)
 
+    @cached_property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
+        return (self.cwd, *map(folder_named, (*self.config.general.add_dirs, *self.options.add_dirs)))
+
     @property
     def home(self) -> Path:
         """The user's home folder."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli import __version__
+from agentcli.agent.delegation.kinds import kind_named
 from agentcli.agent.extensions.turn import keeps_model
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.report import lifetime
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
-from agentcli.app.models import Models, no_key
+from agentcli.app.models import ModelSource, no_key
 from agentcli.app.options import LAST
 from agentcli.app.project import ProjectContext
-from agentcli.core.errors import CredentialsError, InputError, TrustError, UsageError
+from agentcli.core.errors import CredentialsError, InputError, ToolError, TrustError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Text
@@ -45,12 +47,18 @@ def unseen(total: int) -> Through:
 class Selection:
     """The model, mode and context policy of a session: those this run asks for, else the session's own, else the configured ones."""
 
-    def __init__(
-        self, project: ProjectContext, models: Callable[[], Models], agent: Callable[[], AgentKind | None]
-    ) -> None:
+    def __init__(self, project: ProjectContext, models: ModelSource) -> None:
         self._project = project
         self._models = models
-        self._agent = agent
+
+    @cached_property
+    def agent(self) -> AgentKind | None:
+        """Return the agent definition of this run (`--agent`). Raises UsageError if the name is unknown."""
+        name = self._project.options.agent
+        try:
+            return kind_named(name, self._project.extensions.agents) if name else None
+        except ToolError as error:
+            raise UsageError(str(error)) from error
 
     def spec_for(self, history: History) -> ModelSpec:
         """Return the model with which a session would continue; without any key the model that answered last, since reports need no key."""
@@ -60,7 +68,7 @@ class Selection:
             name = _answered_last(history)
             if not name:
                 raise
-        return self._models().spec(name)
+        return self._models.now().spec(name)
 
     def model_for(self, history: History) -> tuple[str, str]:
         """Return the model with which a session would continue, and why it is not the session's own although no other was requested.
@@ -68,10 +76,10 @@ class Selection:
         A session never changes to another provider only because a key is missing.
         """
         own = "" if self._project.options.model else history.model
-        obstacle = self._models().obstacle(own) if own else None
+        obstacle = self._models.now().obstacle(own) if own else None
         if obstacle is None or isinstance(obstacle, CredentialsError):
             return self._project.options.model or history.model or self.model_name(), ""
-        other = self._models().spec(self.model_name()).name
+        other = self._models.now().spec(self.model_name()).name
         return other, f"This session cannot go on with {own}. {obstacle} It goes on with {other}; -m takes another."
 
     def model_name(self) -> str:
@@ -79,7 +87,7 @@ class Selection:
 
         Raises TrustError if only the settings of an untrusted folder name one.
         """
-        models, agent = self._models(), self._agent()
+        models, agent = self._models.now(), self.agent
         default = models.default
         if agent and default and not keeps_model(agent.model, models.spec(default)):
             return models.spec(agent.model).name
@@ -116,7 +124,7 @@ class SessionOpener:
         self,
         project: ProjectContext,
         selection: Selection,
-        models: Callable[[], Models],
+        models: ModelSource,
         setup: Callable[[Sequence[str]], SessionSetup],
     ) -> None:
         self._project = project
@@ -169,7 +177,7 @@ class SessionOpener:
         """
         history = journal.history
         name, why = self._selection.model_for(history)
-        models = self._models()
+        models = self._models.now()
         spec = models.spec(name)
         mode = self._selection.mode(history.mode)
         if history.model and (spec.name, mode) != (history.model, history.mode):

@@ -36,7 +36,7 @@ def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
             yield "endpoint", endpoint
         yield "key", _key(program, settings, model)
     yield "folder", f"{session.cwd}{_trust(program, session)}"
-    yield from (("also", str(root)) for root in program.workspace_policy.roots if root != session.cwd)
+    yield from (("also", str(root)) for root in program.roots if root != session.cwd)
     yield "mode", session.mode
     yield "sandbox", program.workspace_policy.sandbox.report
     yield from _listed("instructions", [f"{path} ({tokens:,} tokens)" for path, tokens in session.instructions.files])

@@ -11,7 +11,7 @@ from pathlib import Path
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.setup import Sandboxes
 from agentcli.app.extensions.project_rules import project_rules
-from agentcli.app.project import ProjectContext, folder_named
+from agentcli.app.project import ProjectContext
 from agentcli.app.saved_rules import SavedRules
 from agentcli.core.aliases import own_rule
 from agentcli.core.boxed import Boxed
@@ -36,23 +36,17 @@ class WorkspacePolicy:
         self,
         context: ProjectContext,
         approve: Approve,
-        traits: Callable[[], Mapping[str, Traits]],
+        traits: Mapping[str, Traits],
         started: Callable[[], Sequence[Started]] = tuple,
     ) -> None:
         """`traits`: the traits of all tools that rules may be about, `started` the commands of hooks and servers."""
         self._context, self._approve, self._traits, self._started = context, approve, traits, started
 
     @cached_property
-    def roots(self) -> tuple[Path, ...]:
-        """The folders that belong to the workspace, the current one first. Raises UsageError for one that is not there."""
-        context = self._context
-        return (context.cwd, *map(folder_named, (*context.config.general.add_dirs, *context.options.add_dirs)))
-
-    @cached_property
     def sandbox(self) -> Sandbox:
         """The sandbox of commands on this machine. Raises AgentError if one is required and none works."""
-        self._context.leave_out(self.roots)  # the first program that is tried must be none of the workspace's
-        return choose(self._context.config.general.sandbox, self.roots)
+        self._context.leave_out(self._context.roots)  # the first program that is tried must be none of the workspace's
+        return choose(self._context.config.general.sandbox, self._context.roots)
 
     def workspace(self) -> Workspace:
         """Return the workspace as permission decisions need it."""
@@ -61,7 +55,7 @@ class WorkspacePolicy:
         home = Path(context.env.get("HOME") or Path.home())
         return Workspace(
             context.cwd,
-            self.roots,
+            self._context.roots,
             home,
             own,
             sandboxed=self.sandbox.working,
@@ -73,7 +67,7 @@ class WorkspacePolicy:
             path=context.search_path,
             other_homes=() if context.env.get("HOME") == os.environ.get("HOME") else (Path.home(),),
             env=context.given_env,
-            started=files_started(self._started(), tuple(map(resolved, self.roots))),
+            started=files_started(self._started(), tuple(map(resolved, self._context.roots))),
         )
 
     @property
@@ -88,7 +82,7 @@ class WorkspacePolicy:
         """Return the permission rules of configuration, flags, plugins, the project and its saved answers. Raises ConfigError or UsageError for a rule about no tool."""
         given, options = self._context.config.permissions, self._context.options
         configured = parse_rules(given.allow, given.ask, given.deny, "config")
-        known = self._traits()
+        known = self._traits
         rules = in_own_names(configured + parse_rules(options.allow, (), options.deny, "flag"), known)
         rules += self.saved.rules()[0] + project_rules(self._context, known)[0]
         return sum((_denied(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded), rules)
@@ -96,13 +90,13 @@ class WorkspacePolicy:
     def objection(self, path: Path) -> str:
         """Return why an undo does not restore a file (even mode auto-edit would ask about an edit of it, or deny it); else empty."""
         call = ToolCall("undo", "edit", {"file_path": str(path)})
-        decision = decide(call, self._traits(), self.rules(), "auto-edit", self.workspace())
+        decision = decide(call, self._traits, self.rules(), "auto-edit", self.workspace())
         return "" if decision.decision == "allow" else f"{decision.why}, so an edit of it asks first"
 
     def unreadable(self, path: Path) -> Rule | None:
         """Return the rule that denies reading a file; None if no rule does. Raises like `rules`."""
         deny = self.rules().deny
-        denials = reading_denials(deny, self._traits()) if deny else ()
+        denials = reading_denials(deny, self._traits) if deny else ()
         return denial_of(path, denials, self.workspace()) if denials else None
 
     @property
@@ -126,7 +120,7 @@ class WorkspacePolicy:
 
         def reader(argv: Sequence[str]) -> Boxed:
             return self.sandbox.wrap_reader(
-                argv, workspace, trusted_path(self._context.search_path, self.roots), hidden
+                argv, workspace, trusted_path(self._context.search_path, self._context.roots), hidden
             )
 
         def mask(argv: Sequence[str]) -> Boxed:

@@ -51,7 +51,7 @@ def _list(program: Program, json: bool) -> None:
     configured = (name for name in program.config.models if not any(name in (m.name, m.id) for m in listed))
     known = [program.models.spec(name) for name in (*(m.name for m in listed), *configured)]
     if json:
-        lacking = {name: sorted(learnt.lacking) for name, learnt in program.memory.all().items()}
+        lacking = {name: sorted(learnt.lacking) for name, learnt in program.models.memory.all().items()}
         say_json([{**_model(spec), "lacking": lacking.get(spec.name, [])} for spec in known])
         return
     rows = [
@@ -67,7 +67,7 @@ def _list(program: Program, json: bool) -> None:
     print_table((Column("model", style="bold"), *(Column(name, numeric=True) for name in numbers)), rows)
     for line in (line for model in known for line in _dates(model)):
         say(line)
-    for name, learnt in sorted(program.memory.all().items()):
+    for name, learnt in sorted(program.models.memory.all().items()):
         if missing := gaps(learnt):
             say(f"{name} {missing}")
     figures = program.models.figures

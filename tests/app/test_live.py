@@ -33,13 +33,15 @@ def test_each_endpoint_is_asked_with_everything_and_what_it_lacks_is_remembered(
         assert {name for name, state in taken.items() if state == "yes"} == {*live.CAPABILITIES} - {"cache"}
         assert taken["cache"] == "no"
         assert dict(zip(live.CAPABILITIES, gemini.capabilities, strict=True))["cache"] == "-"
-        assert {name: learnt.lacking for name, learnt in program.memory.all().items()} == {claude.model: {"cache"}}
+        assert {name: learnt.lacking for name, learnt in program.models.memory.all().items()} == {
+            claude.model: {"cache"}
+        }
         assert dict(zip(live.CAPABILITIES, gpt.capabilities, strict=True))["cache"] == "-"
         assert len(server.requests) == 4
         assert not [asked.refused for asked in server.asked if asked.refused]
         refusing = False
         live.ask(program, probes[:1])
-        assert program.memory.all() == {}, "what works again is no longer remembered"
+        assert program.models.memory.all() == {}, "what works again is no longer remembered"
 
 
 def test_an_endpoint_that_fails_says_why(tmp_path: Path) -> None:

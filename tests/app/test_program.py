@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.app.front_end import FrontEnd
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.context.settings import TiktokenSettings
@@ -19,11 +20,11 @@ from agentcli.providers.registry import PROVIDERS
 from agentcli.sessions.in_memory import MemorySession
 
 
-def program(tmp_path: Path, *settings: str) -> Program:
+def program(tmp_path: Path, *settings: str, front_end: FrontEnd | None = None) -> Program:
     env = {
         name: str(tmp_path) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
     }
-    return Program(Options(cwd=str(tmp_path), settings=settings), env)
+    return Program(Options(cwd=str(tmp_path), settings=settings), env, front_end)
 
 
 def test_a_model_knows_what_its_summaries_cost(tmp_path: Path) -> None:
@@ -123,13 +124,15 @@ async def somebody(_: ApprovalRequest) -> ApprovalResponse | None:
     return None
 
 
+ATTENDED = FrontEnd(somebody)
+
+
 def test_tools_that_wait_for_a_person_come_with_the_first_one_and_stay(tmp_path: Path) -> None:
     journal = MemorySession()
 
     def run(*settings: str, attended: bool) -> list[str]:
-        given = program(tmp_path, *settings)
+        given = program(tmp_path, *settings, front_end=ATTENDED if attended else None)
         given.options = replace(given.options, model="demo/demo")
-        given.approve = somebody if attended else given.approve
         session = given.sessions.session_for(journal)
         asyncio.run(session.prepare(asyncio.Event()))
         names = [str(tool["name"]) for tool in journal.history.tools]
@@ -151,9 +154,8 @@ def test_tools_that_wait_for_a_person_come_with_the_first_one_and_stay(tmp_path:
 
 def test_a_session_in_a_small_window_begins_with_less(tmp_path: Path) -> None:
     def begun(*settings: str) -> tuple[int, set[str]]:
-        given = program(tmp_path, "models.demo.window=8000", *settings)
+        given = program(tmp_path, "models.demo.window=8000", *settings, front_end=ATTENDED)
         given.options = replace(given.options, model="demo/demo", no_session=True)
-        given.approve = somebody
         session = given.sessions.new()
         asyncio.run(session.prepare(asyncio.Event()))
         counter = TokenCounter(Calibrated())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,16 +39,10 @@ HEADER = 20
 class RunServers:
     """The MCP servers of a run. A project's servers need the user's approval."""
 
-    def __init__(
-        self,
-        project: ProjectContext,
-        env: Callable[[], Mapping[str, str]],
-        ask: AskUser,
-        roots: Callable[[], Sequence[Path]],
-    ) -> None:
-        """`env` gives the environment without stored keys, `roots` the folders of the workspace; `ask` puts servers' questions to the person."""
+    def __init__(self, project: ProjectContext, ask: AskUser) -> None:
+        """`ask` puts servers' questions to the person."""
         self._added = Definitions()
-        self._project, self._env, self._ask, self._roots = project, env, ask, roots
+        self._project, self._ask = project, ask
         self._connected: McpServers | None = None
 
     def add(self, servers: Mapping[str, Mapping[str, Any]], source: str) -> None:
@@ -101,7 +96,7 @@ class RunServers:
             project = self._project
             logs = None if project.options.no_session else project.dirs.state / LOGS
             around = Surroundings(
-                self.environment, project.cwd, self._roots, logs, self._elicit, lambda one: authentication(project, one)
+                self.environment, project.cwd, self._roots, logs, self._elicit, partial(authentication, project)
             )
             self._connected = McpServers(around)
         self._connected.define(allowed, waiting)
@@ -128,8 +123,11 @@ class RunServers:
     @property
     def environment(self) -> Mapping[str, str]:
         """Return the environment of the run with the PATH from its start: the person approved these servers, even if they start programs in the workspace."""
-        env = self._env()
+        env = self._project.given_env
         return {**env, "PATH": search_path()} if env.get("PATH") == os.environ.get("PATH") else env
+
+    def _roots(self) -> Sequence[Path]:
+        return self._project.roots
 
     def close(self) -> None:
         """End all servers."""

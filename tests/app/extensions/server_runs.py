@@ -12,6 +12,7 @@ from typing import Any
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
+from agentcli.app.front_end import FrontEnd
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from tests.loopback.plan import Asked
@@ -22,11 +23,11 @@ def options(project: Path, **more: Any) -> Options:
 
 
 @contextmanager
-def program(given: Options, **env: str) -> Iterator[Program]:
+def program(given: Options, *, front_end: FrontEnd | None = None, **env: str) -> Iterator[Program]:
     """The program with a home beside the project; its servers have ended afterwards."""
     home = str(Path(given.cwd).parent / "home")
     folders = {f"XDG_{kind}_HOME": f"{home}/{kind}" for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
-    made = Program(given, {"HOME": home, "PATH": os.environ["PATH"], **folders, **env})
+    made = Program(given, {"HOME": home, "PATH": os.environ["PATH"], **folders, **env}, front_end)
     try:
         yield made
     finally:
@@ -41,6 +42,9 @@ def define(project: Path, file: str = ".mcp.json", **servers: Any) -> None:
 
 async def everybody(_: ApprovalRequest) -> ApprovalResponse:
     return ApprovalResponse("once")
+
+
+ATTENDED = FrontEnd(everybody)
 
 
 def head(asked: Asked, *, deferred: bool = True) -> str:

@@ -165,7 +165,7 @@ def test_nothing_of_other_programs_is_passed_over_in_silence(home: Path) -> None
         assert about in skipped
     assert "plugin b@m" not in skipped
     assert "$schema" not in skipped
-    assert opened(home).workspace_policy.roots[1:] == (shared,)
+    assert opened(home).roots[1:] == (shared,)
 
 
 @pytest.mark.parametrize(("keys", "there"), [((), True), (("GEMINI_API_KEY",), True), (("ANTHROPIC_API_KEY",), False)])

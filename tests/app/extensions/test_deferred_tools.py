@@ -12,7 +12,7 @@ import pytest
 
 from agentcli.core.message import Message, ToolResult
 from agentcli.providers.scripted.model import Reply, call, say
-from tests.app.extensions.server_runs import closing, define, everybody, head, options, program, turn
+from tests.app.extensions.server_runs import ATTENDED, closing, define, head, options, program, turn
 from tests.integrations.mcp.running import fake
 from tests.loopback.plan import Asked, Refuse
 from tests.loopback.server import Loopback
@@ -67,8 +67,7 @@ async def turns(session: Any, *prompts: str) -> None:
 def test_what_a_search_finds_becomes_a_tool_of_claude_and_the_beginning_stays_as_it_was(project: Path) -> None:
     define(project, one=fake())
     with Loopback(says) as server:
-        with program(given(project), **server.env) as run:
-            run.approve = everybody
+        with program(given(project), front_end=ATTENDED, **server.env) as run:
             session = run.sessions.new()
             asyncio.run(closing(session, turns(session, *PROMPTS)))
             journal, count = session.journal, len(server.requests)
@@ -106,8 +105,7 @@ def test_everywhere_else_a_search_answers_with_the_definitions_as_text(
     project: Path, model: str, deferred: str
 ) -> None:
     define(project, one=fake())
-    with Loopback(says) as server, program(given(project, model, deferred), **server.env) as run:
-        run.approve = everybody
+    with Loopback(says) as server, program(given(project, model, deferred), front_end=ATTENDED, **server.env) as run:
         session = run.sessions.new()
         asyncio.run(closing(session, turns(session, *PROMPTS[:2])))
         sent = b"".join(asked.body for asked in server.requests)
@@ -124,8 +122,7 @@ def test_an_endpoint_that_refuses_them_gets_the_text_at_once_and_the_turn_goes_o
             return Refuse(400, message="tools.12.custom.defer_loading: Extra inputs are not permitted")
         return says(asked)
 
-    with Loopback(refusing) as server, program(given(project), **server.env) as run:
-        run.approve = everybody
+    with Loopback(refusing) as server, program(given(project), front_end=ATTENDED, **server.env) as run:
         session = run.sessions.new()
         asyncio.run(closing(session, turns(session, *PROMPTS[:2])))
         first, *_, last = [asked for asked in server.requests if results(asked)]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentcli.app.front_end import FrontEnd
 from agentcli.core.tool import Question
 from tests.app.extensions.server_runs import define, options, program
 from tests.integrations.mcp.running import call, fake, settled, text
@@ -42,9 +43,7 @@ class Person:
 
 def answered(project: Path, person: Any, tool: str, given: dict[str, str] | None = None, **env: str) -> dict[str, Any]:
     """The server's view of the answer to its question."""
-    with program(options(project), **env) as run:
-        if person is not None:
-            run.ask = person
+    with program(options(project), front_end=FrontEnd(ask=person) if person is not None else None, **env) as run:
         servers = run.servers.connected()
         assert servers is not None
         settled(servers)

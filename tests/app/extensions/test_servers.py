@@ -16,13 +16,14 @@ import pytest
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.agent.session import AgentSession
 from agentcli.app.extensions.doctor_servers import server_rows
+from agentcli.app.front_end import FrontEnd
 from agentcli.app.program import Program
 from agentcli.app.starting import definitions
 from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.servers import ServerState
 from agentcli.providers.scripted.model import Reply, call, say
-from tests.app.extensions.server_runs import closing, define, everybody, head, options, program, turn
+from tests.app.extensions.server_runs import ATTENDED, closing, define, head, options, program, turn
 from tests.integrations.mcp.running import fake, is_alive, pids, until
 from tests.loopback.plan import Asked
 from tests.loopback.server import Loopback
@@ -166,14 +167,12 @@ def test_nothing_that_servers_do_changes_the_beginning_of_a_request(
     define(project, steady=fake("changes"), dies=fake(env={"FAKE_NAME": "dies"}), late=fake("late"))
     with Loopback(_says) as server:
         given = options(project, model=model, settings=("mcp.wait=0", "agent.titles=false", *more))
-        with program(given, **server.env) as run:
-            run.approve = everybody
+        with program(given, front_end=ATTENDED, **server.env) as run:
             session = run.sessions.new()
             asyncio.run(closing(session, _twelve_turns(project, run, session)))
             journal, heads = session.journal, [head(asked) for asked in server.requests]
         (project / ".mcp.json").unlink()
-        with program(given, **server.env) as run:
-            run.approve = everybody
+        with program(given, front_end=ATTENDED, **server.env) as run:
             again = run.sessions.session_for(journal)
             asyncio.run(closing(again, turn(again, "call mcp__steady__echo")))
             resumed = [head(asked) for asked in server.requests][len(heads) :]
@@ -240,8 +239,7 @@ def _kill(project: Path, name: str) -> None:
 
 def test_a_server_that_hangs_keeps_nobody_waiting(project: Path) -> None:
     define(project, hangs=fake("silent"))
-    with program(options(project, settings=("mcp.wait=0",))) as run:
-        run.approve = everybody
+    with program(options(project, settings=("mcp.wait=0",)), front_end=ATTENDED) as run:
         began = time.monotonic()
         session = run.sessions.new()
         asyncio.run(turn(session, "hi"))
@@ -292,11 +290,10 @@ def test_a_projects_server_with_the_name_of_the_users_own_gets_none_of_its_allow
     name = "mcp__o_ne__echo" if own == "o__ne" else "mcp__one__echo"
     with Loopback([say("", call("mcp_call", tool=name, arguments={"text": "hi"})), say("ok")]) as server:
         given = options(project, model="anthropic/claude-haiku-4-5", allow=(), settings=("agent.titles=false",))
-        with program(given, **server.env) as run:
+        with program(given, front_end=FrontEnd(person), **server.env) as run:
             define(run.dirs.config, "mcp.json", **{own: fake()})
             (run.dirs.config / "config.toml").write_text('[permissions]\nallow = ["mcp__one", "mcp__o_ne"]\n')
             run.reload()
-            run.approve = person
             session = run.sessions.new()
             asyncio.run(closing(session, turn(session, "go")))
             told = [note for note in session.notes if "takes the place of your own" in note]

@@ -1,0 +1,44 @@
+"""What a front end gives to the program that it starts: a person to ask, an editor, tools of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agentcli.agent.buffers import EditorFiles
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
+from agentcli.core.dataclass import dataclass
+from agentcli.core.tool import Question, Tool, Traits
+from agentcli.tools.registry import TRAITS
+
+
+async def nobody(_: ApprovalRequest) -> ApprovalResponse | None:
+    """Return None: a run without a person has no approver."""
+    return None
+
+
+async def no_answer(_: Sequence[Question]) -> Sequence[str] | None:
+    """Return None: `ask_user` has no person to ask."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEnd:
+    """The part of a program that depends on its front end. By default nobody is there."""
+
+    approve: Approve = nobody
+    ask: AskUser = no_answer
+    editor: EditorFiles | None = None
+    tools: Sequence[Tool] = ()
+    """Tools of the program around this one, in addition to the built-in ones."""
+    one_turn: bool = False
+    """True if the first turn of a session is its last."""
+
+    @property
+    def attended(self) -> bool:
+        """True if a person is there to allow calls."""
+        return self.approve is not nobody
+
+    @property
+    def traits(self) -> Mapping[str, Traits]:
+        """The traits of all tools that there are."""
+        return {**TRAITS, **{tool.name: tool.traits for tool in self.tools}} if self.tools else TRAITS
