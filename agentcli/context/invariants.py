@@ -10,9 +10,9 @@ from agentcli.context.inject import escape
 from agentcli.context.repair import can_be_sent, repair
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.dataclass import dataclass
+from agentcli.core.history import common
 from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, ModelSpec, Request, RequestMessage
-from agentcli.core.prefix import common
 from agentcli.core.record import Compaction, Record, VerbatimText
 
 Invariant = Literal["pairing", "roles", "thinking", "kept", "snapshot", "breakpoints", "size"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from agentcli.core.history import common
 from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, RequestMessage
-from agentcli.core.prefix import common
 
 INTERRUPTED = "Interrupted before it finished: it may or may not have taken effect. Check before you rely on it."
 OUT_OF_SIGHT = "[What was said before is not shown.]"

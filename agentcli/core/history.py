@@ -332,3 +332,12 @@ def _no_less(usage: Usage) -> Usage:
     """Return the usage without counts below zero, for the same reason."""
     counts = (usage.input, usage.output, usage.reasoning, usage.cache_read, usage.cache_write)
     return usage if min(counts) >= 0 else Usage(*(max(0, count) for count in counts))
+
+
+def common(first: Sequence[object], second: Sequence[object]) -> int:
+    """Return the number of leading elements that are equal in both. Identical objects are not compared, which takes a few nanoseconds each."""
+    count = min(len(first), len(second))
+    if first[:count] == second[:count]:
+        return count
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((n for n, (one, other) in pairs if one is not other and one != other), count)

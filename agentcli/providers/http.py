@@ -1,4 +1,7 @@
-"""The HTTP client of all wires, also under the SDKs: an idle timeout, none for the whole reply, and a connection that is closed once its reader stops."""
+"""The HTTP client of all wires, also under the SDKs, and the server-sent events that it reads.
+
+It has an idle timeout, none for the whole reply, and a connection that is closed once its reader stops.
+"""
 
 from __future__ import annotations
 
@@ -307,3 +310,35 @@ def scrubbed(text: str, secret: str | None, longest: int = 300) -> str:
         text = text.replace(secret, "…")
     text = " ".join(text.split())
     return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+LONGEST_EVENT = 64_000_000
+"""Maximum bytes of one event; a longer one is no event of a model's reply."""
+
+
+async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """Yield the data of each event once its last line is whole.
+
+    Raises ValueError for endless events or text that is not UTF-8.
+    """
+    pending = bytearray()
+    data: list[bytes] = []
+    async with closing(body) as pieces:
+        async for piece in pieces:
+            seen = len(pending)
+            pending += piece
+            if pending.find(b"\n", seen) < 0:
+                if len(pending) > LONGEST_EVENT:
+                    raise ValueError("an event without an end")
+                continue
+            *lines, rest = bytes(pending).split(b"\n")
+            pending = bytearray(rest)
+            for line in lines:
+                line = line.removesuffix(b"\r")
+                if line.startswith(b"data:"):
+                    data.append(line.removeprefix(b"data:").removeprefix(b" "))
+                elif not line and data:
+                    yield b"\n".join(data).decode()
+                    data = []
+    if data:
+        yield b"\n".join(data).decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.core.prefix import common
+from agentcli.core.history import common
 
 
 class Unlooked:

@@ -12,10 +12,10 @@ import pytest
 from agentcli.core.message import Text
 from agentcli.core.model import RequestMessage
 from agentcli.providers.anthropic import request as anthropic
-from agentcli.providers.body import WireMessages
 from agentcli.providers.catalog import spec
 from agentcli.providers.google import request as google
 from agentcli.providers.settings import BUILT_IN
+from agentcli.providers.wire import WireMessages
 from tests.providers.hearing import request
 
 OWN = [{"role": "user", "content": "mine"}]

@@ -9,8 +9,8 @@ from agentcli.context.cleared import keeps_input
 from agentcli.context.settings import PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
+from agentcli.core.history import common
 from agentcli.core.message import Thinking, ToolCall, ToolResult
-from agentcli.core.prefix import common
 from agentcli.core.tool import UNKNOWN, Traits
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from agentcli.context.ledger.command_results import is_test_run
 from agentcli.context.view import View, ViewMessage
 from agentcli.core.dataclass import dataclass
+from agentcli.core.history import common
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.core.prefix import common
 from agentcli.core.tool import UNKNOWN, Traits
 
 _TESTS = ("a test run",)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from agentcli.context.view import ViewMessage
 from agentcli.core.dataclass import dataclass
+from agentcli.core.history import common
 from agentcli.core.message import Part, Text, ToolResult
 from agentcli.core.model import RequestMessage
-from agentcli.core.prefix import common
 
 
 class ViewSizes:

@@ -10,11 +10,9 @@ from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, T
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, Clearing, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.servers import LOADED
 from agentcli.providers.anthropic.models import KIND
-from agentcli.providers.body import BodyWriter, WireMessages
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.settings import ProviderSettings, is_vendor
-from agentcli.providers.thinking import budget_within
-from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
+from agentcli.providers.wire import BodyWriter, WireMessages, attachment, budget_within, fit_to_send, wire_id, wire_name
 
 Json = dict[str, Any]
 

@@ -14,8 +14,8 @@ from agentcli.core.streams import closing
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.reply import Reply
 from agentcli.providers.http import connection_error
-from agentcli.providers.preload import warmed
 from agentcli.providers.registry import PROVIDERS
+from agentcli.providers.sdk_import import warmed
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import UsedIds
 

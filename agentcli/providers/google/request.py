@@ -10,11 +10,9 @@ from agentcli.core.errors import ModelError
 from agentcli.core.message import SIGNATURE, File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.sanitise import safe_line
-from agentcli.providers.body import WireMessages
 from agentcli.providers.google.models import KIND
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.thinking import wanted_budget
-from agentcli.providers.wire import attachment, fit_to_send, wire_name
+from agentcli.providers.wire import WireMessages, attachment, fit_to_send, wanted_budget, wire_name
 
 Json = dict[str, Any]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.providers.openai.think_tags import ThinkTags
+from agentcli.providers.openai.chat_reply import ThinkTags
 
 
 def read(*pieces: str) -> list[tuple[bool, str]]:

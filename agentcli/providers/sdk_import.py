@@ -1,19 +1,25 @@
-"""Import of an SDK without the packages that this program never uses, which are more than half of it.
+"""Early import of SDKs, which takes seconds: in a thread, so that the event loop goes on, and without unused packages.
 
-While the SDK is imported, unused packages are stand-ins whose names are empty models, sufficient for the annotations
-that mention them. Afterwards the stand-ins are removed, so that a later import of such a package gets the real one.
+More than half of an SDK are packages that this program never uses. While the SDK is imported, they are stand-ins whose
+names are empty models, sufficient for the annotations that mention them. Afterwards the stand-ins are removed, so that a
+later import of such a package gets the real one.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+from agentcli.providers.registry import PROVIDERS
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
 
 
 def import_partly(modules: Sequence[str], unused: Sequence[str]) -> None:
@@ -50,13 +56,15 @@ def _standing_in(packages: tuple[str, ...]) -> Iterator[None]:
                 delattr(sys.modules[parent], child)
 
 
-class _Finder(MetaPathFinder, Loader):
+class _Finder:
+    """A finder on `sys.meta_path`, and the loader of what it finds."""
+
     def __init__(self, packages: tuple[str, ...]) -> None:
         self._packages = packages
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:
         mine = name.startswith(tuple(f"{package}." for package in self._packages)) or name in self._packages
-        return ModuleSpec(name, self, is_package=True) if mine else None
+        return ModuleSpec(name, cast("Loader", self), is_package=True) if mine else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _StandIn(spec.name)
@@ -78,3 +86,32 @@ class _StandIn(ModuleType):
         Unused.__name__ = Unused.__qualname__ = name
         setattr(self, name, Unused)
         return Unused
+
+
+_importing = threading.Lock()
+_embedded = threading.Event()
+
+
+def embed() -> None:
+    """Import SDKs whole from now on and leave garbage collection alone: this process belongs to a program around us."""
+    _embedded.set()
+
+
+def warm(kind: str) -> None:
+    """Import the SDK that `kind` needs, in the calling thread, if there is one and it is not loaded."""
+    provider = PROVIDERS[kind]
+    with _importing:
+        missing = [module for module in provider.sdk if module not in sys.modules]
+        if not missing:
+            return
+        import_partly(missing, () if _embedded.is_set() else provider.sdk_unused)
+
+
+async def warmed(kind: str) -> None:
+    """Import the SDK, or wait without blocking for the thread that does; importing here is faster than in a thread."""
+    if _importing.locked():
+        import asyncio
+
+        await asyncio.to_thread(warm, kind)
+    else:
+        warm(kind)

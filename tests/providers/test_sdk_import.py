@@ -18,12 +18,12 @@ def run(program: str) -> str:
     ).stdout.strip()
 
 
-WARM = "import sys; from agentcli.providers.preload import warm; warm('anthropic'); import anthropic\n"
+WARM = "import sys; from agentcli.providers.sdk_import import warm; warm('anthropic'); import anthropic\n"
 
 
 def test_unused_packages_of_the_sdk_are_not_imported_and_no_stand_in_is_left():
     program = f"""{WARM}
-from agentcli.providers.partial_import import _StandIn
+from agentcli.providers.sdk_import import _StandIn
 print(sorted(name for name in sys.modules if name.startswith({UNUSED!r})))
 print([name for name, module in sys.modules.items() if isinstance(module, _StandIn)])
 print(anthropic.AsyncAnthropic(api_key="k").messages is not None)
@@ -86,7 +86,7 @@ def test_an_sdk_that_does_not_bear_it_is_imported_whole(tmp_path):
     (package / "beta" / "__init__.py").write_text("LIMIT = 3\n")
     program = f"""
 import sys; sys.path.insert(0, {str(tmp_path)!r})
-from agentcli.providers.partial_import import import_partly
+from agentcli.providers.sdk_import import import_partly
 import_partly(["fragile"], ["fragile.beta"])
 import fragile, fragile.beta
 print(fragile.LIMIT, fragile.beta.LIMIT)
@@ -101,7 +101,7 @@ def test_other_modules_may_be_imported_while_one_is_looked_for(tmp_path):
     (package / "unused.py").write_text("")
     program = f"""
 import sys; sys.path.insert(0, {str(tmp_path)!r})
-from agentcli.providers.partial_import import import_partly
+from agentcli.providers.sdk_import import import_partly
 class Another:
     @property
     def __class__(self):  # as another thread does it
