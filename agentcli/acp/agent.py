@@ -247,7 +247,7 @@ class EditorAgent:
         with answered():
             session = EditorSession(self._client, self._offers, (request.cwd, *request.directories), opened)
         self._open[session.id] = session
-        # Runs after the answer, from which the client learns the session.
+        # Runs after the answer, which tells the client the session's id.
         run_beside(session.announce())
         return session
 

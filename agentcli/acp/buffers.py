@@ -62,7 +62,7 @@ class ClientBuffers:
         """Put a text into a buffer, or a file that is not open, and on disk. Return False if the client refuses or does not answer."""
         request = self._client.write_text_file
         done, _ = await self._answer(request(session_id=self.session_id, path=self._named(path), content=text))
-        self._silent = False  # a client that saves slowly still answers requests for buffers
+        self._silent = False  # do not wait: a client that saves slowly still answers requests for buffers
         return done
 
     def _named(self, path: Path) -> str:

@@ -31,7 +31,7 @@ def typed_text(blocks: Sequence[Block]) -> str:
     text = ""
     for block in blocks:
         piece = _text(block)
-        # A mention is found only between blanks.
+        # A mention is recognised only between blanks.
         apart = isinstance(block, ResourceContentBlock) and text and not text[-1].isspace()
         text += f" {piece}" if apart else piece
         text += " " * isinstance(block, ResourceContentBlock)

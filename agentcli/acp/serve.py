@@ -55,7 +55,7 @@ async def _serve(host: Host, source: int, sink: int) -> int:
     code = stopped.result() if stopped.done() else InputError.exit_code if transport.ending == "garbage" else 0
     _end_within(END_SECONDS, code)
     await agent.close()
-    with contextlib.suppress(ConnectionError):  # the client no longer reads an answer
+    with contextlib.suppress(ConnectionError):  # the client no longer reads answers
         await connection.close()
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)

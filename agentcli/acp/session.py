@@ -235,7 +235,7 @@ class EditorSession:
             known = {choice.option_id for choice in choices}
             return response.outcome.option_id if response.outcome.option_id in known else None
         self.cancel()
-        await asyncio.sleep(_GRACE)  # the interrupt withdraws the question in this time
+        await asyncio.sleep(_GRACE)  # time for the interrupt to withdraw the question
         return None
 
     async def _ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
@@ -313,7 +313,7 @@ class EditorSession:
                 return "cancelled"
             case "limit":
                 return "max_turn_requests"
-            case "refused" | "blocked":  # by the model, or by a hook that stopped the prompt
+            case "refused" | "blocked":  # refused by the model, or stopped by a hook
                 return "refusal"
             case "incomplete" if self._cut_off():
                 return "max_tokens"

@@ -50,7 +50,7 @@ NEWEST_SESSIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at. `needed` when agentcli cannot work well without it."""
+    """The result of one check. `needed`: agentcli cannot work well without it."""
 
     what: str
     ok: bool
@@ -80,7 +80,7 @@ def diagnose(options: Options, live: bool = False, reading: Reading = unseen) ->
         broken = Finding("configuration", False, str(error), needed=True)
     plain = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     with tempfile.TemporaryDirectory() as nowhere:
-        # Without these two no configuration is read: not the user's, and no folder is trusted to have its own.
+        # Without these two neither the user's configuration nor any trusted folder's is read.
         rest = examine(
             Program(options, {**plain, "XDG_CONFIG_HOME": nowhere, "XDG_STATE_HOME": nowhere}), live, reading
         )

@@ -54,7 +54,7 @@ class EditorHost:
         options = replace(self._options, cwd=str(request.cwd), add_dirs=directories)
         files = EditorFiles(editor) if editor is not None else None
         program = Program(options, self._env, FrontEnd(approve, ask, files))
-        # The person's editor sent them: they need no approval.
+        # Servers sent by the person's editor need no approval.
         program.servers.add(request.servers or {}, "the editor")
         return EditorProject(program)
 

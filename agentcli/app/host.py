@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TerminalHost(ProgramReports):
-    """The host of a REPL. See `agentcli.ui.host.Host` for what each operation promises."""
+    """The host of a REPL. `agentcli.ui.host.Host` documents each operation."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)

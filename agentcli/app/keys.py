@@ -1,4 +1,4 @@
-"""Keys of providers that the user has stored: in the system's keyring if there is one, else in a file for its owner alone."""
+"""The user's stored keys of providers: in the system's keyring if available, else in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def try_key(settings: ProviderSettings, key: str, env: Mapping[str, str]) -> str
     vendor = PROVIDERS[settings.kind]
     url = base_url(settings, env) or vendor.url
     from agentcli.providers.reachability import (
-        accepts,  # with the HTTP client of the standard library: only a key that is tried needs it
+        accepts,  # imported late: only testing a key needs the HTTP client
     )
 
     accepted, answer = accepts(url, vendor.models_path, vendor.key_headers(key), SECONDS)

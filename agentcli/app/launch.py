@@ -1,4 +1,4 @@
-"""Starts a run: with a person at a terminal, or without one. Imports nothing that is not needed at once."""
+"""Starts a run, interactive or not. Imports nothing that is not needed at once."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ def _load_session(
 
     program = Program(options, front_end=FrontEnd(approve, ask))
     log_to(program.dirs, program.env, enabled=not options.no_session)
-    # Without a name, `resume` opens a fresh session and lets the person pick, if there is something to pick from.
+    # `resume` without a name opens a new session and shows the list of stored ones, if there are any.
     with program.preparing():
         if options.session == "" and program.sessions.chosen(LAST):
             session = program.sessions.new()
         else:
             session = program.sessions.begin(reading(report))
-    # The SDK takes a second to import: that happens while the person types, not while the first answer is waited for.
+    # Import the SDK, which takes a second, while the person types, not while they wait for the first answer.
     warming = Timer(WARM_AFTER, warm, [session.model.kind])
     warming.daemon = True
     warming.start()

@@ -80,7 +80,7 @@ async def _ask(program: Program, probe: Probe) -> Answer:
     spec, fresh = probe.model, EndpointMemory()
     request = _request(spec)
     used = {name for name in CAPABILITIES if reduced(request, [name]) != request} | {"counting", "usage"}
-    # Not sent by the adapters: thinking that would fill the reply, system messages to others than the vendor.
+    # The adapters do not send thinking that would fill the reply, nor system messages to endpoints other than the vendor's.
     used -= {"thinking"} if spec.thinking == "budget" else set()
     used -= {"system_messages"} if probe.settings.name != probe.settings.kind else set()
     used -= set() if probe.settings.counting else {"counting"}

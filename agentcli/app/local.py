@@ -1,4 +1,4 @@
-"""Model servers on this machine: which of the known ones answer, and with which models."""
+"""Model servers on this machine: find the ones that answer, with their models."""
 
 from __future__ import annotations
 

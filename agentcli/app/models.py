@@ -26,7 +26,7 @@ from agentcli.providers.settings import BUILT_IN, ProviderSettings, base_url, is
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A model that was connected, and all that it was connected with."""
+    """A connected model, with everything that was used to connect it."""
 
     model: Model = field(compare=False)
     spec: ModelSpec

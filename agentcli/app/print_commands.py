@@ -1,4 +1,4 @@
-"""Slash commands that a run without a person knows, as prompts of `-p`."""
+"""Slash commands in prompts of `-p`."""
 
 from __future__ import annotations
 

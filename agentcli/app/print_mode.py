@@ -40,7 +40,7 @@ LIFELINE = "AGENTCLI_LIFELINE"
 
 def print_mode(program: Program, options: Options) -> int:
     """Answer one prompt without a REPL. The result is printed last, also after an unexpected error, which is raised then."""
-    # Read before the loop runs: a signal must get through while stdin is waited for.
+    # Read before the loop runs, so that a signal can interrupt the wait for stdin.
     with program.preparing():
         text = read_prompt(options.prompt)
         print_command(text, program)
@@ -162,7 +162,7 @@ def _stdin(wait: float | None) -> str:
     except OSError as error:
         if error.errno != errno.EBADF:
             raise InputError(f"Can't read stdin: {error.strerror}.") from error
-        return ""  # open for writing only, as nohup leaves it
+        return ""  # open for writing only, as under nohup
     if len(piped) > MOST_STDIN:
         raise InputError(
             f"There are more than {MOST_STDIN // 1_000_000} MB on stdin. Save them in a file and name it in the prompt."
@@ -193,12 +193,12 @@ def _signals(interrupt: asyncio.Event, front: Headless) -> Iterator[list[int]]:
         Thread(target=_end_once_stuck, args=(front, code), daemon=True).start()
 
     def heard(code: int) -> None:
-        # The loop notices a signal by itself, but not while a write waits for its reader.
+        # The loop notices a signal, but not while a write waits for its reader.
         if front.is_stuck(0):
             end_if_stuck(code)
 
     wanted = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED, signal.SIGHUP: HANGUP}
-    # What nohup, or a shell for its background jobs, has switched off stays off.
+    # Signals ignored by nohup, or by a shell for background jobs, stay ignored.
     codes = {number: code for number, code in wanted.items() if signal.getsignal(number) != signal.SIG_IGN}
     for number, code in codes.items():
         loop.add_signal_handler(number, stop, code)

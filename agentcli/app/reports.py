@@ -12,7 +12,7 @@ from agentcli.ui.host import Topic
 
 
 class ProgramReports:
-    """The reports. See `agentcli.ui.host.Reports` for what each promises."""
+    """The reports. `agentcli.ui.host.Reports` documents each."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -20,7 +20,9 @@ class ProgramReports:
     def sessions(self) -> Sequence[Mapping[str, Any]]:
         """Return `session.json` of this project's sessions, newest first; `place` is the folder of sessions that ran elsewhere."""
         program = self._program
-        project = program.store.project(program.cwd)  # again: another place may have got its first session meanwhile
+        project = program.store.project(
+            program.cwd
+        )  # look again: another place may have got its first session meanwhile
         infos = program.store.list(project)
         return [{**info_to_json(info), "place": str(project.elsewhere(info) or "")} for info in infos]
 

@@ -1,4 +1,4 @@
-"""Rules that "always" has saved for one project: kept beside its sessions, never in the repository."""
+"""Rules that the choice "always" saved for one project, stored beside its sessions, never in the repository."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Saved = list[dict[str, Any]]
 
 
 class SavedRules:
-    """The rules saved in one folder of a project, whose paths count from there. Worktrees of a repository share them."""
+    """The rules saved in one folder of a project; their paths are relative to it. Worktrees of a repository share them."""
 
     def __init__(self, sessions: Path, directory: Path) -> None:
         """`sessions` is the folder of the session store."""

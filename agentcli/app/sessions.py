@@ -45,7 +45,7 @@ def unseen(total: int) -> Through:
 
 
 class Selection:
-    """The model, mode and context policy of a session: those this run asks for, else the session's own, else the configured ones."""
+    """The model, mode and context policy of a session: this run's flags first, then the session's own, then the configured ones."""
 
     def __init__(self, project: ProjectContext, models: ModelSource) -> None:
         self._project = project
@@ -94,7 +94,7 @@ class Selection:
         if default:
             return default
         if self._project.options.session == "" and (newest := self._project.store.newest(self._project.project)):
-            return newest.model  # one of the past sessions will be chosen, and each has its own
+            return newest.model  # the person will pick a stored session, each with its own model
         if self._project.folder_config.general.model:
             raise TrustError(
                 "No key is set. This folder's settings name a model, but the folder is not trusted. "

@@ -1,4 +1,4 @@
-"""Definitions of a project that would start something, and the warnings of a run without a person about the ones not approved."""
+"""Definitions of a project that would start programs, and warnings about unapproved ones in runs without a person."""
 
 from __future__ import annotations
 

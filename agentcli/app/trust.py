@@ -1,4 +1,4 @@
-"""Trust in folders, and the files that each would load: nothing of it is loaded or run before."""
+"""Trust in folders, and the files that each would load. No such file is loaded or run before the folder is trusted."""
 
 from __future__ import annotations
 

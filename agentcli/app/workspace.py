@@ -45,7 +45,7 @@ class WorkspacePolicy:
     @cached_property
     def sandbox(self) -> Sandbox:
         """The sandbox of commands on this machine. Raises AgentError if one is required and none works."""
-        self._context.leave_out(self._context.roots)  # the first program that is tried must be none of the workspace's
+        self._context.leave_out(self._context.roots)  # the first program that is tried must not come from the workspace
         return choose(self._context.config.general.sandbox, self._context.roots)
 
     def workspace(self) -> Workspace:

@@ -132,7 +132,7 @@ async def start_process(arguments: Sequence[str], cwd: Path, env: Mapping[str, s
 
 
 class _Process:
-    """An agent in a process of its own; `held` is our end of the pipe that it watches."""
+    """An agent in a separate process; `held` is our end of the pipe that it watches."""
 
     def __init__(self, process: asyncio.subprocess.Process, held: int) -> None:
         self._process, self._held = process, held

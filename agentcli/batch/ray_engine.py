@@ -107,7 +107,7 @@ class RayEngine:
 
     def _take(self, ours: Future[Mapping[str, Any]], theirs: Future[Mapping[str, Any]]) -> None:
         self._waiting.discard(ours)
-        with suppress(InvalidStateError):  # the cluster is gone, or the future was cancelled
+        with suppress(InvalidStateError):  # the cluster has ended, or the future was cancelled
             if error := theirs.exception():
                 ours.set_exception(error)
             else:

@@ -82,7 +82,7 @@ def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Ta
 
 
 def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
-    """Return a task for each file that matches a pattern; `{path}` in the prompt stands for its path.
+    """Return a task for each file that matches a pattern; `{path}` in the prompt is replaced by its path.
 
     Raise InputError if no file matches, UsageError for a wrong rule in the defaults.
     """

@@ -45,7 +45,7 @@ def result_ref(batch: str, id: str, attempt: int) -> str:
 
 
 def base_commit(repo: str, base: str) -> str:
-    """Return the commit that a name stands for. Raise InputError if there is none."""
+    """Resolve a name to a commit. Raise InputError if it is unknown."""
     ran = run_git(repo, "rev-parse", "--verify", "--end-of-options", f"{base}^{{commit}}")
     if ran.exit_code:
         cure = "Correct the `base` or `repo` of its tasks; --isolate copy works without git."

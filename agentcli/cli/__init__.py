@@ -27,7 +27,7 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
         with _restored(early):
             parsed = early.during(partial(_parse, arguments)) if early is not None else _parse(arguments)
             if isinstance(parsed, int):
-                return parsed  # no early terminal was made for a command that is no session
+                return parsed  # commands other than sessions have no early terminal
             from agentcli.app.launch import start
 
             return start(parsed, early)
@@ -69,7 +69,7 @@ def _restored(early: EarlyTerminal | None) -> Iterator[None]:
     """Restore a terminal that was switched to raw mode; clear its prompt if the program did not take it over."""
     try:
         yield
-    except BaseException:  # Ctrl-C as well: a terminal left in raw mode is unusable
+    except BaseException:  # also after Ctrl-C: a terminal left in raw mode is unusable
         if early is not None:
             early.leave()
         raise

@@ -115,7 +115,7 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
     from agentcli.config.toml_text import toml_value
     from agentcli.paths import app_dirs
 
-    # Nothing else is read: this very command can correct a wrong value.
+    # Read nothing else, so that this command can correct an invalid value.
     wanted, file = parsed(key, value), app_dirs().config_file
     set_key(file, steps(key), wanted)
     say(f"Set {key} = {toml_value(_plain(wanted))} in {file}.")

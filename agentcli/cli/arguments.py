@@ -1,5 +1,5 @@
-"""Arguments as typed: read without a parser where they are plain, else rewritten for it, which wants a command in front and knows no
-option with an optional value."""
+"""Command line arguments: read without a parser if they are simple, else rewritten for it, since typer requires a command and has no
+options with an optional value."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _value(flag: Flag, value: str) -> str | float | None:
 
 
 def contradiction(options: Options) -> str:
-    """Return what is wrong with flags that do not go together; empty if nothing is."""
+    """Return the reason why these flags cannot be combined; empty if they can."""
     if options.fork and options.session is None:
         return (
             "--fork needs a session to copy. "

@@ -159,7 +159,7 @@ def _executed(asked: BatchFlags, plan: Plan, tasks: tuple[Task, ...], folder: Pa
     finally:
         engine.close()
     if engine.gone():
-        # What an engine's library does at the end of the process would wait for it.
+        # Otherwise exit handlers of an engine's library would wait for running starts.
         sys.stdout.flush()
         os._exit(code)
     return code

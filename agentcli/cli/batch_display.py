@@ -164,7 +164,7 @@ def _picture(driver: Driver, seconds: float, streams: dict[str, AgentStream]) ->
 
 
 class AgentStream:
-    """The stream of an agent at work, read on as it grows: what it does now, and what it has cost, in USD."""
+    """The growing event stream of a running agent: its present activity, and its cost so far in USD."""
 
     def __init__(self, folder: Path) -> None:
         self.activity, self.cost = "is being set up", 0.0

@@ -1,7 +1,7 @@
-"""`agentcli completion`: scripts for bash, zsh and fish, and the words that they ask for at each Tab.
+"""`agentcli completion`: scripts for bash, zsh and fish, and the words that they request at each Tab.
 
-What never changes (commands, options, models, settings) is taken from the command line itself once for each version, which
-takes the parser, and kept in the cache folder: a Tab has no time for that.
+Static words (commands, options, models, settings) are read from the parser once for each version and kept in the cache
+folder, since loading the parser is too slow for a Tab.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _TOGGLES = ("true", "false")
 
 
 def complete(arguments: Sequence[str]) -> None:
-    """`agentcli completion SHELL` prints the script, `--words …` what may stand at the cursor, one a line."""
+    """`agentcli completion SHELL` prints the script, `--words …` the candidates at the cursor, one a line."""
     if arguments[:1] == [WORDS]:
         sys.stdout.write("".join(f"{word}\n" for word in found(arguments[1:])))
     elif len(arguments) == 1 and arguments[0] in SHELLS:
@@ -170,7 +170,7 @@ def _table(env: Mapping[str, str] = os.environ) -> Any:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     table = {"stamp": stamp, **_built()}
-    with contextlib.suppress(OSError):  # it is made again at every Tab then, which is only slow
+    with contextlib.suppress(OSError):  # without a cache it is made again at every Tab, which is slow but works
         replace_file(cached, json.dumps(table), mode=0o600)
     return table
 

@@ -1,4 +1,4 @@
-"""Yes-or-no questions of commands that are not sessions. Keys that came before a question answer nothing."""
+"""Yes-or-no questions of commands other than sessions. Keys typed before a question do not answer it."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def _window(program: Program, history: History, policy: str = "") -> Window:
 
 
 def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[SummaryTask], Summary]:
-    """Summaries by a real model. Each gets a connection of its own, since each runs in an event loop of its own."""
+    """Summaries by a real model. Each has its own connection, since each runs in its own event loop."""
 
     import asyncio
 

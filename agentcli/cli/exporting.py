@@ -106,7 +106,7 @@ def _write(pieces: Iterable[str], output: str, private: bool) -> None:
     """Write the pieces to the file, a `private` one for its owner alone, or to stdout if none is named. Raises InputError for a file that cannot be written."""
     if not output:
         on_terminal = sys.stdout.isatty()
-        # Progress is drawn on a terminal, too: there the text comes once that is done.
+        # On a terminal the text is printed after the progress bar is removed.
         for piece in list(pieces) if on_terminal else pieces:
             sys.stdout.write(safe(piece) if on_terminal else piece)
         return

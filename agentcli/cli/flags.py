@@ -1,4 +1,4 @@
-"""Flags of runs as typer sees them, derived from `Options`, and those that several other commands share."""
+"""Flags of runs as typer sees them, derived from `Options`, and flags that several other commands share."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def taking_flags(place: Place | None = None, name: str = "given") -> Callable[[C
 
 
 class _Taking:
-    """A command with more parameters, which are made when the command is asked for, and that it gets as one value."""
+    """A command with parameters derived from a dataclass when the command is requested; it gets them as one value."""
 
     __name__: str
 
@@ -50,7 +50,7 @@ class _Taking:
         own = {name: given.pop(name) for name in inspect.signature(self._command).parameters if name != self._name}
         return self._command(**own, **{self._name: self._build(given)})
 
-    # Typer reads a command's parameters off its signature and annotations.
+    # Typer reads a command's parameters from its signature and annotations.
     @functools.cached_property
     def __signature__(self) -> inspect.Signature:
         hints = hints_of(self._command)
@@ -71,7 +71,7 @@ def _fields(options: type) -> list[inspect.Parameter]:
 
 
 _FLAG, _FILE = "flag_", "file_"
-"""Prefixes of parameters: a command has arguments of its own, which may be called like a field of `Options`."""
+"""Prefix of parameters, since a command's own arguments may have the name of a field of `Options`."""
 
 
 def parameter_name(flag: Flag) -> str:

@@ -1,4 +1,4 @@
-"""`agentcli sessions import`: sessions from files, from folders, and from where other programs keep theirs."""
+"""`agentcli sessions import`: sessions from files, folders and the stores of other programs."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _command(name: str, command: Any) -> Iterator[str]:
     )
     yield f".SS {_text(name)} {arguments}".rstrip()
     yield _text(" ".join((command.help or "").split()))
-    if name != "resume":  # it takes the options of a session, which come above
+    if name != "resume":  # its options are a session's, listed above
         yield from _options(command)
 
 

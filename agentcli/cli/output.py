@@ -41,7 +41,7 @@ def page(texts: Iterable[str], env: Mapping[str, str] = os.environ) -> None:
         for text in texts:
             print(text)
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the pager's while it runs
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # leave Ctrl-C to the pager while it runs
     try:
         _through(command, texts, {"LESS": LESS, **env})
     finally:
@@ -58,7 +58,7 @@ def _through(command: str, texts: Iterable[str], env: Mapping[str, str]) -> None
             pager.stdin.write((text + "\n").encode("utf-8", "replace"))
         pager.stdin.close()
     except BrokenPipeError:
-        pass  # the person has seen enough
+        pass  # the person quit the pager
     finally:
         pager.wait()
 

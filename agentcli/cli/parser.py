@@ -1,7 +1,7 @@
-"""The commands and their options, as typer sees them, without what a command line does not need of them.
+"""Typer's parser of commands and options, loading only the commands that a command line needs.
 
-Typer reads the parameters of every command off its annotations, and has pydantic convert the value of every option, given or not:
-both take longer than all else in a command line.
+By default typer reads the annotations of every command, and makes a pydantic converter for every option, given or not:
+both take longer than the rest of a short command.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _HELP = frozenset(_HELP_NAMES)
 
 
 class _Stopped(BaseException):
-    """A signal, with its number, on its way past typer, which takes each for Ctrl-C."""
+    """A signal, by number, as an exception that typer does not mistake for Ctrl-C."""
 
 
 class _Agentcli(TyperGroup):
-    """The program's own help: it names the options of a session, which come without a command."""
+    """The program's own help, which includes the options of a session, used without a command."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. A signal raises _Stopped."""
@@ -57,9 +57,9 @@ class _Agentcli(TyperGroup):
 
 
 def invoke(arguments: list[str]) -> Options | int:
-    """Parse the command line: the options of a run, or the exit code of any other command, which has run then.
+    """Parse the command line: return the options of a run, or run any other command and return its exit code.
 
-    Raises UsageError for what makes no sense.
+    Raises UsageError for invalid arguments.
     """
     arguments = prepared(arguments, set(_PLACES))
     group = _group(arguments)
@@ -76,7 +76,7 @@ def invoke(arguments: list[str]) -> Options | int:
         raise KeyboardInterrupt(*stopped.args) from None
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):
-            raise stop.__context__ from None  # the parser takes a reader that has left for a failure
+            raise stop.__context__ from None  # typer treats a closed pipe as a failure
         raise
     except typer.TyperException as error:
         raise UsageError(_complaint(error)) from error
@@ -87,7 +87,7 @@ def _helped(group: TyperGroup, arguments: list[str]) -> Options | int:
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         asked = group.main(arguments, "agentcli", standalone_mode=False)
-    # An argument's metavar says what it is; typer puts its type beside it.
+    # An argument's metavar suffices; typer adds its type.
     plain = _TYPES.sub(lambda found: " " * len(found[0]), text.getvalue())
     shown = _RANGE.sub("", plain).replace("Show this message and exit.", "show this help")
     if sys.stdout.isatty():
@@ -219,7 +219,7 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
 
 def _show_help(words: list[str]) -> None:
     """Print the help of the command that these words name. Raises UsageError if they name none."""
-    if words[0] not in _PLACES:  # the parser would take it for a prompt, and print the help of that
+    if words[0] not in _PLACES:  # the parser would mistake it for a prompt and print the prompt's help
         raise UsageError(f"There is no command {words[0]}. See `agentcli --help`.")
     invoke([*words, "--help"])
 
@@ -263,11 +263,11 @@ evaluate_annotations(listed)
 
 
 def convert_lazily(command: TyperGroup | TyperCommand, help_option_names: list[str]) -> None:
-    """Let typer convert only the values of this command, and of those in it, that are not yet of the type that it declares."""
+    """Make typer convert only values of this command and its subcommands that do not have the declared type yet."""
     for inner in command.commands.values() if isinstance(command, TyperGroup) else ():
         assert isinstance(inner, TyperGroup | TyperCommand)
         convert_lazily(inner, help_option_names)
-    # Typer makes the option for help late, and keeps it.
+    # Typer creates the help option late, and caches it.
     asks_help = command.get_help_option(command.context_class(command, help_option_names=help_option_names))
     for parameter in (*command.params, asks_help):
         if getattr(parameter, "_runtime_param", parameter) is None and hasattr(parameter, "type_descriptor"):
@@ -275,7 +275,7 @@ def convert_lazily(command: TyperGroup | TyperCommand, help_option_names: list[s
 
 
 class _Lazy:
-    """Takes the place of typer's converter of a parameter, and makes that when it is needed."""
+    """Replaces typer's converter of a parameter, and creates it when needed."""
 
     def __init__(self, descriptor: Any) -> None:
         self._descriptor = descriptor

@@ -1,4 +1,4 @@
-"""`agentcli permissions`: the rules in force, and what they say of a call, running nothing."""
+"""`agentcli permissions`: show the rules in force, and explain their decision about a call without running it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Tables and lists that are printed once: drawn by rich on a terminal, plain and whole anywhere else.
 
-Rich takes long to import, so that it is imported only where it draws. A session's answers are drawn by `agentcli.ui.render`, not by
-rich: its Markdown leaves words of a reply out (HTML tags, link addresses), and it cannot print blocks as they arrive.
+Rich is slow to import, so it is imported only to draw. `agentcli.ui.render` draws a session's answers instead, because rich's
+Markdown drops words of a reply (HTML tags, link addresses) and cannot print blocks as they arrive.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ GAP = 2
 NARROWEST = 12
 """Minimal cells of a column that takes the rest of the line."""
 STYLED_ROWS = 1_000
-"""Rows beyond which a table on a terminal has no styles and no lines that go on below: rich takes a millisecond for each row."""
+"""Rows beyond which a table on a terminal is printed without styles and wrapping: rich takes a millisecond for each row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table. Numbers are aligned right.
 
-    On a terminal: `style` is rich's; a column that `fills` takes the rest of the line and ends in `…` where that is too little, one that
-    `wraps` goes on below; one is left out where the terminal has fewer than `from_width` cells.
+    On a terminal: `style` is rich's; a column that `fills` takes the rest of the line and is cut with `…`; a column that
+    `wraps` continues on the next line; a column is dropped if the terminal has fewer than `from_width` cells.
     """
 
     head: str
@@ -68,7 +68,7 @@ def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> lis
     padded = []
     for n, column in enumerate(columns):
         texts = [line[n] for line in lines]
-        # Blanks at the end of a line would go again.
+        # Trailing blanks of a line would be stripped again.
         ends_line = n == len(columns) - 1 and not column.numeric
         padded.append(texts if ends_line else _padded(texts, column))
     return [(" " * GAP).join(cells).rstrip() for cells in zip(*padded, strict=True)]

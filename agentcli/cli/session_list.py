@@ -77,7 +77,7 @@ def print_list(
 
 
 def _print_table(infos: Sequence[SessionInfo], places: Sequence[Place]) -> None:
-    """Sessions line by line; those of other places of the project with that folder's name, which is spelled out below."""
+    """Print sessions line by line; sessions from other places of the project with that folder's name, explained below."""
     from agentcli.sessions.tree import branches, stem
 
     others = {place.id: place for place in places if any(info.project_id == place.id for info in infos)}
@@ -128,7 +128,7 @@ def print_found(
     else:
         marks = ("\x1b[1m", "\x1b[0m") if on_terminal(sys.stdout) and "NO_COLOR" not in context.env else ("", "")
         for one in found:
-            # Made safe between the two: letters that nobody writes stand for the marks meanwhile.
+            # Sanitise with unused letters in place of the marks, which are inserted afterwards.
             text = safe(one.report(*_MARKS))
             print(text.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
 

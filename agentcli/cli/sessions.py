@@ -1,4 +1,4 @@
-"""`agentcli sessions`: what is in the store, and what can be done with it."""
+"""`agentcli sessions`: list and manage the session store."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash,
 
     It completes commands, options, sessions, models and settings.
     """
-    # It is answered before this parser is loaded, and stands here for the help and for what is mistyped.
+    # Answered before this parser is loaded; declared here for the help and for mistyped forms.
 
 
 @taking_flags("demo")

@@ -20,7 +20,7 @@ class General:
     sandbox: Literal["auto", "require", "off"] = setting(
         "auto", project="tighten", tighter=towards("off", "auto", "require")
     )
-    """`auto`: commands that nobody approved run in the sandbox; `require`: all do, or none runs; `off`: none does."""
+    """`auto`: commands that no person approved run in the sandbox; `require`: all commands do, or none runs; `off`: none does."""
     sandbox_network: bool = setting(False, project="tighten", tighter=towards(True, False))
     """Let commands in the sandbox use the network."""
     add_dirs: tuple[str, ...] = setting((), project="never")

@@ -84,7 +84,7 @@ class AutoSettings:
     summary_most: int = 4_000
     """Largest expected summary."""
     scratchpad: int = 1_000
-    """Tokens of reasoning that a summary costs besides itself."""
+    """Tokens of reasoning that a summary costs in addition to its text."""
     air: Share = 0.8
     """Size to compact to, as a share of the soft mark, so that the mark is not reached again at once."""
     clipped: int = 400
@@ -227,7 +227,7 @@ class SnapshotSettings:
     item_characters: int = 1_000
     """Maximum characters of one item."""
     goal_characters: int = 300
-    """Characters of the first prompt that stand for the goal until a summary names one."""
+    """Characters of the first prompt used as the goal until a summary names one."""
     sentence_characters: int = 2_000
     """Maximum characters of a sentence; a longer one is not trusted."""
     reply_tokens: int = 16_000
@@ -255,7 +255,7 @@ class HandoffSettings:
     tokens: Positive = 5_000
     """Largest snapshot."""
     words: int = 1_500
-    """Maximum of the user's own words, besides their rules."""
+    """Maximum of the user's own words, without their rules."""
     files_read: int = 20
     """Maximum files listed as read."""
     commands: int = 30
@@ -321,7 +321,7 @@ class ContextSettings:
     keep_recent_share: Share = 0.125
     """Upper bound of these tokens on a small window."""
     keep_answer_tokens: int = 4_000
-    """Maximum tokens of the newest answer where it is kept beside a summary; a longer one is cut in the middle."""
+    """Maximum tokens of the newest answer kept beside a summary; a longer one is cut in the middle."""
     min_shrink: Share = setting(0.10, project="free")
     """Share of the prompt that a compaction must free, or it is dropped."""
     retry_growth: float = 0.10

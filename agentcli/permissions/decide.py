@@ -385,7 +385,7 @@ def _server_nature(call: ToolCall, traits: Traits, rules: Rules) -> CallFacts:
 
 
 _LASTING = ("config", "your answers")
-"""Origins of rules that are saved by the name of a server, whichever program that name stood for."""
+"""Origins of rules that name a server, without regard to the program behind that name."""
 
 
 def _speaks_of(rule: Rule, values: Mapping[str, Any]) -> bool:

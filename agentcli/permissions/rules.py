@@ -144,7 +144,7 @@ def command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:
 def may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
     """Return True if a command that a rule names may run in a part of the line that cannot be analysed.
 
-    A part of the line is unknown and may be that command, an alias may stand for it, or an unknown program gets the
+    A part of the line is unknown and may be that command, an alias may expand to it, or an unknown program gets the
     command's name among its arguments: in the text of a script, after an option, as the value of a variable.
     """
     patterns = [rule.pattern for rule in rules]

@@ -64,7 +64,7 @@ def spec(
 
 
 def full_name(name: str) -> str:
-    """Return the name that an alias stands for; any other name unchanged."""
+    """Resolve an alias to its name; return any other name unchanged."""
     return ALIASES.get(name, name)
 
 

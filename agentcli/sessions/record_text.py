@@ -13,7 +13,7 @@ _to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def as_text(record: Record) -> str:
-    """Return the lines of a record, safe for a terminal; empty if it holds nothing to read."""
+    """Return the lines of a record, safe for a terminal; empty if it contains no text."""
     head = f"#{record.seq}"
     match record.body:
         case Message(role=role) as message:

@@ -1,4 +1,4 @@
-"""Findings of a review, read from the model's answer: a list with places as it was asked for, or prose."""
+"""Findings of a review, parsed from the model's answer: a list with places, as requested, or prose."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Text
 
 Severity = Literal["high", "medium", "low", ""]
-"""Empty where the answer names none."""
+"""Empty if the answer names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def is_review(message: Message) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """An item of a list with what belongs to it, or a paragraph; below a heading, which may name a severity for all."""
+    """A list item with its continuation, or a paragraph; a heading above may give all of them a severity."""
 
     item: bool
     text: str

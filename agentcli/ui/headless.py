@@ -57,7 +57,7 @@ class Headless:
         if self.format == "stream-json":
             for each in run_events(event):
                 self._write(each)
-        # The stream has everything; a warning is shown at the terminal, too.
+        # The stream has every event; warnings are also printed to stderr.
         if (self.format != "stream-json" or isinstance(event, Warned | Noticed)) and (note := _progress(event)):
             self._print(safe(note), self.err)
 

@@ -101,11 +101,11 @@ class Host(Reports, Protocol):
         ...
 
     def change(self, key: str, text: str) -> str:
-        """Set a setting in the user's config.toml; returns a line about what holds now. Raises ConfigError."""
+        """Set a setting in the user's config.toml; return a line about the value in force. Raises ConfigError."""
         ...
 
     def view(self, session: AgentSession) -> str:
-        """Write the session's HTML page and open it in the browser; returns a line that says where it is."""
+        """Write the session's HTML page and open it in the browser; return a line with its path."""
         ...
 
     def unloaded(self, session: AgentSession) -> Sequence[str]:

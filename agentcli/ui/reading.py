@@ -1,4 +1,4 @@
-"""Report of how far a long session is read while it is opened."""
+"""Progress report while a long session is opened."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class MessageEvent(RunEvent):
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEvent(RunEvent):
-    """Reasoning of the model; with `delta` a piece of what follows whole."""
+    """Reasoning of the model; with `delta` a piece of a thought that follows whole."""
 
     type: ClassVar[str] = "thinking"
     text: str
@@ -196,7 +196,7 @@ class Result(RunEvent):
     error: str | None
     exit_code: int
     findings: tuple[Finding, ...] = field(default=(), metadata={"if_true": True})
-    """Those of a review, which `-p "/review"` asks for."""
+    """Findings of a review, requested by `-p "/review"`."""
 
     @property
     def denials(self) -> tuple[Denial, ...]:

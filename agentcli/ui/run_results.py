@@ -106,7 +106,7 @@ def record_events(record: Record, timestamp: str = "") -> Iterator[AnyEvent]:
 
 @dataclass(slots=True)
 class ResultBuilder:
-    """Collects from the events of a run what its result holds."""
+    """Collects the result of a run from its events."""
 
     session_id: str = ""
     _started: float = field(default_factory=time.monotonic)

@@ -1,4 +1,4 @@
-"""Themes: colours by role, and appearance of the output. No meaning by colour alone: without colours only weight is left."""
+"""Themes: colours by role, and appearance of the output. Nothing is expressed by colour alone: without colours, only bold and dim remain."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _SHAPES = {
 }
 
 
-# Bright and dark sorts of a colour differ from terminal to terminal: only those are used that can be read on either.
+# Bright and dark variants of a colour differ between terminals: use only colours that are readable on both backgrounds.
 DARK = Theme(
     "dark",
     {
@@ -139,7 +139,7 @@ class Look:
     """Appearance of the output: theme, and how much is printed before the rest is folded.
 
     `output_lines` and `diff_lines`: limits before folding; `thinking` unfolds thoughts; `raw` leaves Markdown as it is;
-    `links` writes addresses as terminal links; `light`: the terminal's answer on its background, if any; `folder`: the
+    `links` writes addresses as terminal links; `light`: whether the terminal reported a light background, if it did; `folder`: the
     working folder; `for_people`: tools whose results the user wants to read, too.
     """
 

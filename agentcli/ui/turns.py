@@ -1,4 +1,4 @@
-"""Turns as the front ends with a person play them, and the lines at the end."""
+"""Turns in the front ends with a person, and the lines printed at the end."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ SERVERS_FILE = "mcp.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that was found, and what becomes of it: `new` is written, `same` exists already, and in a `clash` the existing or first one stays."""
+    """One entry that was found, and its fate: `new` is written, `same` exists already, and in a `clash` the existing or first one stays."""
 
     item: Item
     status: Literal["new", "same", "clash"]
@@ -94,7 +94,7 @@ def carry_out(plan: ImportPlan, config: Path) -> None:
 
 
 class _Present:
-    """Return the present content of our files with the plan's additions."""
+    """The present content of our files, with the plan's additions."""
 
     def __init__(self, config: Path) -> None:
         self._config = config
@@ -146,7 +146,7 @@ def _objection(program: Program, item: Item) -> str:
             in_own_names(Rules(deny=(parse_rule(item.value),)), TRAITS)
         if item.to == "config.toml" and item.key == "model":
             obstacle = program.models.obstacle(item.value)
-            # A key may follow. If another model has one, that model stays the default.
+            # Import the default model even without a key for it, unless the present default has one.
             if isinstance(obstacle, CredentialsError) and not program.models.default:
                 return ""
             return str(obstacle).splitlines()[0] if obstacle is not None else ""

@@ -28,7 +28,7 @@ def worktree_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
         if not common:
             yield name, False, f"{display_path(tree)}: its repository is gone; `rm -r {_quoted(tree)}` removes it"
             continue
-        bare = main == tree  # its worktrees are projects of their own: this one's subagent may be of any
+        bare = main == tree  # each worktree is a project of its own, so the subagent may belong to any of them
         repository = Path(common) if bare else main
         remove = f"`git -C {_quoted(repository)} worktree remove --force {_quoted(tree)}` removes it with its changes"
         if branch := _branch(tree):

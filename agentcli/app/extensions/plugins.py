@@ -96,7 +96,7 @@ class Plugins:
         given = source if source.startswith(_SCHEMES) else str(plugin.folder)
         entry = {"source": given, "digest": found, "enabled": True, "link": link}
         if plugin.from_marketplace:
-            entry["manifest"] = dict(plugin.manifest)  # its copy is in no marketplace
+            entry["manifest"] = dict(plugin.manifest)  # the installed copy has no marketplace around it
         self._edit(lambda entries: entries | {plugin.name: entry})
 
     def _copy(self, plugin: Plugin, found: str) -> None:
@@ -110,7 +110,7 @@ class Plugins:
             present, former = self._root / plugin.name, aside / ".former"
             if present.exists():
                 os.replace(present, former)
-            if (former / DATA).is_dir():  # what its hooks and servers have kept outlasts an update
+            if (former / DATA).is_dir():  # the data of its hooks and servers survives an update
                 os.replace(former / DATA, copy / DATA)
             (copy / DATA).mkdir(exist_ok=True, mode=0o700)
             os.replace(copy, present)

@@ -24,7 +24,7 @@ PROJECT_FILE = ".mcp.json"
 
 @dataclass(frozen=True, slots=True)
 class ServerFile:
-    """A file that servers are written to. None of the locks that guard it is left in a project."""
+    """A file that servers are written to. The lock of a project's file lies outside the project."""
 
     path: Path
     lock: Path

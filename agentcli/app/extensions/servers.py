@@ -1,4 +1,4 @@
-"""The servers of a run: which ones are configured, which of these may be started, and the questions they put to the person."""
+"""The MCP servers of a run: which are configured, which of these may start, and their questions to the person."""
 
 from __future__ import annotations
 

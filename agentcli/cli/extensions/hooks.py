@@ -1,4 +1,4 @@
-"""`agentcli hooks`: the hooks in force, and what they say of an event."""
+"""`agentcli hooks`: list the hooks in force, and try them on an event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`agentcli mcp`: servers of the Model Context Protocol: listed, added, removed, tried."""
+"""`agentcli mcp`: list, add, remove and test MCP servers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Scope(StrEnum):
 
 
 class Transport(StrEnum):
-    """The way in which a server is reached."""
+    """The transport of a server."""
 
     stdio = "stdio"
     http = "http"

@@ -1,4 +1,4 @@
-"""`agentcli skills` and `agentcli agents`: what files define, and whether a skill's folder is valid."""
+"""`agentcli skills` and `agentcli agents`: list the definitions in files, and validate a skill's folder."""
 
 from __future__ import annotations
 

@@ -44,6 +44,6 @@ class LossSettings:
     phase_share: Share = 0.25
     """Share of the chances that remains at the end of a phase, when earlier work is done."""
     phases: bool = True
-    """Compact between two steps of a turn, below the hard mark, where a phase has just ended."""
+    """Compact between two steps of a turn, below the hard mark, if a phase has just ended."""
     questions: bool = True
     """Do not compact below the hard mark while a question of the model is open."""

@@ -1,4 +1,4 @@
-"""Commands and the files that deny rules forbid reading: which commands read them, what git would show of them, and what to hide."""
+"""Commands and files with a deny rule: which commands read such files, which contents git would show, and which paths to hide."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class CommandLine:
     protected: str = ""
     """Reason why it must ask in every mode."""
     meant: tuple[str, ...] = ()
-    """File names that the patterns of a read-only line stand for."""
+    """File names that match the patterns of a read-only line."""
     destroys: str = ""
     """Reason why it can only destroy."""
     workspace: Workspace | None = field(default=None, repr=False)

@@ -16,7 +16,7 @@ from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.parse import PLACE, Command
 
 MOST = 500
-"""Largest number of file names that a line may stand for; a line with more asks."""
+"""Largest number of file names that the patterns of a line may match; a line with more asks."""
 _TOO_MANY = "names too many files to be looked at first"
 
 

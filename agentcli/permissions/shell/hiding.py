@@ -77,7 +77,7 @@ def _aliases(run: Run) -> bool:
 
 
 def _may_match(words: Sequence[str], wanted: Sequence[str], *, whole: bool) -> bool:
-    """Return True if unknown words may match the wanted ones. One unknown word may stand for several."""
+    """Return True if unknown words may match the wanted ones. One unknown word may expand to several."""
     unsure = False
     for index, want in enumerate(wanted):
         if index >= len(words):

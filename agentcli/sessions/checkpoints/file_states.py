@@ -134,7 +134,7 @@ class StateReader:
         try:
             status = os.lstat(name)
             known = self._known.get(name)
-            # What a scan has read may not lie on the medium yet: an edit reads and keeps it durably.
+            # Content read by a scan may not be on the disk yet: an edit reads it again and stores it durably.
             if known and known[0] == _mark(status) and not (durable and known[2].sha256):
                 states[known[1]] = known[2]
                 return

@@ -28,7 +28,7 @@ _ENVELOPES = (
 )
 _WRAPPED = re.compile(r"\s*<([a-z][\w-]*)>.*</\1>\s*", re.DOTALL)
 _LABEL = re.compile(r"\s*</?image\b[^>]*>\s*")
-"""What stands before and behind a picture, such as `<image name=[Image #1]>`."""
+"""Tags around a picture, such as `<image name=[Image #1]>`."""
 _UNSUPPORTED = "unsupported call: "
 _INSTRUCTIONS = "# AGENTS.md instructions"
 _EXIT = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d+)", re.MULTILINE)

@@ -31,7 +31,7 @@ _ENDING = re.compile(
 )
 """The lines after the output of a shell command."""
 _OWN = re.compile(r"\s*System: |\s*Please continue\.\s*\Z")
-"""Texts that Gemini CLI puts in itself in the user's name: after a loop, a broken reply, or a reply that asks to go on."""
+"""Texts that Gemini CLI itself inserts as the user's: after a loop, a broken reply, or a reply that asks to continue."""
 _LONGEST_ENDING = 2000
 _LONGEST_PATH = 4096
 

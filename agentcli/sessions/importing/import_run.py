@@ -23,7 +23,7 @@ from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store
 
 Price = Callable[[str, Usage, str], float | None]
-"""The price of a usage of the model called `provider/id` at a time, in USD; None where it is not known."""
+"""The price of a usage of the model called `provider/id` at a time, in USD; None if unknown."""
 AT_ONCE = 50
 """Number of sessions that are written before one wait for the disk."""
 
@@ -64,8 +64,8 @@ class ImportRun:
 
     A session goes to the folder in which it ran; if that is gone, to `here` if `gather`, else it waits there for
     `sessions move`. With `again`, sessions that were imported before are imported once more. `name` is given to all of
-    them. The lines and then the records of a session pass `through`. `price` says what replies cost of which the file
-    tells the usage only.
+    them. The lines and then the records of a session pass `through`. `price` prices replies for which the file has
+    only the usage.
     """
 
     store: Store

@@ -137,7 +137,7 @@ async def _named(folder: Path, what: str) -> tuple[Changes, str]:
     try:
         return await asyncio.to_thread(changes, folder, first), rest.strip()
     except InputError:
-        # One word is a name that was mistyped; several are wishes.
+        # A single word is a mistyped name; several words are instructions.
         if not rest:
             raise
         return await asyncio.to_thread(changes, folder), what

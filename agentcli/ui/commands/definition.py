@@ -27,13 +27,13 @@ class Command:
     at_once: bool = False
     """It changes nothing under a running turn and does not wait for its end."""
     arguments: Arguments | None = None
-    """Completions for what comes after the name."""
+    """Completions of the argument."""
     aliases: tuple[str, ...] = ()
     """Names of the same command in other programs."""
     values: tuple[str, ...] | None = None
     """The arguments that it takes; None if any will do."""
     yields: Yields | None = None
-    """What it yields in every front end; None for a command of the terminal."""
+    """Yields the command's output in every front end; None for a command of the terminal."""
 
     @property
     def name(self) -> str:
@@ -115,8 +115,8 @@ def command(
 ) -> Callable[[Any], Command]:
     """Make a slash command of a function whose docstring is its help.
 
-    A command `everywhere` works at terminals, with `-p` and in editors: its function yields what it has to say or to do, and each front
-    end shows it in its way. A command of the `terminal` uses that itself. `values` are the arguments that it takes, if they are few.
+    A command `everywhere` works at terminals, with `-p` and in editors: its function yields outputs (`agentcli.ui.commands.outputs`), and
+    each front end shows them. A command of the `terminal` calls the terminal directly. `values` are its possible arguments, if they are few.
     """
 
     def decorate(function: Any) -> Command:

@@ -1,4 +1,4 @@
-"""Slash commands about extensions: the skills and agents that there are, and the commands that files define."""
+"""Slash commands about extensions: list skills and agents, and run the commands that files define."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def shadowed(entries: Iterable[Skill | Template], taken: Container[str]) -> Sequ
 
 
 def explained(session: AgentSession, name: str) -> Sequence[str]:
-    """Return the help on a command or skill that a file defines; empty if there is none of that name."""
+    """Return the help on a command or skill that a file defines; empty if the name is unknown."""
     one = session.extensions.entry(name.lstrip("/"))
     if one is None:
         return []

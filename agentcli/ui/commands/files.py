@@ -46,7 +46,7 @@ async def export(context: CommandContext, name: str) -> None:
         file = context.session.cwd / Path(name or ".").expanduser()
         if not name or file.is_dir():
             file /= f"{context.session.journal.id}.md"
-    except (OSError, RuntimeError) as error:  # too long a name, no such user
+    except (OSError, RuntimeError) as error:  # the name is too long, or its ~user does not exist
         raise InputError(f"Can't write {name:.60}: no such folder. Try /export FILE.") from error
     form = format_of(file)
     if file.exists() and not await context.confirm(f"{file} exists. Replace it?"):

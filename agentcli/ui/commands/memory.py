@@ -34,7 +34,7 @@ async def memory(context: CommandContext, argument: str) -> None:
 
     Files count from your config folder, then from the repository's root down: in each folder the first of AGENTS.override.md,
     AGENTS.md, CLAUDE.md, .claude/CLAUDE.md and GEMINI.md, then AGENTS.local.md and CLAUDE.local.md. `@path` in them imports another
-    file. Those of folders further down are read when a call touches the folder.
+    file. Instruction files of deeper folders are read when a call touches the folder.
 
     `add` asks where TEXT goes: for this project, for you in this project alone, or for all your projects.
     """
@@ -89,7 +89,7 @@ async def _add(context: CommandContext, text: str) -> None:
     diff = difflib.unified_diff(before.splitlines(), with_line(before, text).splitlines(), lineterm="", n=2)
     if not await context.confirm(f"Change {file}?", [safe_line(line) for line in list(diff)[2:]]):
         return
-    lock = places[2].with_name(".instructions.lock")  # none is left in the project
+    lock = places[2].with_name(".instructions.lock")  # the project has no instruction file any more
     try:
         await asyncio.to_thread(update, file, lambda present: with_line(present, text), lock=lock)
         if file.name == LOCAL:

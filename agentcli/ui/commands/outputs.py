@@ -29,7 +29,7 @@ class Context:
     terminal: CommandContext | None = None
 
     def only_in_terminal(self, usage: str) -> CommandContext:
-        """Return the terminal. Raises InputError, naming the usage that needs it, if there is none."""
+        """Return the terminal. Raises InputError, naming the usage that needs it, in other front ends."""
         if self.terminal is None:
             raise InputError(f"{usage} works only in the terminal.")
         return self.terminal
@@ -37,7 +37,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Lines of an answer. `drawn` makes styled, safe lines of them for a terminal of that many columns."""
+    """Lines of an answer. `drawn` returns them as styled, safe lines for a terminal of that many columns."""
 
     lines: Sequence[str]
     drawn: Callable[[int, Look], Sequence[str]] | None = None
@@ -45,7 +45,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """Events of an act that is done. `done` is said at a terminal, with the tokens that the context holds now."""
+    """Events of a finished action. `done` is its message at a terminal, given the tokens now in the context."""
 
     events: Sequence[Event]
     done: str = ""
@@ -53,7 +53,7 @@ class Acted:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Events of work that takes a while and can be interrupted; `doing` names the work."""
+    """Events of long work that can be interrupted; `doing` names the work."""
 
     doing: str
     events: Callable[[asyncio.Event], AsyncIterator[Event]]
@@ -61,7 +61,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A prompt for the model, the last that a command yields; the parts in `along` go with it and are not shown."""
+    """A prompt for the model, always the last output of a command; the parts in `along` are sent with it and not shown."""
 
     text: str
     along: tuple[Part, ...] = ()
@@ -72,7 +72,7 @@ Output = Said | Acted | Work | Sent
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Everything that a command said: its lines, the messages of its acts, the window that those left, why work came to nothing."""
+    """The complete output of a command: its lines, messages of its actions, the resulting window, the reason for failed work."""
 
     lines: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Answer:
 
 
 async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None:
-    """Show what a command yields at a terminal."""
+    """Show the outputs of a command at a terminal."""
     async with closing(outputs) as stream:
         async for output in stream:
             match output:
@@ -108,9 +108,9 @@ async def as_turn(
     *,
     notices: bool = True,
 ) -> AsyncIterator[Event]:
-    """Make a turn of what a command yields: its events, and a TurnEnded with the answer's text.
+    """Turn the outputs of a command into events that end with a TurnEnded with the answer's text.
 
-    The messages of acts are in the answer; `notices`: as events, too.
+    The answer includes the messages of actions; with `notices` they are events, too.
     """
     answer = Answer()
     async with closing(outputs) as stream:

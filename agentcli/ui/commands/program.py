@@ -55,5 +55,5 @@ async def budget(context: Context, _: str) -> AsyncIterator[Output]:
 
 
 async def _report(context: Context, topic: Topic) -> Said:
-    # Among thousands of sessions this takes a while: keys must still work.
+    # This is slow with thousands of sessions; in a thread, keys still work.
     return Said(await asyncio.to_thread(context.host.report, topic, context.session))

@@ -78,7 +78,7 @@ async def _pasted(context: CommandContext, name: str) -> str | None:
 
 
 def resources(session: AgentSession) -> Sequence[Item]:
-    """Return the resources of servers as `@server:uri`, for completion, without those that no prompt can name."""
+    """Return the resources of servers as `@server:uri`, for completion, without URIs that a prompt cannot mention."""
     pool = session.server_pool
     found = [(f"@{one.server}:{one.uri}", one) for one in (pool.resources() if pool is not None else ())]
     return [

@@ -78,7 +78,7 @@ async def keys(context: CommandContext, _: str) -> None:
 
 
 def _matching(found: Sequence[Setting], words: str) -> Sequence[Setting]:
-    """Return the settings that contain all words. Raises UsageError if there is none."""
+    """Return the settings that contain all words. Raises UsageError without a match."""
     listed = [one for one in found if all(word in f"{one.key} {_about(one)}".lower() for word in words.lower().split())]
     if not listed:
         near = did_you_mean(near_names(words.split()[0], [one.key for one in found]))

@@ -87,7 +87,7 @@ class Approving:
         if ask.kind == "plan":
             if index > 1:
                 return await self._refusal()
-            # For the session means that edits of the whole plan are approved; once, that each is still asked about.
+            # "For the session" approves all edits of the plan; "once" still asks about each.
             return ApprovalResponse("session" if index == 0 else "once")
         match proposal.answers(ask, changed)[index]:
             case "once":

@@ -22,7 +22,7 @@ from agentcli.ui.terminal.screen import Screen
 PAUSE = 0.5
 """The same for a person who was typing when the question came."""
 LATE = 1.0
-"""Seconds after the last key of a command within which its list takes what is typed ahead."""
+"""Seconds after the last key of a command within which its list accepts keys typed ahead."""
 _DROPPED = "Ignored keys typed before this question appeared."
 
 
@@ -69,7 +69,7 @@ class Asking:
                     numbered=False, hint="↑↓ Enter · Esc to cancel", empty="No match",
                 )  # fmt: skip
 
-            # What follows a command at once is meant for its list; a list that comes late is a question.
+            # Keys right after a command are meant for its list; a list that appears late must not take them.
             late = time.monotonic() - self._editor.typed_at > LATE
             match await self.show(refine(""), refine=refine, drop=late):
                 case Picked(index):
@@ -149,8 +149,8 @@ class Asking:
         printed: set[Hashable] | None = None,
     ) -> Outcome:
         """Show a dialog in place of the input until it is answered; the caller holds `turn`. `drop` ignores keys that were typed ahead;
-        `refine` returns the dialog for a changed line, `again` for a changed terminal size. What the terminal has no room for is
-        printed whole above, once: `printed` has what was printed before of the dialogs that belong together, each as `what`.
+        `refine` returns the dialog for a changed line, `again` for a changed terminal size. Content too large for the terminal is
+        printed whole above, once: `printed` has the content already printed for related dialogs, each as `what`.
         """  # fmt: skip
         # While the user's editor runs, the keys are the editor's; and a view keeps them until it is closed.
         await self._screen.present()
@@ -193,7 +193,7 @@ class Asking:
         return short
 
     def _deafen(self) -> None:
-        """Take keys to be typed ahead until none has come for a while."""
+        """Treat keys as typed ahead until the keyboard has been idle for a while."""
         if self._deaf is not None:
             self._deaf.cancel()
         self._deaf = asyncio.get_running_loop().call_later(self._quiet, self._hear)

@@ -9,7 +9,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 
 TYPED_AHEAD = 0.3
-"""Seconds without a key after a question is on the screen, before it takes an answer: what comes sooner was typed for something else."""
+"""Seconds without a key before a question on the screen takes an answer: earlier keys were meant for something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Dialog:
     """A question in place of the input. With an `entry` label there is a line to type in; `numbered` choices answer to digits,
-    several of them if `multiple`. What an `editable` one proposes can be changed first. `note` is at the right of the title.
+    several of them if `multiple`. The proposal of an `editable` dialog can be changed first. `note` is at the right of the title.
     `empty` replaces the choices of a search without matches; Enter does nothing then.
     """
 

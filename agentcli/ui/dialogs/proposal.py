@@ -38,7 +38,9 @@ def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -
     """Return the question in one line."""
     named = look.near(safe_line(ask.title)) or ask.call.name
     asked = f"{named}?"
-    if ask.kind == "command":  # its preview names it; a title that is a question asks for more, such as no sandbox
+    if (
+        ask.kind == "command"
+    ):  # the preview names the call; a title that is a question asks for more, such as leaving the sandbox
         asked = named if named.endswith("?") and not named.startswith("$ ") else "Run this command?"
     return f"{asked} (changed by you)" if changed is not None and changed != ask.call.input else asked
 
@@ -64,7 +66,7 @@ def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
 def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -> Dialog:
     """Return the dialog without the preview: its title, the reason for the question, and the possible choices.
 
-    It starts on yes, but on no for what cannot be taken back.
+    The cursor starts on yes, but on no for irreversible actions.
     """
     asked = title(ask, changed, look)
     if ask.kind == "plan":
@@ -200,7 +202,7 @@ def _json(given: Mapping[str, Any]) -> str:
 def taken(ask: ApprovalRequest, changed: Mapping[str, Any] | None, part: Text, text: str) -> dict[str, Any]:
     """Return the input with the edited text. Raises ValueError if the input is invalid."""
     if part.key:
-        # Editors end a text with a newline; whether there was one is not theirs to say.
+        # Editors append a newline: restore the original end of the text.
         text = text.rstrip("\n") + part.text[len(part.text.rstrip("\n")) :]
         return {**(ask.call.input if changed is None else changed), part.key: text}
     value = json.loads(text)

@@ -91,9 +91,9 @@ TWICE = 1.5
 
 
 class InterruptKeys:
-    """Esc and Ctrl-C: interrupt the work, else clear the draft, else, pressed twice, rewind or leave.
+    """Esc and Ctrl-C: interrupt the work, else clear the draft, else, pressed twice, rewind or quit.
 
-    A draft cleared by Ctrl-C goes to the earlier prompts.
+    A draft cleared by Ctrl-C joins the prompt history.
     """
 
     def __init__(self, console: Console, repl: Repl, draft: DraftActions) -> None:
@@ -145,7 +145,7 @@ class DraftActions:
         self.memory = Memory(folder)
 
     def restore(self) -> None:
-        """Restore the draft that a crash left to its session, and those of other sessions to the history."""
+        """Restore the draft that a crash left to its session, and drafts of other sessions to the history."""
         own, others = self.memory.lost(self._console.session.journal.id)
         if own and not self._editor.draft.text:
             self._console.draft(own)

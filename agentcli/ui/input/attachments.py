@@ -43,9 +43,9 @@ def with_attachments(
 ) -> Prompt:
     """Return the prompt, preceded by `before` and every existing file, picture or folder mentioned by @path; @path:10-20 names lines of a file.
 
-    The content of a file in `buffers` stands for that on disk. Raises InputError for one that cannot be read, and for a picture that is too large.
+    The content in `buffers` replaces the file on disk. Raises InputError for an unreadable file or a picture that is too large.
     """
-    from agentcli.agent.ports import Prompt  # the editor knows this module, and it stands before the agent is loaded
+    from agentcli.agent.ports import Prompt  # imported late: the editor loads this module before the agent
 
     found = [existing(name, folder) for name in mentions(text)]
     attached = tuple(part for each in found if each for part in _attach(*each, buffers))
@@ -80,9 +80,13 @@ def existing(name: str, folder: Path) -> tuple[Path, range | None] | None:
 
 def _resolved(name: str, folder: Path) -> Path | None:
     try:
-        path = (folder / os.path.expanduser(name)).resolve()  # a Path has lost what tells ./~a from ~a
+        path = (folder / os.path.expanduser(name)).resolve()  # a Path no longer distinguishes ./~a from ~a
         return path if path.is_dir() or path.is_file() else None
-    except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte: it names nothing
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ):  # the name is too long, has a null byte, or its ~user does not exist: no file
         return None
 
 
@@ -128,7 +132,7 @@ def binary(path: str, size: int, mime: str = "application/octet-stream") -> File
 
 def _text(path: Path, data: bytes, size: int) -> File:
     """Return the file as the `read` tool decodes it: an edit must quote that text."""
-    from hashlib import sha256  # the editor knows this module, too
+    from hashlib import sha256  # imported late: the editor loads this module before the agent
 
     from agentcli.tools.lib.text import decode, decode_beginning, replace_surrogates
 
@@ -196,7 +200,7 @@ PICTURES = (*ENDINGS.values(), ".jpeg")
 
 
 def mention(path: str) -> str:
-    """Mention of a file: `@path`, quoted if needed; in quotes `\\"` stands for a quote and `\\\\` for a backslash."""
+    """Mention of a file: `@path`, quoted if needed; in quotes `\\"` is a quote and `\\\\` a backslash."""
     if not any(char.isspace() or char in "\"'" for char in path):
         return f"@{path}"
     return '@"' + re.sub(r'(["\\])', r"\\\1", path) + '"'
@@ -226,7 +230,7 @@ _LABEL = re.compile(r"\[(?:Pasted text #\d+, [\d,]+ (?:lines|characters)|Image #
 
 @dataclass(slots=True)
 class Pastes:
-    """Labels that stand for long pastes and pictures in the edit buffer, with the texts and mentions behind them."""
+    """Labels in the edit buffer in place of long pastes and pictures, with their texts and mentions."""
 
     lines: int = PASTE_LINES
     characters: int = PASTE_CHARACTERS

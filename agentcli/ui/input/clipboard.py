@@ -30,7 +30,7 @@ _NO_PROGRAM = (
 
 
 async def save_picture(folder: Path, env: Mapping[str, str] = os.environ) -> Path:
-    """Save the picture on the clipboard in `folder`; returns the file. Raises InputError if there is none."""
+    """Save the picture on the clipboard in `folder`; return the file. Raises InputError if the clipboard has no picture."""
     commands = _commands(env)
     if not commands:
         raise InputError(_NO_PROGRAM)

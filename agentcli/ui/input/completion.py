@@ -77,7 +77,7 @@ class Completion:
     commands: Sequence[CommandCompletion]
     files: Files
     more: Callable[[], Sequence[CommandCompletion]] = tuple
-    """Looks for further commands: those that files define."""
+    """Finds further commands, defined in files."""
     resources: Callable[[], Sequence[Item]] = tuple
     """The resources of servers, as `@server:uri`."""
     agents: Callable[[], Sequence[Item]] = tuple
@@ -120,7 +120,7 @@ class Completion:
         folder, _, name = typed.rpartition("/")
         known, more = self._look_up(f"@{folder}/", lambda: _entries(self.files.root, folder + "/"))
         low = f"{folder}/{name}".lower()
-        begun = (low, low.replace("\\", "\\\\"))  # as it stands in quotes
+        begun = (low, low.replace("\\", "\\\\"))  # in its quoted form
         items = [item for item in known if item.label.lower().lstrip('@"').startswith(begun)]
         visible = [item for item in items if name.startswith(".") or not _is_hidden(item.label)]
         if any(item.label == mention(typed) for item in visible):
@@ -156,7 +156,7 @@ class Completion:
         if not begun and not more:
             return menu
         longer = tuple(item for item in begun if item.label != f"@{typed}")
-        # Enter sends what is whole already; more can be chosen.
+        # The name is complete: Enter sends it, and longer ones can still be chosen.
         whole = len(longer) < len(begun) or typed in self.files.find(typed).paths
         first = not whole and (bool(longer) or menu.first)
         return Menu((*longer, *menu.items), len(typed) + 1, first=first, more=menu.more or more, cut=menu.cut)
@@ -166,7 +166,7 @@ class Completion:
         inside = typed.endswith("/")
         if typed in found.paths and not inside:
             return Menu()
-        # What begins with a tilde would name a home folder.
+        # Without `./` a leading tilde would name a home folder.
         items = [Item(mention("./" * path.startswith("~") + path)) for path in found.paths if path != typed]
         # A folder is complete: Enter sends it, and its entries can still be chosen.
         return Menu.of(items, len(typed) + 1, first=not (inside and typed in found.paths), more=not found.whole)
@@ -200,7 +200,7 @@ def _is_hidden(label: str) -> bool:
 
 
 def _holding(typed: str, items: Sequence[tuple[str, Item]]) -> tuple[Item, ...]:
-    """Return the items that start with the text, then, from two characters on, those that contain it."""
+    """Return the items that start with the text, then, from two characters on, items that contain it."""
     low = typed.lower()
     begin = [item for text, item in items if text.lower().startswith(low)]
     within = [item for text, item in items if low in text.lower()] if len(low) > 1 else []

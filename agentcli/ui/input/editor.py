@@ -98,7 +98,7 @@ class Editor:
         def stop() -> None:
             self.handler.go_away()
             loop.remove_signal_handler(signal.SIGTSTP)
-            os.kill(0, signal.SIGTSTP)  # the whole group: what we are in a pipe with stops, too
+            os.kill(0, signal.SIGTSTP)  # the whole process group, so that the other programs of a pipe stop as well
             loop.add_signal_handler(signal.SIGTSTP, self.suspend)
 
         if self.application.is_running:
@@ -262,7 +262,7 @@ class _Painted(Renderer):
             return
         if leave_alternate_screen:
             self._editor.handler.erase()
-        else:  # it is called so for a change of the terminal's size, and only then
+        else:  # called like this only for a change of the terminal's size
             self._editor.handler.resize()
 
     def reset(self, _scroll: bool = False, leave_alternate_screen: bool = True) -> None:

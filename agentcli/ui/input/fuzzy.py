@@ -41,12 +41,12 @@ class Listing:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = paths
-        # Lowering must keep every character's place, so what grows when lowered stays as it is.
+        # Lowering must keep the position of every character, so a character that grows when lowered stays unchanged.
         self._lowered = [low if len(low := path.lower()) == len(path) else path for path in paths]
         self._text = "\n" + "\n".join(self._lowered) + "\n"
         self._original = "\n" + "\n".join(paths) + "\n"
         self._letters = set[str]()
-        for start in range(0, len(self._text), _STROKE):  # in one go it would hold up other threads
+        for start in range(0, len(self._text), _STROKE):  # in pieces, since one long call would block other threads
             self._letters.update(self._text[start : start + _STROKE])
         self._query = ""
         self._held: tuple[str, list[str]] | None = None

@@ -66,7 +66,7 @@ class InputHandler(Protocol):
 
     @property
     def asking(self) -> Literal["", "choice", "entry", "view"]:
-        """Kind of the open dialog, or `view` for one on a screen of its own; empty if none."""
+        """Kind of the open dialog, or `view` for a full-screen view; empty if none."""
         ...
 
     def paint(self) -> None:

@@ -62,12 +62,12 @@ class Draft:
 class Drafts:
     """Draft of this process on disk, restored to its session after a crash.
 
-    Each process has a file of its own, locked while it lives. Disk errors are ignored.
+    Each process has its own file, locked while it lives. Disk errors are ignored.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        # In containers each process may have the same id: by it alone the draft of a dead one would be taken for ours.
+        # In containers processes may have equal ids, which would make a dead process's draft look like ours.
         self._path = folder / f"{os.getpid()}-{os.urandom(4).hex()}.json"
         self._lock: FileLock | None = None
         self._saved = ""

@@ -40,7 +40,7 @@ class Keyboard(Vt100Input):
     """Terminal input in linear time: prompt_toolkit's reader takes 1 KB at a time and rescans the whole paste each time.
 
     `light`: True for a light background, once the terminal has answered ASK_BACKGROUND. `on_width` gets the answers to ASK_WIDTH:
-    they do not wake a reader that waits for keys. `processed` is called when keys have been.
+    they do not wake a reader that waits for keys. `processed` is called after keys were processed.
     """
 
     def __init__(self, stdin: TextIO) -> None:
@@ -69,7 +69,7 @@ class Keyboard(Vt100Input):
             if self.on_width is not None:
                 self._text += self._decoder.decode(self._read())
                 self._lift_widths()
-            # The call restarts the wait for the rest of an Esc. Answers alone must not: while a reply streams they come faster than it ends.
+            # The call restarts the wait for the rest of an Esc sequence. Answers alone must not: during a reply they arrive faster than that wait ends.
             if self.on_width is None or self._text not in ("", held) or self._shut or self._paste is not None:
                 input_ready_callback()
                 self.processed()
@@ -82,7 +82,7 @@ class Keyboard(Vt100Input):
         return self._comes(0)
 
     def await_widths(self, count: Callable[[], bool], seconds: float) -> None:
-        """Read on until all answers to ASK_WIDTH have come, or so long; keys that come first wait for the next ones."""
+        """Read until all answers to ASK_WIDTH have arrived, or until the time is over; keys read meanwhile are kept for later."""
         until = time.monotonic() + seconds
         while count() and not self._shut and (left := until - time.monotonic()) > 0 and self._comes(left):
             self._text += self._decoder.decode(self._take())

@@ -133,7 +133,7 @@ def bindings(editor: EditorOps, actions: Mapping[KeyAction, str] = KEYS) -> KeyB
     def paste(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if buffer is editor.draft and not event.data:
-            # So a terminal pastes a clipboard that holds no text.
+            # Terminals send this when a clipboard without text is pasted.
             editor.handler.act("picture")
         elif buffer is editor.draft:
             buffer.insert_text(mention_of_picture(event.data) or editor.pastes.fold(event.data))

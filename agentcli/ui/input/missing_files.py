@@ -47,5 +47,9 @@ def missing_files(text: str, folder: Path, servers: Collection[str] = ()) -> lis
 def _exists(folder: Path, name: str) -> bool:
     try:
         return (folder / Path(name).expanduser()).exists()
-    except (OSError, RuntimeError, ValueError):  # too long a name, no such user, a null byte: it names nothing
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ):  # the name is too long, has a null byte, or its ~user does not exist: no file
         return False

@@ -16,7 +16,7 @@ from agentcli.ui.dialogs.dialogs import TYPED_AHEAD
 TOGETHER = 0.05
 """Seconds between two lines that no person typed one after the other."""
 _ANSWER = re.compile(r"\s*(?:\d|[a-z]|yes|no|)\s*", re.IGNORECASE)
-"""What can only have been meant as an answer, to another question."""
+"""Lines that can only be answers, so typed for another question."""
 
 
 class Lines:
@@ -68,7 +68,7 @@ class Lines:
         self._put(None)
 
     async def _put_aside(self) -> bool:
-        """Take lines to be typed ahead until none has come for a while; True if there were any."""
+        """Treat lines as typed ahead until input has been idle for a while; return True if there were any."""
         while self._read():
             pass
         found = False
@@ -82,7 +82,7 @@ class Lines:
         return found
 
     async def _comes(self, seconds: float | None) -> bool:
-        """Wait for a line, or the end, at most so many seconds; False if there is none."""
+        """Wait for a line, or the end, at most so many seconds; return False on a timeout."""
         if not self._waiting:
             self._arrived.clear()
             try:
@@ -97,7 +97,7 @@ class Lines:
         self._arrived.set()
 
     def _read(self) -> bool:
-        """Read the waiting input; False if there is none: the loop may call this for input that was read since."""
+        """Read the waiting input; return False without any: the loop may call this for input that was already read."""
         if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
             return False
         try:

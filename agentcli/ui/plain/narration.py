@@ -51,7 +51,7 @@ def narrate(piece: Piece, look: Look) -> list[str]:
         case CalledTogether(calls):
             return [line for call in calls for line in _called(call, look)]
         case TodoList() | Finished():
-            return []  # the list is told when it changes, and the turn's end by `ended`
+            return []  # the list is printed when it changes, and the end of the turn by `ended`
         case Note(kind, text):
             return [{"act": "Note: ", "warn": "Warning: ", "error": "Error: "}[kind] + text]
         case Printed(lines):

@@ -64,7 +64,7 @@ class PlainAsking:
             word = answer.strip().lower() if answer is not None else "no"
             match (_PLAN if ask.kind == "plan" else _ANSWERS).get(word, word):
                 case "edits" if ask.kind == "plan":
-                    # The whole plan is approved, with its edits; else each is still asked about.
+                    # "For the session" approves all edits of the plan; otherwise each still asks.
                     return ApprovalResponse("session", input=changed)
                 case "once":
                     return ApprovalResponse("once", input=changed)

@@ -127,7 +127,7 @@ class PlainTerminal:
                 await self._until_ended(start_task(self._loop()))
         finally:
             for number in _ALL:
-                # We are leaving already, and soon: nothing is to break into the saving.
+                # The program is ending: nothing may interrupt the saving.
                 loop.add_signal_handler(number, lambda: None)
             await self._idle.stop()
             self.say(*farewell(self.host, self.session))
@@ -301,7 +301,7 @@ class PlainTerminal:
         return line
 
     def _typed_early(self) -> str:
-        """Take the next prompt that was typed before a question, and print it as if it were typed now; empty if there is none."""
+        """Take the next prompt that was typed before a question, and print it as if it were typed now; empty if none waits."""
         text = self._lines.early.popleft() if self._lines.early else ""
         if text:
             self.say(f"> {text}")

@@ -130,7 +130,7 @@ def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whol
     if isinstance(plan := result.metadata.get("plan"), str):
         return markdown(Block(safe(plan.strip("\n")), gap=False), width - 2, look)
     if isinstance(result.metadata.get("of"), int) and not (whole or result.failed):
-        return []  # the list itself stands above the input, and is printed at the end of the turn
+        return []  # the list is shown above the input, and printed at the end of the turn
     command = "exit_code" in result.metadata
     role: Role = "dim" if not result.failed or result.status != "error" else "bad"
     # The line above tells the exit code.

@@ -181,7 +181,7 @@ def _clusters(text: str) -> list[tuple[int, int]]:
         size, letter = _cell(char), "\U0001f1e6" <= char <= "\U0001f1ff"
         if found and (joined or size == 0 or "\U0001f3fb" <= char <= "\U0001f3ff" or (letter and flag)):
             start, before = found[-1]
-            # A variation selector may make what it follows wide.
+            # A variation selector may widen the character before it.
             found[-1] = (start, max(before + size, 2 if char == "\ufe0f" else 0))
             flag = False
         else:

@@ -110,7 +110,7 @@ def _parsed(diff: str) -> Iterator[tuple[_Kind, int, str]]:
     old = new = old_left = new_left = 0
     inside = False
     for line in diff.split("\n"):
-        # As long as a hunk has lines to come, a line such as `--- a/x` is one of them: a removed `-- a/x`.
+        # While a hunk is incomplete, a line such as `--- a/x` belongs to it: a removed `-- a/x`.
         due = old_left > 0 or new_left > 0
         here = inside and not (not due and (_HUNK.match(line) or line.startswith(_HEADERS)))
         if here and line.startswith("-"):
@@ -162,7 +162,7 @@ def _rows(line: _Line, columns: int, span: tuple[int, int], theme: Theme) -> Ite
     role: Role = "added" if line.kind == "+" else "removed"
     changed: Role = "changed" if not theme.bands else "added changed" if role == "added" else "removed changed"
     sgr, start, end = theme.sgr(role), *span
-    # A band does not touch the colours of the code; without one the line has a colour of its own.
+    # A background band keeps the colours of the code; without a band the whole line is coloured.
     runs = [
         *cut(line.runs, 0, start),
         *(run.also(theme.sgr(changed)) for run in cut(line.runs, start, end)),

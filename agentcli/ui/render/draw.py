@@ -50,7 +50,7 @@ def tail(state: State, size: Size, look: Look, markdown: Markdown) -> list[str]:
 
 
 def _tail_limit(rows: Sequence[str], size: Size, look: Look) -> int:
-    """Return how many rows of the tail to show: a lower or narrower window must not push them into the scrollback, where they would stay."""
+    """Return how many rows of the tail to show, few enough that a smaller window does not push them into the scrollback for good."""
     limit = min(look.tail_rows, max(size.rows // 3, TAIL_LEAST))
     cells = fitting = 0
     for row in reversed(rows):
@@ -113,7 +113,7 @@ def _around(state: State, size: Size, theme: Theme) -> list[str]:
 def _busy(state: State, size: Size, look: Look, now: float) -> list[str]:
     theme = look.theme
     lines = _running(state, size, look, now)
-    # While a question is open, it is the person who works.
+    # While a question is open, the program waits for the person.
     if state.work is not None and state.dialog is None:
         lines += _todo(state.todo, size, theme)
         lines += [""] if size.rows >= ROOMY else []
@@ -125,7 +125,7 @@ def _activity(state: State, work: Work) -> str:
     if state.running and not state.thought:
         return "Running"
     if state.writing:
-        from agentcli.core.aliases import like_tool  # loaded by now; the first paint has no use for it
+        from agentcli.core.aliases import like_tool  # imported late: the first paint does not need it
 
         return f"Preparing {_PREPARED.get(like_tool(state.writing), state.writing)}"
     return "Thinking" if state.thought else work.doing
@@ -146,7 +146,7 @@ LEAST_CAUSE = 12
 
 
 def _retry(retry: Retrying, wait: float, columns: int) -> str:
-    """Countdown to a retry: cause, wait, attempt, the key that stops it, and how long it is tried; what does not fit is left out, first of the cause."""
+    """Return the countdown to a retry: cause, wait, attempt, the key that stops it, and the time limit, shortened to fit, the cause first."""
     line = f"✻ {safe(retry.text(wait))} · esc to stop"
     if width(line) > columns:
         left = f"{replace(retry, reason='').text(wait).removeprefix('. ')} · esc to stop"
@@ -191,5 +191,5 @@ def _todo(items: Sequence[TodoItem], size: Size, theme: Theme) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    # Of a paste of megabytes only the beginning can be seen.
+    # Of a huge paste, lay out only the visible beginning.
     return safe(text[:ONE_LINE]).replace("\n", " ⏎ ")

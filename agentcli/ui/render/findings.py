@@ -17,7 +17,7 @@ from agentcli.ui.render.spans import Run, written
 from agentcli.ui.style import Look, Role
 
 ROOM = 24
-"""Cells of a row that its text needs at least; with fewer it takes a row of its own."""
+"""Minimum cells for the text beside its place; with fewer it gets a separate row."""
 _ROLES: Mapping[Severity, Role] = MappingProxyType({"high": "bad", "medium": "warn", "low": "dim"})
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MENU_ROWS = 8
 DETAIL_ROWS = 2
-"""Rows for the details of the chosen item of a menu, where the list has no room for them."""
+"""Rows for the details of the chosen menu item, if the list has no room for them."""
 LEAST_DETAIL = 8
 """Cells that details need at least."""
 CHOICE_ROWS = 12
@@ -87,8 +87,8 @@ def lowest(lines: list[str], cursor: tuple[int, int], limit: int) -> tuple[list[
 def dialog_lines(
     dialog: Dialog, edit: Edit, size: Size, theme: Theme, notice: Sequence[str] = ()
 ) -> tuple[list[str], tuple[int, int]]:
-    """Return the lines of a dialog under its rule, then those of a notice, and the cursor's position in them. Of more than the terminal has
-    the title and what is around the cursor are left: a question is `fitted` before, so that nothing of it is.
+    """Return the lines of a dialog under its rule, then the notice's lines, and the cursor's position in them. If the terminal is too
+    low, only the title and the lines around the cursor remain; questions are `fitted` before, so they stay whole.
     """  # fmt: skip
     heading, lines, cursor = _laid_out(dialog, edit, size, theme)
     lines += notice
@@ -154,7 +154,7 @@ def _laid_out(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[int
     hint = [theme.paint("dim", row) for row in wrap(dialog.hint, columns - 2)] if dialog.hint else []
     wide = _label_width(dialog, columns)
     if not dialog.numbered and any(width(choice.detail) > columns - wide - 4 for choice in dialog.choices):
-        whole = dialog.choices[dialog.chosen].detail  # cut beside its label, perhaps
+        whole = dialog.choices[dialog.chosen].detail  # it may be cut beside its label
         hint[:0] = [theme.paint("dim", row) for row in wrap(whole, columns - 2)[:DETAIL_ROWS] or [""]]
     free = size.rows - 1 - len(lines) - len(hint)
     room = max(min(free, CHOICE_ROWS), 3)
@@ -249,7 +249,7 @@ def _choice_lines(dialog: Dialog, n: int, wide: int, columns: int, theme: Theme)
 
 
 DETAIL = 24
-"""Minimal cells for the details of choices beside their labels; where there are fewer they stand below."""
+"""Minimal cells for the details of choices beside their labels; with fewer, they go below."""
 
 
 def _hanging(mark: str, text: str, columns: int) -> list[str]:

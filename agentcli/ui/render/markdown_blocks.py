@@ -28,9 +28,9 @@ _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(\s|$)")
 class Block:
     """Self-contained piece of Markdown. `gap`: preceded by a blank line.
 
-    A piece of something longer `repeats` its first lines (the opening of a fence, the head of a table), which stand
-    above already, and is not `closed` where its last line was only added. `before` is a table with the longest cells so
-    far: it sets the columns.
+    A later piece of a long block `repeats` the block's first lines (the opening of a fence, the head of a table), which are
+    printed already; it is not `closed` if its last line was only added to end the piece. `before` is a table with the longest
+    cells so far, which sets the columns.
     """
 
     source: str
@@ -80,7 +80,7 @@ class Blocks:
         if not self.lines and not self.rest.strip():
             return None
         gap = self.gap if self.lines else self.blank
-        # The blank line of a list stands in its source before the line that is arriving.
+        # The blank line of a list precedes the arriving line in the source.
         apart = ("",) if self.kind == "list" and self.blank and self.rest.strip() else ()
         return Block("\n".join((*self.lines, *apart, self.rest)), gap, self.repeats, before=self.before)
 

@@ -1,4 +1,4 @@
-"""Messages of a session that are in force, also those compacted out of the window."""
+"""Messages of a session that are in force, including messages compacted out of the window."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def prompts(journal: Journal) -> list[tuple[int, str]]:
 
 
 def newest_answer(journal: Journal) -> str:
-    """Return the text of the newest answer; empty if there is none."""
+    """Return the text of the newest answer; empty without one."""
     records = reversed(in_force(list(journal.records())))
     answers = (body.text for record in records if isinstance(body := record.body, Message) and body.role == "assistant")
     return next((answer for answer in answers if answer.strip()), "")

@@ -13,7 +13,7 @@ from agentcli.ui.render.markdown_blocks import Block
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A prompt of the user; of a very long one the beginning is printed, unless `whole`.
+    """A prompt of the user; only the beginning of a very long one is printed, unless `whole`.
 
     `lines`: the number of lines of the whole prompt if `text` is only its beginning.
     """
@@ -40,7 +40,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Reasoning that is over; it took `seconds`."""
+    """A finished thought, which took `seconds`."""
 
     text: str
     seconds: float
@@ -48,7 +48,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A tool call that has its result. `gap`: preceded by a blank line; `displayed`: the approval printed all of it.
+    """A tool call with its result. `gap`: preceded by a blank line; `displayed`: the approval has printed the whole call.
 
     `harmless`: a command that only reads.
     """
@@ -61,7 +61,7 @@ class Called:
 
     @property
     def body(self) -> Literal["none", "line", "whole"]:
-        """Lines below the call's own: none for reads and listings, `line` where they take no room of their own."""
+        """Lines below the call's own: none for reads and listings, `line` if they fit on the call's line."""
         result = self.result
         if result.failed or (result.metadata.get("diff") and not self.displayed):
             return "whole"

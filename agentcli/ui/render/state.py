@@ -36,8 +36,8 @@ MAX_ACTS = 200
 class State:
     """Everything on the screen except the input. `finished` waits to be printed once; the rest is live.
 
-    Of calls it holds only those without a result: `displayed` are those printed whole to the scrollback for their approval,
-    `harmless` those that only read. `printed` is the kind of the last piece, if any, `considered` the last thought that ended,
+    It contains only calls without a result: `displayed` are the calls printed whole to the scrollback for their approval,
+    `harmless` the read-only ones. `printed` is the kind of the last piece, if any, `considered` the last thought that ended,
     `asked_at` when the model was last asked (monotonic seconds), `review` the answer so far if the prompt asks for a review, `reads` are
     results without a body that wait to be printed together.
     """
@@ -119,7 +119,7 @@ def update(state: State, event: Event, now: float) -> State:
             if not state.spoke:
                 return cut
             told = cut.act("The reply was cut off; it starts again below.")
-            # What was only in the tail leaves nothing on the screen that needs the note.
+            # Text that was only in the tail vanishes from the screen, so no note is needed.
             return told if state.printed is Reply else replace(cut, acts=told.acts)
         case happened.ToolStarted(call, title):
             running = Running(call.call_id, safe_line(title) or call_title(call), now)
@@ -239,7 +239,7 @@ def _recorded(state: State, record: Record, now: float) -> State:
             return replace(state, todo=items, todo_changed=True)
         case Failure(usage=usage) if usage != Usage():
             return _cut(state)
-        case Prune(cleared=(), reason=reason):  # no event tells of what clears nothing
+        case Prune(cleared=(), reason=reason):  # no event reports a prune that clears nothing
             return state.act(reason)
         case _:
             return state

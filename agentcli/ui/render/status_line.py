@@ -106,7 +106,7 @@ def branch(folder: Path) -> str:
     for parent in (folder, *folder.parents):
         git = parent / ".git"
         try:
-            if git.is_file():  # of a worktree or a submodule
+            if git.is_file():  # `.git` is a file in worktrees and submodules
                 git = parent / git.read_text(errors="replace").removeprefix("gitdir:").strip()
             if (git / "HEAD").is_file():
                 head = (git / "HEAD").read_text(errors="replace").strip()
@@ -123,7 +123,7 @@ FACTS = (
 _LEFT = ("mode", "model", "context")
 _RIGHT = ("extra", "cost", "budget", "cache", "jobs", "branch")
 _DROPPED = ("cache", "branch", "budget", "extra", "cost", "jobs")
-"""Facts of the right side in the order in which they are left out where there is no room."""
+"""Facts of the right side, in the order in which they are dropped for lack of room."""
 _MODES: Mapping[str, Role] = MappingProxyType({"plan": "accent", "auto-edit": "warn", "auto": "good", "yolo": "bad"})
 _BAR, _PARTS = 8, " ▏▎▍▌▋▊▉"
 """Cells of the context window's bar, and its parts of a cell."""

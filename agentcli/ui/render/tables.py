@@ -14,7 +14,7 @@ Cells = Sequence[Row]
 GAP = 2
 """Blanks between two columns."""
 NARROWEST = 8
-"""A column that must wrap is at least so wide; where there is no room for that, the rows are listed."""
+"""Minimum width of a column that must wrap; without room for it, the table is listed row by row."""
 
 
 def columns(rows: Sequence[Cells], room: int) -> list[int] | None:

@@ -23,7 +23,7 @@ _PARTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "tool results": ("▤", "35"), "pinned": ("▣", "1;32"), "free": ("░", "2"),
     }
 )  # fmt: skip
-"""Sign of each part where there are no colours, and its colour (SGR) where there are."""
+"""Sign of each part without colours, and its colour (SGR)."""
 
 
 def chart(report: WindowReport, model: str, columns: int, theme: Theme, every: bool) -> list[str]:
@@ -104,7 +104,7 @@ def _legend(report: WindowReport, columns: int, theme: Theme) -> list[str]:
 
 
 def _marks(report: WindowReport) -> str:
-    """Thresholds of pruning and compaction: the latter from where it pays to where it always happens."""
+    """Thresholds of pruning and compaction; compaction may begin at the first, if it pays, and always happens at the last."""
     shares = {name: f"{100 * at / report.usable:.0f}" for name, at in report.marks.items() if 0 < at <= report.usable}
     early, always = shares.get("compacts where it pays from"), shares.get("compacts at")
     facts = [f"prunes from {shares['prunes from']}%"] if "prunes from" in shares else []

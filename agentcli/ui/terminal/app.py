@@ -96,7 +96,7 @@ class Terminal:
         """Stop the work, print the resume line, restore the terminal."""
         self.viewing.close()
         for number in (*_SIGNALS, signal.SIGINT):
-            # We are leaving already, and soon: nothing is to break into the saving.
+            # The program is ending: nothing may interrupt the saving.
             asyncio.get_running_loop().add_signal_handler(number, lambda: None)
         self._asking.close()
         await self.repl.stop()
@@ -116,7 +116,7 @@ class Terminal:
 
     @property
     def asking(self) -> Literal["", "choice", "entry", "view"]:
-        """Kind of the open dialog, or `view` for one on a screen of its own; empty if none."""
+        """Kind of the open dialog, or `view` for a full-screen view; empty if none."""
         if self.viewing.is_open:
             return "view"
         dialog = self.screen.state.dialog
@@ -184,7 +184,7 @@ class Terminal:
         self.viewing.reveal()
 
     def _start_tasks(self) -> None:
-        # The lexers would otherwise stop the keys when the first code block comes.
+        # Otherwise importing the lexers would block the keys at the first code block.
         warming = asyncio.to_thread(_warm, self.screen)
         coroutines = (warming, self.screen.run(), self._run_script(), self._watch())
         self._tasks = [run_beside(each, self.editor.fail) for each in coroutines]
@@ -234,10 +234,10 @@ class Terminal:
     def _say_goodbye(self) -> None:
         self._draft_actions.leave()
         lines = farewell(self.console.host, self.console.session)
-        # A terminal that is gone takes no farewell.
+        # A closed terminal cannot be written to.
         with contextlib.suppress(OSError):
             if self.editor.failure is not None:
-                # What is still to be printed may be what cannot be.
+                # The pending output may be the cause of the failure.
                 self.screen.close(rest=False)
                 self.screen.painter.raw("".join(f"{line}\r\n" for line in lines))
                 return

@@ -103,8 +103,8 @@ class Console:
         self.screen.print(Note("error", safe(text)))
 
     async def run_command(self, line: str) -> None:
-        """Run a slash command. Its line is printed above its first output; not at all if its dialog is left without an answer, or its
-        text in the user's editor without a change, nor where `agentcli resume` asks for a session: that line nobody typed.
+        """Run a slash command. Its line is printed above its first output; not at all if its dialog is cancelled or its text stays
+        unchanged in the user's editor, nor when `agentcli resume` asks for a session, since the user did not type that line.
         """  # fmt: skip
         self._command = None if self.host.choosing else UserMessage(safe(line))
         self._cancelled = False
@@ -121,7 +121,7 @@ class Console:
             self.screen.print(line)
 
     def notice(self, text: str, seconds: float | None = None) -> None:
-        """Show a transient notice above the input; one that holds for some `seconds` only is gone after them."""
+        """Show a transient notice above the input, removed after `seconds` if given."""
         self.screen.change(replace(self.state, notice=text))
         if seconds is not None:
             asyncio.get_running_loop().call_later(seconds, self._withdraw, text)
@@ -187,13 +187,13 @@ class Console:
         session.begin(self.show_events)
 
     def show_session(self, session: AgentSession, replay: int, facts: str, shown: Sequence[str] = ()) -> None:
-        """Attach to a session and show its last `replay` messages and results, and those of its notes that are not `shown` already.
+        """Attach to a session and show its last `replay` messages and results, and its notes except the ones already `shown`.
 
         `facts`: names of the facts in the status line, separated by blanks; empty for the default.
         """
         self.session, self._replay = session, replay
         self.completion = _completion(self)
-        # The first @ finds the list made; the first keys must not wait for it.
+        # List the files before the first @, in the background, so that no key waits for it.
         asyncio.get_running_loop().call_later(LIST_AFTER, self.completion.files.refresh)
         self.status_line = StatusLine(session, facts)
         self.screen.look = replace(self.screen.look, folder=str(session.cwd), for_people=session.for_people)

@@ -116,7 +116,7 @@ class Repl:
             if not queue:
                 return
             text, *rest = queue
-            # What was told about the wait is over.
+            # Remove the notice about the wait.
             self._console.screen.change(replace(self._console.state, queue=tuple(rest), notice=""))
 
     async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:

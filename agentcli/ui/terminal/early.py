@@ -55,7 +55,7 @@ class EarlyTerminal:
         _write(screen, f"{BRACKETED_PASTE}{rule}\r\n{prompt}\r\n{below}\x1b[A\r{prompt}")
         self._shown = True
         if select.select([keyboard], [], [], 0)[0]:
-            # Typed before we were here: the terminal has made a line feed of Enter, which would mean a new line to us.
+            # Typed before raw mode: the terminal has turned Enter into a line feed, which would mean a new line in the editor.
             self._take(os.read(keyboard, 65536).replace(b"\n", b"\r"))
 
     @property
@@ -91,7 +91,7 @@ class EarlyTerminal:
 
     def leave(self) -> None:
         """Erase the prompt, if still on the screen, and restore the terminal."""
-        # A terminal that is gone takes nothing back.
+        # A closed terminal cannot be restored.
         with contextlib.suppress(OSError):
             _write(self.screen, ("\r\x1b[A\x1b[J" if self._shown else "") + PLAIN_PASTE)
         self._shown = False
@@ -101,7 +101,7 @@ class EarlyTerminal:
         """Install signal handlers that restore the terminal and exit at once: for phases without work to stop first."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._end)
-        signal.set_wakeup_fd(-1)  # an event loop that is closing would be written to in vain, and Python complain of it
+        signal.set_wakeup_fd(-1)  # a closing event loop would warn about the write
 
     def _end(self, number: int, _: object) -> None:
         with contextlib.suppress(OSError):
@@ -117,7 +117,7 @@ class EarlyTerminal:
             raise KeyboardInterrupt
         self._held = self._held or any(byte < 32 or byte == 127 for byte in data)
         text = data.decode(errors="replace")
-        # A character that is not ASCII may be two cells wide: what does not surely fit waits for the editor.
+        # A non-ASCII character may be two cells wide: text that may not fit is left to the editor.
         free = self._wide_enough - sum(1 if char.isascii() else 2 for char in self.echoed + text)
         self._held = self._held or free < 0 or "\ufffd" in text
         if not self._held:

@@ -60,7 +60,7 @@ class Painter:
         self._live: list[str] = []
         self._cursor: Place = (0, 0)
         self.log: PaintLog | None = None
-        """None where the terminal's width is not asked for."""
+        """None if the terminal's width is not queried."""
 
     def assume(self, live: Sequence[str], cursor: Place) -> None:
         """Assume these lines on the screen, and the cursor there."""
@@ -85,8 +85,8 @@ class Painter:
     ) -> bool:
         """Print `commit` for good above `live`, and put the cursor at `cursor`, counted from the first live line.
 
-        `size` is the terminal's, if known; `pieces` are what was laid out as `commit`, with their lines. `valid` is asked last of all: without it
-        nothing is written, and False returned.
+        `size` is the terminal's, if known; `pieces` are the pieces laid out as `commit`, with their lines. If `valid`, called last, returns
+        False, nothing is written, and False is returned.
         """
         old, new = self._live, [*commit, *live]
         if not commit and new == old and cursor == self._cursor:
@@ -94,7 +94,7 @@ class Painter:
         row, parts = self._cursor[0], []
         same, more = _stays(old, new), len(new) - len(old)
         top = min(len(old), len(new)) - same
-        # What stands lowest is pushed down or pulled up rather than written again. The screen must hold all that is pushed.
+        # The lowest lines are shifted rather than written again. All shifted lines must fit on the screen.
         shifts = bool(same and more) and more + same <= max(size.rows - 1 if size else 0, len(old), len(live))
         for n, line in enumerate(new):
             if shifts and n == top:
@@ -125,7 +125,7 @@ class Painter:
     def erase(self) -> None:
         """Erase the live lines; the cursor is left at the first of them."""
         up = f"\x1b[{self._cursor[0]}A" if self._cursor[0] else ""
-        # From the first cell of the screen on, an erase would push all into the scrollback.
+        # Some terminals push an erase from the first cell on into the scrollback.
         below = "\r\n\x1b[J\x1b[A" if len(self._live) > 1 else "\x1b[J"
         self._write(f"\r{up}\x1b[2K{below}")
         self._live, self._cursor = [], (0, 0)
@@ -135,8 +135,8 @@ class Painter:
     def refold(self, size: Size, folds: bool, valid: Callable[[], bool] = lambda: True) -> tuple[Piece, ...] | None:
         """Erase the live lines from a screen resized to `size`, where reflow has given long lines more rows.
 
-        Returns the pieces that are erased with them, to be printed again. Without `valid`, asked last of all, nothing is
-        erased, and None returned.
+        Returns the pieces that are erased with them, to be printed again. If `valid`, called last, returns False, nothing is
+        erased, and None is returned.
         """
         row, column = self._cursor
         log = self.log if self.log is not None else PaintLog()
@@ -180,8 +180,8 @@ def _stays(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _forward(line: str, column: int) -> str:
-    """Move from the beginning of a row to a column. What not all terminals give the same width is written again: then the cursor
-    is where this terminal has it.
+    """Move from the beginning of a row to a column. Characters whose width differs between terminals are written again, so that
+    the cursor ends where this terminal puts it.
     """  # fmt: skip
     begun, more = ("", column) if certain(line) else before(line, column)
     if certain(begun):
@@ -204,8 +204,8 @@ def _change(old: str | None, new: str) -> str:
     begun = new[:common]
     certainly = certain(new[common:]) and certain(old[common:])
     erase = "" if certainly and width(new) >= width(old) else "\x1b[K"
-    # A carriage return first: where a full row left the cursor is not the same in all terminals. And erased first: after a line
-    # that fills the row, an erase would take its last cell.
+    # A carriage return first: terminals differ in where a full row leaves the cursor. Erase before writing: after a line that
+    # fills the row, an erase would remove its last cell.
     column = width(begun)
     return "\r" + (f"\x1b[{column}C" if column else "") + erase + _in_force(begun) + new[common:]
 

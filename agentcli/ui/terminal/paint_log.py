@@ -1,8 +1,8 @@
-"""Paints checked against the size that the terminal had when they reached it.
+"""Log of paints: detects paints that reached the terminal after its size changed.
 
-A terminal that reflows its lines tells of a new size afterwards; tmux up to a quarter of a second later. A paint on its way
-then finds other rows than it was made for. The terminal is asked for its width at the end of each paint: from its answers
-follows what really stands on the screen, and what has to be printed again.
+A terminal reports a new size only after it has reflowed its lines; tmux up to a quarter of a second later. A paint sent
+meanwhile meets other rows than it was made for. So each paint ends with a query of the terminal's width: the answers
+tell what is really on the screen, and what must be printed again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UNANSWERED = 200
 class Paint:
     """One paint: the cursor's row before it, the lines that it left above the cursor, and the width that it was made for.
 
-    `pieces` are those printed for good, each with its number of lines: together they are the first of the lines.
+    `pieces` were printed for good, each with its number of lines: together they are the first of the lines.
     """
 
     row: int
@@ -40,7 +40,7 @@ class Paint:
 
 
 class PaintLog:
-    """Lines above the cursor as the terminal has them, those of the live part and, after a wrong paint, all below its first row."""
+    """Lines above the cursor as the terminal has them: the live part and, after a wrong paint, all lines below its first row."""
 
     def __init__(self) -> None:
         self._unanswered: deque[Paint | None] = deque()
@@ -74,7 +74,7 @@ class PaintLog:
         self._unanswered.append(paint)
 
     def answered(self, columns: int) -> bool:
-        """Apply the terminal's next answer; False if the paint was made for a wider screen, and what it printed is to be printed again."""
+        """Apply the terminal's next answer; return False if the paint was made for a wider screen and must be printed again."""
         paint = self._unanswered.popleft() if self._unanswered else None
         if paint is None:
             return True
@@ -97,8 +97,8 @@ class PaintLog:
     def erased(self, size: Size, live: Sequence[str], row: int, column: int) -> tuple[int, tuple[Piece, ...]]:
         """Forget all paints. Returns the rows from the first to be erased to the cursor, and the pieces to be printed again.
 
-        Where all was right these are the rows of the live lines above the cursor's. Rows that the screen does not hold are out of
-        reach: they stay as they are.
+        If every paint was right, these are the rows of the live lines above the cursor's. Rows that left the screen cannot be
+        changed.
         """
         if not self._wrong:
             self._above, self._column, self._live, self._pieces = list(live[:row]), column, 0, []

@@ -36,7 +36,7 @@ class Screen:
     """State and its rendering. `apply` and `change` are cheap: rendering waits for the tick.
 
     A new size is stable after `still` seconds, by default as long as this terminal needs.
-    `here` is set unless another program, or a view, has the terminal; then `wanted` is called when a question waits for it.
+    `here` is set unless another program, or a view, uses the terminal; then `wanted` is called when a question waits for it.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Screen:
         state = self.state
         self.state = replace(state, finished=waiting)
         if not self._show(lines, size, at_once, printed):
-            # What was laid out for a screen that has just changed is not written to it.
+            # Do not write lines that were laid out for a former size.
             self.state, (self._unfinished, self._unfinished_for) = state, before
             self._unsettled()
         elif waiting:

@@ -80,7 +80,7 @@ class Startup:
         await asyncio.wait({reading, loading}, return_when=asyncio.FIRST_COMPLETED)
         self._loading = False
         if not loading.done():
-            # The thread cannot be stopped, but nothing that it makes will be used.
+            # The thread cannot be stopped, but its result will be ignored.
             loading.cancel()
         if loading.cancelling() or loading.exception() is not None:
             self.editor.leave(1)
@@ -114,7 +114,7 @@ class Startup:
                 self.paint()
 
         def report(line: str) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended: the person has left
+            with contextlib.suppress(RuntimeError):  # the loop has ended: the person has quit
                 loop.call_soon_threadsafe(show, line)
 
         return report
@@ -187,7 +187,7 @@ class Startup:
 
 
 def _tell(error: Exception) -> None:
-    """Log an unexpected error, and say below its traceback what it means."""
+    """Log an unexpected error, with an explanation below its traceback."""
     from agentcli.logs import LOG
     from agentcli.paths import app_dirs
 

@@ -19,10 +19,10 @@ ABOVE_MATCH = 3
 
 @dataclass(frozen=True, slots=True)
 class Pager:
-    """Lines of which `height` are shown from `top` on.
+    """Lines in a window: `height` of them are shown from `top` on.
 
-    `stops` are the lines of the prompts. `found` are the lines that contain `query`, `at` the one jumped to.
-    `entry` is the search being typed, None if there is none, and `begun` the top line at its start.
+    `stops` are the lines of the prompts. `found` are the lines that contain `query`, `at` the present match.
+    `entry` is the search being typed, None without one, and `begun` the top line at its start.
     """
 
     lines: Sequence[str] = ()

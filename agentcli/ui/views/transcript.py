@@ -1,4 +1,4 @@
-"""Transcript of a session as lines: all that is in force, unfolded."""
+"""Transcript of a session as lines: everything in force, unfolded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentcli.ui.render.state import call_title
 from agentcli.ui.style import Look, Markdown
 
 _SHOWN_INPUTS = ("command", "prompt")
-"""Inputs of calls that are shown whole where the title, one line, does not hold them."""
+"""Inputs of calls that are shown whole if they do not fit into the title, one line."""
 
 
 class Transcript:

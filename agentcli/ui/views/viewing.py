@@ -42,7 +42,7 @@ class Viewing:
         """Rows of a page for a number of columns; None for the transcript."""
         self._sections: list[Sequence[Piece]] = []
         self._laid: deque[list[str]] = deque()
-        """Lines of the newest sections; those of the others are still to be laid out."""
+        """Lines of the newest sections; older ones are laid out later."""
         self._columns = self._anchor = 0
         """Width of the lines; number of the section, counted from the end, to go to once it is laid out."""
         self._painted: list[str] = []
@@ -171,7 +171,7 @@ class Viewing:
             await asyncio.sleep(PAUSE)
 
     def _add_above(self, added: Iterable[list[str]]) -> None:
-        """Show older sections; what is on the screen stays where it is."""
+        """Show older sections without moving the lines on the screen."""
         if self._pager is None:
             return
         begun, more = bool(self._laid), list(added)
