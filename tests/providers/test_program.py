@@ -20,7 +20,8 @@ from tests.providers.hearing import BOTH
 
 WRITE = say("I shall write.", call("write", file_path="a", content="rm -rf everything\n" * 3), thinking="dangerous")
 OK = say("all is well")
-ASKS_LONG = Refuse(429, headers={"retry-after": "100"}, details=[{"retryDelay": "100s"}])
+ASKS_LONG = Refuse(429, headers={"retry-after": "700"}, details=[{"retryDelay": "700s"}])
+"""A wait beyond the patience of ten minutes."""
 ASKS_SHORT = Refuse(429, headers={"retry-after": "0"}, details=[{"retryDelay": "0s"}])
 TOO_LONG = "prompt is too long: 9 tokens > 5 maximum"
 SIGNATURE = "messages.1.content.0: Invalid `signature` in `thinking` block"
@@ -47,7 +48,7 @@ FAULTS: dict[str, tuple[list[Answer], int, int]] = {
     "pause": ([say("wait", stop="pause"), OK], 0, 2),
     "empty": ([say(""), OK], 0, 2),
     "only thoughts": ([say("", thinking="hm"), OK], 0, 2),
-    "always empty": ([say("")] * 9, 1, 2),
+    "always empty": ([say("")] * 9, 1, 4),
     "signature refused": ([Refuse(400, message=SIGNATURE), OK], 0, 2),
     "pairing refused": ([Refuse(400, message=PAIRING), OK], 0, 2),
     "not an API": ([Refuse(200, body=b"<html>log in</html>")] * 9, 1, 1),
