@@ -41,7 +41,7 @@ class PruneSettings:
     """`opencode`: newest turns whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
     """Token estimator of opencode's rule."""
-    auto_protect: Tokens = setting(4_000, project="free")
+    auto_protect: Tokens = setting(20_000, project="free")
     """`auto`: newest outputs that stay unless they are out of date."""
     auto_turns: int = 0
     """`auto`: newest user messages whose outputs stay unless they are out of date; 0: only `auto_protect` decides."""

@@ -219,7 +219,7 @@ def test_the_plan_and_the_window_say_what_the_provider_will_clear() -> None:
     assert prunes_from(window) == 1_500
     assert "The provider will clear" in plan_prune(window)[1]
     assert plan_prune(seen(fold(reads(3, 10).records)))[1] == "The provider clears nothing before 1,500 tokens."
-    calm = seen(fold(reads(30).records), ContextSettings(policy="native"))
+    calm = seen(fold(reads(30).records), ContextSettings(policy="native", prune=PruneSettings(auto_protect=1_000)))
     by_hand, _ = plan_prune(calm, Pressure(forced=True))
     assert by_hand is not None
 

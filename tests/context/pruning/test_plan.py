@@ -238,15 +238,15 @@ def test_a_few_tokens_are_not_worth_an_edit() -> None:
 
 
 def test_auto_protects_less_than_opencode_since_it_can_recall() -> None:
-    work = (prompt("p1"), *steps(21_000, 6_000, 3_000), reply("ok"), prompt("p2", 2), reply("ok", turn=2))
+    work = (prompt("p1"), *steps(21_000, 6_000, 19_000), reply("ok"), prompt("p2", 2), reply("ok", turn=2))
     cold = Pressure(free="cold")
     assert (RULE.protect, RULE.minimum, RULE.turns) == (40_000, 20_000, 2)
     assert letter(*work) == []
     assert plan(*work, pressure=cold)[0] is None
     assert plan(*work, pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
-    assert plan(*work, pressure=cold, rule=replace(RULE, auto_protect=15_000))[0].call_ids == ("c0",)
+    assert plan(*work, pressure=cold, rule=replace(RULE, auto_protect=30_000))[0].call_ids == ("c0",)
     # With protected turns, what the newest prompts led to is live, and goes only when the window demands it.
-    live = (prompt("p1"), *steps(21_000, 6_000, 3_000), reply("ok"))
+    live = (prompt("p1"), *steps(21_000, 6_000, 19_000), reply("ok"))
     assert plan(*live, pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
     assert plan(*live, prompt("p2", 2), pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
     assert plan(*live, prompt("p2", 2), pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
