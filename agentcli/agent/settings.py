@@ -74,7 +74,7 @@ class PermissionSettings:
     deny: tuple[str, ...] = setting((), project="tighten", tighter=ADDED)
     """Calls that never run."""
     destructive: Literal["ask", "allow"] = setting("ask", project="tighten", tighter=towards("allow", "ask"))
-    """`ask`: destructive commands ask in every mode, and in yolo also commands that reach beyond the workspace; `allow`: neither asks."""
+    """`ask`: destructive commands ask in every mode, commands beyond the workspace also in yolo; `allow`: neither asks."""
 
 
 @dataclass(frozen=True, slots=True)
