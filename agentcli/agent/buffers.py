@@ -14,7 +14,7 @@ from agentcli.agent.ports import TextEditor
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import Tool
+from agentcli.core.tool import CallScope, Tool
 from agentcli.tools.lib.files import load_if_there
 from agentcli.tools.lib.paths import locate, open_parent
 from agentcli.tools.lib.text import Encoding, decode, newline_style, replace_surrogates, with_newlines
@@ -95,8 +95,7 @@ class UnsavedBuffers:
         buffer = await self._to_edit(path)
         if buffer is not None:
             checkpointer = self._require_saving(path, buffer)
-            ctx = self._ctx.for_call(path)
-            ctx.buffers = {path: buffer.content}
+            ctx = self._ctx.for_call(CallScope(path, buffers={path: buffer.content}))
             await asyncio.to_thread(tool.preview, ctx, given)
             if not await checkpointer.save(path, partial(self._save, self._files.editor, path)):
                 raise self._refusal(path, _UNSAVED)
@@ -123,7 +122,7 @@ class UnsavedBuffers:
         """Return the buffer of a file; None if it has no unsaved changes, or cannot be compared."""
         if self._files is None or path is None or not any(path.is_relative_to(root) for root in self._ctx.roots):
             return None
-        saved = await asyncio.to_thread(_on_disk, self._ctx.for_call(path), path)
+        saved = await asyncio.to_thread(_on_disk, self._ctx.for_call(CallScope(path)), path)
         text = None if saved is None else await self._files.editor.text(path)
         if saved is None or text is None or len(text) > self._ctx.limits.file_bytes or not _is_text(text):
             return None
@@ -138,7 +137,7 @@ class UnsavedBuffers:
         return self._checkpointer
 
     def _refusal(self, path: Path, why: str) -> ToolError:
-        return ToolError(why.format(locate(self._ctx.for_call(path), str(path)).display))
+        return ToolError(why.format(locate(self._ctx.for_call(CallScope(path)), str(path)).display))
 
 
 _UNSAVED = (

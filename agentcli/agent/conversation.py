@@ -15,7 +15,6 @@ from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.hooks.turn_hooks import TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.seen_files import seen_in
 from agentcli.agent.streams import until_interrupted
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
@@ -275,7 +274,7 @@ class Conversation:
         injected = tuple(self.pending)
         self.pending.clear()
         message = Message("user", (*injected, *parts), turn)
-        self.core.ctx.seen.update(seen_in(message))
+        self.core.seen.add(message)
         return self.record(message)
 
 

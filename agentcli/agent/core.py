@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,11 +13,10 @@ from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.hooks.opening import hooks_of
 from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
-from agentcli.agent.seen_files import seen_files
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
 from agentcli.agent.spending import BudgetGuard, TurnSpending
 from agentcli.agent.streams import PrintedEvents
-from agentcli.agent.tool_context import SessionToolContext
+from agentcli.agent.tool_context import SessionTodo, SessionToolContext
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.dataclass import dataclass
@@ -26,8 +25,12 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Body, Mode, Settings
-from agentcli.core.tool import Tool, Traits
+from agentcli.core.servers import Servers
+from agentcli.core.tool import CallScope, Tool, Traits
+from agentcli.tools.ask_user import Answers
 from agentcli.tools.jobs import Jobs
+from agentcli.tools.lib.seen_files import SeenFiles
+from agentcli.tools.todo import TodoList
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class SessionCore:
     """The traits of all tools; traits of MCP tools are added as the tools are found."""
     printed: PrintedEvents
     ctx: SessionToolContext
+    seen: SeenFiles
     jobs: Jobs
     checkpointer: Checkpointer | None
     buffers: UnsavedBuffers
@@ -73,17 +77,9 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
     def record(body: Body) -> Recorded:
         return Recorded(journal.append(body))
 
-    ctx = SessionToolContext(
-        setup.workspace,
-        journal,
-        record,
-        printed,
-        limits=setup.settings.limits,
-        ask=setup.person.ask,
-        jobs=jobs,
-        servers=setup.servers,
-    )
-    ctx.seen.update(seen_files(journal.history.entries))
+    ctx, seen = _tool_context(journal, setup, record, printed), SeenFiles(journal.history.entries)
+    ctx.offer(SeenFiles, seen)
+    ctx.offer(Jobs, jobs)
     make_changes, changed = setup.changes(journal), setup.person.editor.changed if setup.person.editor else None
     checkpointer = setup.parent.checkpointer
     if make_changes is not None:
@@ -92,10 +88,8 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
     builder = _builder(journal, setup, model, mode)
 
     async def preview(tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
-        own = ctx.for_call(path)
-        if tool.traits.edits_files:
-            own.buffers = await buffers.for_edit(path)
-        return tool.preview(own, given)
+        unsaved = await buffers.for_edit(path) if tool.traits.edits_files else {}
+        return tool.preview(ctx.for_call(CallScope(path, buffers=unsaved)), given)
 
     approval = ApprovalGate(
         traits=traits,
@@ -121,6 +115,7 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
         traits,
         printed,
         ctx,
+        seen,
         jobs,
         checkpointer,
         buffers,
@@ -129,6 +124,18 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
         guard,
         spending,
     )
+
+
+def _tool_context(
+    journal: Journal, setup: SessionSetup, record: Callable[[Body], Recorded], printed: PrintedEvents
+) -> SessionToolContext:
+    """Build the context of calls, with the services that need nothing but records and the person."""
+    ctx = SessionToolContext(setup.workspace, journal, setup.settings.limits, printed)
+    ctx.offer(TodoList, SessionTodo(journal, record, printed))
+    ctx.offer(Answers, setup.person)
+    if setup.servers is not None:
+        ctx.offer(Servers, setup.servers)
+    return ctx
 
 
 def _builder(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> RequestBuilder:

@@ -25,10 +25,14 @@ from agentcli.agent.extensions.server_tools import ServerTools
 from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.nested import NestedSkills, nested_of
 from agentcli.agent.pages import PageReader
+from agentcli.agent.plan_mode import PlanMode
 from agentcli.agent.setup import Standing
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
-from agentcli.core.tool import LeavePlan
+from agentcli.tools.exit_plan import Planning
+from agentcli.tools.skill import Skills
+from agentcli.tools.task import Delegates
+from agentcli.tools.web_fetch import Reader
 
 
 async def no_fact() -> str:
@@ -58,7 +62,7 @@ class Feature:
 class Features:
     """The features of one session. Stages, reminders and notices come in the order of `all`."""
 
-    def __init__(self, core: SessionCore, open_child: OpenChild, leave_plan: LeavePlan) -> None:
+    def __init__(self, core: SessionCore, open_child: OpenChild) -> None:
         setup, journal, traits = core.setup, core.journal, core.traits
         estimator = partial(setup.models.estimator, setup.settings.context.policy)
         self.servers = ServerTools(setup.servers, traits, estimator)
@@ -92,14 +96,16 @@ class Features:
         self.stages = CallStages(core, prepare, finish, [*chain.from_iterable(one.stages for one in with_stages)])
         catalogue = Catalogue(core, skills)
         self.subagents = Subagents(core, catalogue, open_child)
-        self.extensions = SessionExtensions(core, catalogue, self.stages, self.subagents.delegate)
+        self.extensions = SessionExtensions(core, catalogue, self.stages, self.subagents)
         self.all: Sequence[Feature] = [
             *with_stages,
             Feature("skills and commands", fact=catalogue.refresh, news=catalogue.touched),
             Feature("subagents", fact=self.subagents.interrupted, notices=self.subagents.notices),
         ]
-        answer_page = PageReader(core).answer
-        core.ctx.offer(self.subagents.delegate, leave_plan, answer_page, self.extensions.open_skill)
+        core.ctx.offer(Delegates, self.subagents)
+        core.ctx.offer(Planning, PlanMode(core))
+        core.ctx.offer(Reader, PageReader(core))
+        core.ctx.offer(Skills, self.extensions)
 
     async def facts(self) -> Sequence[str]:
         """Return the reminders that are due as long as the view does not have them."""

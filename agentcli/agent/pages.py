@@ -13,8 +13,8 @@ from agentcli.core.event import UsageReported
 from agentcli.core.message import Usage
 from agentcli.core.subagent_result import spending
 from agentcli.core.text.truncate import truncate_middle
-from agentcli.core.tool import PageAnswer
 from agentcli.resources import prompt
+from agentcli.tools.web_fetch import PageAnswer
 
 SHOWN = 200_000
 """Characters of a page, at most, that the model is shown: its beginning and its end."""

@@ -59,7 +59,7 @@ class AgentSession:
         self.core = core = core_of(journal, setup, model, mode)
         self.jobs, self.hooks, self.buffers = core.jobs, core.hooks, core.buffers
         self._approval = core.approval
-        self._features = features = Features(core, AgentSession, self._leave_plan)
+        self._features = features = Features(core, AgentSession)
         self.extensions = features.extensions
         waits = setup.parent.depth or setup.run.one_turn or not setup.person.attended
         background = features.subagents.wait_for_background if waits else None
@@ -190,13 +190,6 @@ class AgentSession:
         if record is None or not isinstance(record.body, Message | ToolResult):
             raise InputError(f"There is no message {seq}. /context all lists them with their numbers.")
         return [self.core.record(Unpin(seq) if unpin else Pin(seq))]
-
-    async def _leave_plan(self, plan: str) -> bool:
-        """Leave plan mode after the person approved the plan, for the mode chosen with it. Return False outside of plan mode."""
-        if self.mode != "plan":
-            return False
-        self.switch(mode=self._approval.after_plan)
-        return True
 
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""

@@ -3,71 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from pathlib import Path
+from typing import cast
 
-from agentcli.agent.ports import AskUser
 from agentcli.agent.streams import PrintedEvents
 from agentcli.core.event import Recorded, ToolProgress
 from agentcli.core.journal import Journal
 from agentcli.core.model import LineNumbers
 from agentcli.core.record import Body, Todo, TodoItem
-from agentcli.core.servers import Servers
 from agentcli.core.text.passage import Needles, OutOfTime, Passage, passages
-from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, OpenSkill, Question, Spawn, ToolLimits
+from agentcli.core.tool import CallScope, Service, ToolLimits
 from agentcli.permissions.paths import Workspace
-from agentcli.tools.jobs import Jobs
+from agentcli.tools.recall import SessionText
 
 
 class SessionToolContext:
-    """The tool context of one open session. `printed` gets the output of running tools; `record` appends to the session."""
+    """The tool context of one open session. `printed` gets the output of running tools. Its services are added before the first call."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        journal: Journal,
-        record: Callable[[Body], Recorded],
-        printed: PrintedEvents,
-        *,
-        limits: ToolLimits,
-        ask: AskUser,
-        jobs: Jobs,
-        servers: Servers | None = None,
-    ) -> None:
+    def __init__(self, workspace: Workspace, journal: Journal, limits: ToolLimits, printed: PrintedEvents) -> None:
         self.cwd = workspace.cwd
         self.roots = workspace.resolved_roots
         self.env = workspace.command_env
         self.limits = limits
-        self.line_numbers: LineNumbers = "ranges"
-        self.allowed_path: Path | None = None
-        self.buffers: Mapping[Path, bytes] = {}
-        self.sandbox = NO_SANDBOX
-        self.hidden: tuple[Path, ...] = ()
-        self.jobs: object | None = jobs
-        self.spawn: Spawn | None = None
-        self.leave_plan: LeavePlan | None = None
-        self.answer_page: AnswerPage | None = None
-        self.open_skill: OpenSkill | None = None
-        self.servers = servers
-        self.variables: Mapping[str, str] = {}
-        self.objection: Callable[[str], str] = lambda _: "it was not judged"
-        self.seen: dict[Path, str] = {}
-        self.printed = printed
-        self._journal = journal
-        self._record = record
-        self._ask = ask
+        self.scope = CallScope()
+        self._journal, self._printed = journal, printed
+        self._services: dict[type, object] = {SessionText: SessionPassages(journal)}
 
-    def offer(self, spawn: Spawn, leave_plan: LeavePlan, answer_page: AnswerPage, open_skill: OpenSkill) -> None:
-        """Add the services that are built on the core of the session: subagents, plans, questions about pages, skills."""
-        self.spawn, self.leave_plan = spawn, leave_plan
-        self.answer_page, self.open_skill = answer_page, open_skill
+    def offer(self, kind: type[Service], service: Service) -> None:
+        """Add a service to all calls of the session, by the type that its tools ask for."""
+        self._services[kind] = service
 
-    def for_call(self, path: Path | None, sandbox: CommandSandbox = NO_SANDBOX) -> SessionToolContext:
-        """Return a copy for one call, whose tool may use only the resolved path that it was allowed for."""
+    def service(self, kind: type[Service]) -> Service | None:
+        """Return the service of a type; None if the session has none."""
+        return cast("Service | None", self._services.get(kind))
+
+    def for_call(self, scope: CallScope, line_numbers: LineNumbers | None = None) -> SessionToolContext:
+        """Return a copy for one call; without `line_numbers` files are numbered as the settings say."""
         ctx = copy(self)
-        ctx.allowed_path, ctx.sandbox = path, sandbox
+        ctx.scope = scope
+        if line_numbers is not None:
+            ctx.limits = replace(self.limits, line_numbers=line_numbers)
         return ctx
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
@@ -75,8 +52,15 @@ class SessionToolContext:
         return self._journal.keep_output(call_id, output, ending)
 
     def progress(self, call_id: str, text: str) -> None:
-        """Show the output of a running call."""
-        self.printed.add(ToolProgress(call_id, text))
+        """Show what a running call prints."""
+        self._printed.add(ToolProgress(call_id, text))
+
+
+class SessionTodo:
+    """The list of a session: a fold of its records. `printed` shows each change."""
+
+    def __init__(self, journal: Journal, record: Callable[[Body], Recorded], printed: PrintedEvents) -> None:
+        self._journal, self._record, self._printed = journal, record, printed
 
     def todo(self) -> tuple[TodoItem, ...]:
         """Return the current list."""
@@ -84,7 +68,14 @@ class SessionToolContext:
 
     def set_todo(self, items: Sequence[TodoItem]) -> None:
         """Replace, record and show the list."""
-        self.printed.add(self._record(Todo(tuple(items))))
+        self._printed.add(self._record(Todo(tuple(items))))
+
+
+class SessionPassages:
+    """The text of a session and of its predecessor, which was handed off to it."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
 
     def passages(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
@@ -93,15 +84,11 @@ class SessionToolContext:
         return _passages(self._journal, needles, call_id, newest, until)
 
     def index(self) -> Iterator[float]:
-        """Complete this session's index, then the index of its predecessor, which was handed off to it."""
+        """Complete this session's index, then the index of its predecessor."""
         journal: Journal | None = self._journal
         while journal is not None:
             yield from journal.index()
             journal = journal.predecessor.journal if journal.predecessor else None
-
-    async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Ask the user, and return the answers in order; None if no user can answer."""
-        return await self._ask(questions)
 
 
 def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None, until: float) -> Iterator[Passage]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from agentcli.core.boxed import Boxed
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Status
 from agentcli.core.model import LineNumbers, ToolSchema
-from agentcli.core.record import TodoItem
 from agentcli.core.schema import WireName
-from agentcli.core.servers import Servers
 from agentcli.core.setting import LOWER, setting
-from agentcli.core.text.passage import Needles, Passage
 from agentcli.core.text.ranges import Bytes, Range, Seconds
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
@@ -96,7 +92,7 @@ class ToolOutput:
 
     `metadata` may hold `diff` (unified), `additions`, `deletions`, `exit_code`, `path`, `lines`, `created`, `matches`:
     the ledger and the front ends read them; and `seen`, the SHA-256 of each file that the result shows, by path: a resume
-    restores `ToolContext.seen` from it.
+    restores the files seen from it.
     """
 
     output: str
@@ -198,35 +194,29 @@ NO_OUTPUT = "(no output)"
 """The output of a call that printed nothing, as the model sees it."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageAnswer:
-    """Answer of a small model about a page, with `spent` as metadata; or `trouble`, the reason why there is none."""
-
-    text: str = ""
-    trouble: str = ""
-    model: str = ""
-    spent: Mapping[str, Any] = field(default_factory=dict)
+def not_judged(_: str) -> str:
+    """Return the reason why a call that was not judged follows no redirect."""
+    return "it was not judged"
 
 
 @dataclass(frozen=True, slots=True)
-class Delegation:
-    """A piece of work for a subagent. `resume` is the id of a subagent to continue; in the `background`, its report comes later."""
+class CallScope:
+    """What one call may touch and use, as it was decided before it runs."""
 
-    description: str
-    prompt: str
-    agent: str = ""
-    resume: str = ""
-    background: bool = False
+    allowed_path: Path | None = None
+    """The resolved path for which the call was allowed, the only one that it may use; None for everything below the roots."""
+    hidden: tuple[Path, ...] = ()
+    """Files and folders below a searched folder that rules protect from reading."""
+    sandbox: CommandSandbox = NO_SANDBOX
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Variables that hooks have set for commands."""
+    buffers: Mapping[Path, bytes] = field(default_factory=dict)
+    """The unsaved content in an editor of files that the call concerns: it replaces the content on disk."""
+    objection: Callable[[str], str] = not_judged
+    """The reason why the call may not follow a redirect to another address; empty if the rules judge it like the call's own address."""
 
 
-Spawn = Callable[[str, Delegation], Awaitable[ToolOutput]]
-"""Runs a subagent: (call id, its work) → its report."""
-LeavePlan = Callable[[str], Awaitable[bool]]
-"""Leaves plan mode with an approved plan; false if plan mode was off."""
-AnswerPage = Callable[[str, str], Awaitable[PageAnswer]]
-"""Answers a prompt from a page's text."""
-OpenSkill = Callable[[str, str, str], Awaitable[ToolOutput]]
-"""Returns the body of a skill: (call id, name, arguments)."""
+Service = TypeVar("Service")
 
 
 class ToolContext(Protocol):
@@ -235,31 +225,10 @@ class ToolContext(Protocol):
     cwd: Path
     roots: tuple[Path, ...]
     """The folders of the workspace, resolved."""
-    limits: ToolLimits
-    seen: dict[Path, str]
-    """SHA-256 of each file's content as the model last saw it in full or in part: replacing a whole file requires the current hash."""
     env: Mapping[str, str]
     """The environment of commands, before secrets are left out."""
-    line_numbers: LineNumbers
-    allowed_path: Path | None
-    """The resolved path for which the call was allowed, the only one that it may use; None for everything below the roots."""
-    buffers: Mapping[Path, bytes]
-    """The unsaved content in an editor of files that the call concerns: it replaces the content on disk."""
-    sandbox: CommandSandbox
-    hidden: tuple[Path, ...]
-    """Files and folders below a searched folder that rules protect from reading."""
-    jobs: object | None
-    """The background jobs of the session (`tools.jobs.Jobs`), None if there are none."""
-    spawn: Spawn | None
-    leave_plan: LeavePlan | None
-    answer_page: AnswerPage | None
-    open_skill: OpenSkill | None
-    servers: Servers | None
-    """The servers of the run, None if there are none."""
-    variables: Mapping[str, str]
-    """Variables that hooks have set for commands."""
-    objection: Callable[[str], str]
-    """The reason why the call may not follow a redirect to another address; empty if the rules judge it like the call's own address."""
+    limits: ToolLimits
+    scope: CallScope
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
         """Save a whole output, or a file, and return the path that the model is told; empty for a file if nothing is stored."""
@@ -269,30 +238,8 @@ class ToolContext(Protocol):
         """Show output of a running call."""
         ...
 
-    def todo(self) -> tuple[TodoItem, ...]:
-        """Return the current list."""
-        ...
-
-    def set_todo(self, items: Sequence[TodoItem]) -> None:
-        """Replace and record the list."""
-        ...
-
-    def passages(
-        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
-    ) -> Iterator[Passage]:
-        """Yield the passages of this session's records up to number `newest` that may contain the needles, and of this call, newest first.
-
-        Every match is among them, even in records that were cleared, summarised or rewound since, or inherited by a fork. Raises
-        OutOfTime once `time.monotonic` has passed `until`.
-        """
-        ...
-
-    def index(self) -> Iterator[float]:
-        """Make the missing parts of the session's index one at a time; yields the share that is done."""
-        ...
-
-    async def ask(self, questions: Sequence[Question]) -> Sequence[str] | None:
-        """Return the user's answers in order; empty if the user declines, None if no user is present."""
+    def service(self, kind: type[Service]) -> Service | None:
+        """Return the session's service of a type, which the tool that needs it defines; None if the session has none."""
         ...
 
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from agentcli.core.errors import ToolError
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import Choice, Question, ToolContext, ToolOutput
 
 
+class Answers(Protocol):
+    """The person who answers questions."""
+
+    @property
+    def ask(self) -> Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]:
+        """Asks questions: the answers in order, none of them if the user declines, None if no user is present."""
+        ...
+
+
 async def ask_user(ctx: ToolContext, call_id: str, questions: list[Question]) -> ToolOutput:
     if not questions:
         raise ToolError("questions is empty: ask at least one.")
     asked = [_question(item) for item in questions]
-    answers = await ctx.ask(asked)
+    person = ctx.service(Answers)
+    answers = await person.ask(asked) if person is not None else None
     if answers is None:
         return ToolOutput("Nobody is there to answer. Decide yourself, and say what you assumed.", status="denied")
     if not answers:

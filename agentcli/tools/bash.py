@@ -56,7 +56,7 @@ async def bash(
     description: Annotated[str, "5 to 10 words"] = "",
     run_in_background: bool = False,
 ) -> ToolOutput:
-    sandbox = ctx.sandbox
+    sandbox = ctx.scope.sandbox
     prepared = _prepared(ctx, command, sandbox.wrap)
     if run_in_background:
         return _in_background(ctx, call_id, command, prepared)
@@ -84,7 +84,7 @@ async def _run(ctx: ToolContext, call_id: str, command: str, prepared: Command, 
     seconds = waiting_time(timeout, ctx.limits) or ctx.limits.bash_timeout
     capture = OutputBuffer(ctx.limits, lambda text: ctx.keep_output(call_id, text), call_id)
     stream = _ProgressSink(capture, lambda text: ctx.progress(call_id, text))
-    jobs, started = ctx.jobs if isinstance(ctx.jobs, Jobs) else None, time.monotonic()
+    jobs, started = ctx.service(Jobs), time.monotonic()
     reached: list[Why] = []
 
     def goes_on(why: Why) -> bool:
@@ -165,8 +165,8 @@ def environment(base: Mapping[str, str], allowed: Collection[str] = ()) -> dict[
 
 def _environment(ctx: ToolContext) -> dict[str, str]:
     """Return the environment, hardened for a command that runs unasked: no repository file may choose a program for it."""
-    known = environment(ctx.env, ctx.limits.bash_secrets) | dict(ctx.variables)
-    return hardened(known, ctx.roots) if ctx.sandbox.hardened else known
+    known = environment(ctx.env, ctx.limits.bash_secrets) | dict(ctx.scope.variables)
+    return hardened(known, ctx.roots) if ctx.scope.sandbox.hardened else known
 
 
 def _with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOutput:
@@ -204,9 +204,10 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None) -> Command:
 
 
 def _in_background(ctx: ToolContext, call_id: str, command: str, prepared: Command) -> ToolOutput:
-    if not isinstance(ctx.jobs, Jobs):
+    jobs = ctx.service(Jobs)
+    if jobs is None:
         raise ToolError("There are no background jobs here. Run it without run_in_background.")
-    job = ctx.jobs.start(command, prepared, ctx.limits, lambda text: ctx.keep_output(call_id, text))
+    job = jobs.start(command, prepared, ctx.limits, lambda text: ctx.keep_output(call_id, text))
     return ToolOutput(
         f"Started in the background as {job.id}. bash_output shows what it prints, bash_stop ends it; you are told when it ends.",
         metadata={"job": job.id},

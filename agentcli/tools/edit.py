@@ -17,9 +17,6 @@ from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.diff import Diff, changed_ranges, unified
 from agentcli.tools.lib.files import (
-    READ_IT,
-    UNSEEN,
-    Knowledge,
     changing,
     knowledge,
     load_if_there,
@@ -32,6 +29,7 @@ from agentcli.tools.lib.nearest import already_there, nearest
 from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import FileHandle, locate, missing
 from agentcli.tools.lib.replacement import replacement
+from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge
 from agentcli.tools.lib.text import Encoding, clip, decode, encode, replace_surrogates
 
 _EXCERPT, _WIDTH = 30, 200

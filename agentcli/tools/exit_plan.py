@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolOutput
 
 
+class Planning(Protocol):
+    """The service that ends plan mode."""
+
+    async def leave_plan(self, plan: str) -> bool:
+        """Leave plan mode with an approved plan; return False if plan mode was off."""
+        ...
+
+
 async def exit_plan(ctx: ToolContext, call_id: str, plan: str) -> ToolOutput:
     if not plan.strip():
         raise ToolError("The plan is empty.")
-    if ctx.leave_plan is not None and not await ctx.leave_plan(plan):
+    planning = ctx.service(Planning)
+    if planning is not None and not await planning.leave_plan(plan):
         return ToolOutput("You are not in plan mode; go on.", metadata={"plan": plan, "approved": False})
     # Allowing this call approves the plan: the permission layer asks, and shows the whole plan.
     return ToolOutput("The user approves the plan. Carry it out.", metadata={"plan": plan})

@@ -40,7 +40,7 @@ def prefix(target: ResolvedPath) -> str:
 def is_hidden(ctx: ToolContext, path: Path) -> bool:
     """Return True if a rule denies reading the file that a path leads to through its links."""
     real = follow(str(path))
-    return any(real.is_relative_to(hidden) for hidden in ctx.hidden)
+    return any(real.is_relative_to(hidden) for hidden in ctx.scope.hidden)
 
 
 def left_out(output: ToolOutput, count: int) -> ToolOutput:
@@ -56,7 +56,7 @@ def _glob(ctx: ToolContext, call_id: str, pattern: str, path: str) -> ToolOutput
     path, pattern = searched(path, pattern)
     with top(ctx, path) as (target, folder):
         names = files(target.path, pattern, ripgrep(ctx.roots))
-        readable = [name for name in names if not ctx.hidden or not is_hidden(ctx, target.path / name)]
+        readable = [name for name in names if not ctx.scope.hidden or not is_hidden(ctx, target.path / name)]
         times = {name: folder.changed(name) for name in readable}
     found = sorted(
         (name for name, time in times.items() if time is not None), key=lambda name: (-(times[name] or 0), name)

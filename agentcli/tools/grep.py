@@ -70,7 +70,7 @@ def title(given: Mapping[str, Any]) -> str:
 
 def _grep(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: str, form: _Form) -> ToolOutput:
     with _candidates(ctx, path, glob) as (target, folder, candidates):
-        names = [name for name in candidates if not ctx.hidden or not is_hidden(ctx, target.path / name)]
+        names = [name for name in candidates if not ctx.scope.hidden or not is_hidden(ctx, target.path / name)]
         hidden = len(candidates) - len(names)
         if not names:
             text = f"No file{f' matches {glob}' if glob else ''} in {path}; what .gitignore names is left out."

@@ -238,6 +238,7 @@ async def _finish(job: Job, process: asyncio.Task[Ended]) -> None:
 
 
 def _jobs(ctx: ToolContext) -> Jobs:
-    if not isinstance(ctx.jobs, Jobs):
+    jobs = ctx.service(Jobs)
+    if jobs is None:
         raise ToolError("There are no background jobs here.")
-    return ctx.jobs
+    return jobs

@@ -116,9 +116,10 @@ def server_tool(found: ServerTool) -> Tool:
 
 
 def _servers(ctx: ToolContext) -> Servers:
-    if ctx.servers is None:
+    servers = ctx.service(Servers)
+    if servers is None:
         raise ToolError("No MCP servers are configured here.")
-    return ctx.servers
+    return servers
 
 
 def _described(tool: ServerTool) -> str:

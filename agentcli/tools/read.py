@@ -92,12 +92,13 @@ def _whole_number(value: object) -> int:
 
 def _read(ctx: ToolContext, path: str, offset: int, limit: int) -> ToolOutput:
     count = min(limit, ctx.limits.read_lines) if limit > 0 else ctx.limits.read_lines
-    numbered = ctx.line_numbers == "always" or (ctx.line_numbers == "ranges" and offset > 0)
+    numbers = ctx.limits.line_numbers
+    numbered = numbers == "always" or (numbers != "never" and offset > 0)
     wanted = _Range(max(1, offset), count, numbered)
     with open_parent(ctx, path) as handle:
         if handle.path.is_dir():
             return entries_of(ctx, path)
-        if (buffer := ctx.buffers.get(handle.path)) is not None:
+        if (buffer := ctx.scope.buffers.get(handle.path)) is not None:
             return _read_whole(ctx, handle, buffer, wanted)
         with os.fdopen(open_regular(handle), "rb") as file:
             return _read_file(ctx, handle, file, wanted)
@@ -196,7 +197,7 @@ def _outcome(ctx: ToolContext, handle: FileHandle, page: _Page, size: int, seen:
         why = f", cut at {page.cut_by}" if page.cut_by else ""
         on = f"; go on with offset={page.last + 1}" if more else ""
         notices.append(f"[lines {page.first:,}-{page.last:,}{of}{why}{on}]")
-    if handle.path in ctx.buffers:
+    if handle.path in ctx.scope.buffers:
         notices.append(_UNSAVED)
     if page.clipped:
         notices.append("[for the rest of a long line use bash: cut -c or grep -o]")

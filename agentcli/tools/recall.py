@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
-from agentcli.core.text.passage import OutOfTime, Passage, folded
+from agentcli.core.text.passage import Needles, OutOfTime, Passage, folded
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
 from agentcli.tools.lib.bounded_regex import BATCH, BoundedRegex
@@ -27,6 +28,22 @@ _LINE = 300
 """Maximum characters of such a line."""
 _SHORT = 200
 """Characters of a call's input below which the output alone is enough."""
+
+
+class SessionText(Protocol):
+    """The text of a session, for searches."""
+
+    def passages(
+        self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
+    ) -> Iterator[Passage]:
+        """Yield the passages of this session's records up to number `newest` that may contain the needles, and of this call, newest first.
+
+        Every match is among them, even in records that were cleared, summarised or rewound since, or inherited by a fork. Raises
+        OutOfTime once `time.monotonic` has passed `until`.
+        """
+
+    def index(self) -> Iterator[float]:
+        """Make the missing parts of the session's index one at a time; yields the share that is done."""
 
 
 async def recall(
@@ -55,10 +72,17 @@ def title(given: Mapping[str, Any]) -> str:
     return f"Recall {given.get('id') or given.get('role') or 'session'}{pattern}"
 
 
+def _text(ctx: ToolContext) -> SessionText:
+    text = ctx.service(SessionText)
+    if text is None:
+        raise ToolError("There is no session to search here.")
+    return text
+
+
 async def _indexed(ctx: ToolContext, call_id: str) -> None:
     """Make the index of an old session first, in pieces between which other work continues, and report the progress."""
     shown = -1
-    for share in ctx.index():
+    for share in _text(ctx).index():
         if (tenth := int(share * 10)) > shown:
             ctx.progress(call_id, f"The index of this session is being made: {share:.0%}\n")
             shown = tenth
@@ -94,7 +118,7 @@ async def _one(ctx: ToolContext, id: str, role: str, regex: re.Pattern[str], off
 def _of_call(ctx: ToolContext, id: str) -> Sequence[Passage]:
     """Return the newest output of a call, and its input."""
     found: dict[str, Passage] = {}
-    for passage in ctx.passages(call_id=id):
+    for passage in _text(ctx).passages(call_id=id):
         found.setdefault(passage.role, passage)
         if passage.role != "output":
             break
@@ -109,7 +133,7 @@ def _of_record(ctx: ToolContext, id: str) -> Sequence[Passage]:
 
 
 def _newest_record(ctx: ToolContext, seq: int) -> Iterator[Passage]:
-    for passage in ctx.passages(newest=seq):
+    for passage in _text(ctx).passages(newest=seq):
         if passage.seq < seq:
             return
         yield passage
@@ -181,7 +205,7 @@ class _Search:
         stopped: int | None = None
         waiting: list[Passage] = []
         try:
-            for passage in self.ctx.passages(self.needles, newest=self.until, until=end):
+            for passage in _text(self.ctx).passages(self.needles, newest=self.until, until=end):
                 if passage.seq < self.since != _FIRST:
                     break
                 if len(self.rows) >= self.most or time.monotonic() > end:

@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import Delegation, ToolContext, ToolOutput
+from agentcli.core.tool import ToolContext, ToolOutput
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """A piece of work for a subagent. `resume` is the id of a subagent to continue; in the `background`, its report comes later."""
+
+    description: str
+    prompt: str
+    agent: str = ""
+    resume: str = ""
+    background: bool = False
+
+
+class Delegates(Protocol):
+    """The service that runs subagents."""
+
+    async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
+        """Run a subagent; its report is the output."""
+        ...
 
 
 async def task(
@@ -18,9 +38,10 @@ async def task(
     resume: Annotated[str, "Id of a former subagent"] = "",
     run_in_background: bool = False,
 ) -> ToolOutput:
-    if ctx.spawn is None:
+    subagents = ctx.service(Delegates)
+    if subagents is None:
         raise ToolError("There are no subagents here. Do it yourself.")
-    return await ctx.spawn(call_id, Delegation(description, prompt, agent, resume, run_in_background))
+    return await subagents.delegate(call_id, Delegation(description, prompt, agent, resume, run_in_background))
 
 
 def title(given: Mapping[str, Any]) -> str:

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ToolError
 from agentcli.core.record import TodoItem
 from agentcli.core.schema import WireName
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
+
+
+class TodoList(Protocol):
+    """The list of a session."""
+
+    def todo(self) -> tuple[TodoItem, ...]:
+        """Return the current list."""
+        ...
+
+    def set_todo(self, items: Sequence[TodoItem]) -> None:
+        """Replace and record the list."""
+        ...
+
 
 _SIGNS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
@@ -24,9 +38,12 @@ class Step:
 
 
 async def todo(ctx: ToolContext, call_id: str, todos: list[Step] | None = None) -> ToolOutput:
+    plan = ctx.service(TodoList)
+    if plan is None:
+        raise ToolError("There is no list here.")
     if todos is not None:
-        ctx.set_todo([item for step in todos if (item := _item(step)) is not None])
-    items = ctx.todo()
+        plan.set_todo([item for step in todos if (item := _item(step)) is not None])
+    items = plan.todo()
     done = sum(item.status == "completed" for item in items)
     return ToolOutput(show(items) or "The list is empty.", metadata={"done": done, "of": len(items)})
 

@@ -6,7 +6,8 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urljoin
 
 from agentcli.core.causes import in_words, innermost
@@ -55,6 +56,23 @@ class _Elsewhere:
         return f"{self.url} redirects to {self.where}\nThis was not followed: {self.why}. Fetch that address if you need it."
 
 
+@dataclass(frozen=True, slots=True)
+class PageAnswer:
+    """Answer of a small model about a page, with `spent` as metadata; or `trouble`, the reason why there is none."""
+
+    text: str = ""
+    trouble: str = ""
+    model: str = ""
+    spent: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Reader(Protocol):
+    """The service that answers questions about pages."""
+
+    async def answer(self, question: str, page: str) -> PageAnswer:
+        """Answer a question from the text of a page."""
+
+
 async def web_fetch(
     ctx: ToolContext,
     call_id: str,
@@ -73,9 +91,9 @@ async def web_fetch(
         raise ToolError(f"{page.url} answers {page.status}.\n{text[:1_000]}".rstrip())
     metadata = {"url": page.url, "status": page.status, "bytes": len(page.body)}
     head = f"[{page.url}, {page.kind or 'no content type'}]"
-    if not prompt.strip() or not text.strip() or ctx.answer_page is None:
+    if not prompt.strip() or not text.strip() or (reader := ctx.service(Reader)) is None:
         return whole_or_cut(ctx, call_id, f"{head}\n\n{text}", metadata)
-    answer = await ctx.answer_page(prompt, text)
+    answer = await reader.answer(prompt, text)
     metadata |= answer.spent
     if not answer.text:
         missing = f"[No model has answered the prompt: {answer.trouble} The page itself follows.]"
@@ -116,7 +134,7 @@ async def _get(url: str, ctx: ToolContext) -> _Page | _Elsewhere:
             if isinstance(page, _Page):
                 return page
             check_literal(page, limits.fetch_addresses)
-            why = ctx.objection(page) if same_site(url, page) else "it is another host"
+            why = ctx.scope.objection(page) if same_site(url, page) else "it is another host"
             if why:
                 return _Elsewhere(url, page, why)
             url = page

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
+from agentcli.agent.tool_context import SessionPassages
 from agentcli.context.settings import BudgetLimit, BudgetSettings, ContextSettings
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned
@@ -87,7 +88,9 @@ def test_each_of_several_large_inputs_has_a_file_of_its_own(tmp_path: Path) -> N
     paths = re.findall(r"saved to (.+?): [\d,]+ lines", said)
     assert [session.journal.output(path) for path in paths] == texts
     ids = re.findall(r'or with recall\(id="(.+?)"\)', said)
-    found = [next(session.core.ctx.passages(call_id=each)) for each in ids]  # also in a fork whose origin is gone
+    found = [
+        next(SessionPassages(session.journal).passages(call_id=each)) for each in ids
+    ]  # also in a fork whose origin is gone
     assert [each.text for each in found] == texts
 
 

@@ -18,7 +18,6 @@ from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyNam
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import window_of
-from agentcli.core.event import Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request
@@ -26,7 +25,6 @@ from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.tool import ToolLimits
 from agentcli.permissions.paths import Workspace
 from agentcli.sessions.in_memory import MemorySession
-from agentcli.tools.jobs import Jobs
 from agentcli.tools.registry import TRAITS, run, tools
 from tests.agent.compaction.compacting import CHEAP, Answers, compaction, snapshot
 
@@ -223,13 +221,7 @@ def _shown(journal: Journal) -> str:
 def _recalls(journal: Journal, fact: Planted) -> bool:
     """Whether the tool itself gives the answer to a model that looks for the topic."""
 
-    async def nobody(*_: Any) -> Any:
-        return None
-
-    ctx = SessionToolContext(
-        Workspace(Path("/"), (), home=Path("/")), journal, lambda body: Recorded(journal.append(body)), PrintedEvents(), limits=ToolLimits(), ask=nobody,
-        jobs=Jobs(),
-    )  # fmt: skip
+    ctx = SessionToolContext(Workspace(Path("/"), (), home=Path("/")), journal, ToolLimits(), PrintedEvents())
     [recall] = tools({"recall"})
     given: dict[str, Any] = {"pattern": rf"{fact.topic}\b"}
     while True:

@@ -15,14 +15,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.tokens.estimators import Tiktoken, vocabularies
-from agentcli.core.tool import ToolOutput
+from agentcli.core.tool import ToolLimits, ToolOutput
 from agentcli.tools.registry import run, tools
 from tests.bench.recorded import VARIABLE, Call, KnownFile, calls, placed, session_file
 from tests.tools.workplace import Bench
@@ -99,9 +98,9 @@ class Replay:
         offset, limit = call.given.get("offset"), call.given.get("limit")
         given = {name: value for name, value in (("offset", offset), ("limit", limit)) if value}
         now = self._call("read", call, **given).output
-        self.ctx.line_numbers = "always"
+        self.ctx.limits = ToolLimits(line_numbers="always")
         output = self._call("read", call, **given).output
-        self.ctx.line_numbers = "ranges"
+        self.ctx.limits = ToolLimits()
         rows = re.findall(r"(?m)^ *(\d+)\t(.*)$", output)
         self.figures.reads += 1
         ends_file = first + len(lines) == total and lines[-1] == ""
@@ -174,11 +173,11 @@ class Replay:
         """Take over lines. What merely becomes known was there before: it does not count as a change of the file."""
         known = self._files.setdefault(path, KnownFile(path))
         file = self.ctx.cwd / path
-        current = self.ctx.seen.get(file) == sha256(known.text.encode()).hexdigest()
+        current = self.ctx.seen.knowledge(file, known.text.encode()) == "current"
         changed = known.learn(rows, total)
         self._put(path, known.text)
         if current and not changed:
-            self.ctx.seen[file] = sha256(known.text.encode()).hexdigest()
+            self.ctx.seen.remember(file, known.text.encode())
 
     def _put(self, path: str, text: str) -> None:
         file = self.ctx.cwd / path

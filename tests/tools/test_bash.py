@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.boxed import Boxed
-from agentcli.core.tool import CommandSandbox, ToolLimits, ToolOutput
+from agentcli.core.tool import CallScope, CommandSandbox, ToolLimits, ToolOutput
 from agentcli.sandbox.choose import detect
 from agentcli.tools.bash import environment
 from agentcli.tools.registry import run, tools
@@ -195,7 +195,7 @@ def test_a_child_that_holds_the_output_open_delays_nothing_and_is_ended(call: Ca
 @pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")
 def test_a_sandbox_s_own_process_is_not_told_as_left_running(call: Call, ctx: Bench, mark: str) -> None:
     bubblewrap = [detect().program, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    ctx.sandbox = CommandSandbox(lambda argv: Boxed([*bubblewrap, *argv]))
+    ctx.scope = CallScope(sandbox=CommandSandbox(lambda argv: Boxed([*bubblewrap, *argv])))
     # The first process of the sandbox lives as long as what the command leaves behind.
     outcome = call("bash", command=f"sleep {mark} & exit 3")
     assert outcome.output.startswith("[exit code 3]\n[stopped what it left running (1 process)")
@@ -271,12 +271,12 @@ def test_when_the_program_is_killed_its_commands_end_too(tmp_path: Path, mark: s
 
 
 def test_a_sandbox_can_be_put_around_every_command(call: Call, ctx: Bench) -> None:
-    ctx.sandbox = CommandSandbox(wrap=lambda argv: Boxed(["env", "IN_SANDBOX=1", *argv]))
+    ctx.scope = CallScope(sandbox=CommandSandbox(wrap=lambda argv: Boxed(["env", "IN_SANDBOX=1", *argv])))
     assert call("bash", command="echo $IN_SANDBOX").output == "1\n"
 
 
 def test_what_cannot_be_started_is_told(call: Call, ctx: Bench) -> None:
-    ctx.sandbox = CommandSandbox(wrap=lambda argv: Boxed(["/no/such/sandbox", *argv]))
+    ctx.scope = CallScope(sandbox=CommandSandbox(wrap=lambda argv: Boxed(["/no/such/sandbox", *argv])))
     outcome = call("bash", command="true")
     assert outcome.metadata["exit_code"] == 127
     assert "could not be started" in outcome.output
@@ -289,7 +289,7 @@ def test_protected_files_that_a_command_made_are_told(call: Call, ctx: Bench) ->
         before = set(os.listdir(ctx.cwd))
         return lambda: sorted(set(os.listdir(ctx.cwd)) - before)
 
-    ctx.sandbox = CommandSandbox(wrap=Boxed, watch=watch)
+    ctx.scope = CallScope(sandbox=CommandSandbox(wrap=Boxed, watch=watch))
     outcome = call("bash", command="echo x > .envrc; echo done")
     assert outcome.output.startswith("done\n[it made protected files: .envrc.")
     assert outcome.metadata["protected"] == [".envrc"]
@@ -375,7 +375,7 @@ def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(
         return "yes" in command
 
     box = ["env", "BOXED=1"]
-    ctx.sandbox = CommandSandbox(wrap=lambda argv: Boxed([*box, *argv]), escalate=escalate)
+    ctx.scope = CallScope(sandbox=CommandSandbox(wrap=lambda argv: Boxed([*box, *argv]), escalate=escalate))
     command = "if [ $BOXED ]; then echo x: Read-only file system; exit 1; fi; echo fine # "
     held = call("bash", command=command + "no")
     assert held.output == "x: Read-only file system\n[exit code 1]"
@@ -392,5 +392,5 @@ def test_without_a_sandbox_nobody_is_asked_to_leave_it(call: Call, ctx: Bench) -
     async def escalate(command: str, reason: str) -> bool:
         raise AssertionError("nobody should be asked")
 
-    ctx.sandbox = CommandSandbox(escalate=escalate)
+    ctx.scope = CallScope(sandbox=CommandSandbox(escalate=escalate))
     assert call("bash", command="echo Permission denied; exit 1").status == "error"

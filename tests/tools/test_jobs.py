@@ -44,7 +44,7 @@ async def until_ended(jobs: Jobs) -> None:
 
 def test_a_job_goes_on_while_others_are_done_and_tells_only_what_is_new(ctx: Bench) -> None:
     async def story() -> list[str]:
-        jobs = ctx.jobs = Jobs()
+        jobs = ctx.offer(Jobs, Jobs())
         told = [(await use(ctx, "bash", command="echo a; read x < go; echo b; exit 2", run_in_background=True)).output]
         told += [await news(ctx, "job-1"), (await use(ctx, "bash_output", id="job-1")).output]
         assert jobs.finished() == []
@@ -67,7 +67,7 @@ def test_a_job_goes_on_while_others_are_done_and_tells_only_what_is_new(ctx: Ben
 @linux
 def test_stopping_a_job_leaves_nothing_of_it(ctx: Bench, mark: str) -> None:
     async def story() -> str:
-        ctx.jobs = Jobs()
+        ctx.offer(Jobs, Jobs())
         await use(ctx, "bash", command=f"setsid sleep {mark} & sleep {mark}", run_in_background=True)
         await until_live(mark, 2)
         return (await use(ctx, "bash_stop", id="job-1")).output
@@ -79,7 +79,7 @@ def test_stopping_a_job_leaves_nothing_of_it(ctx: Bench, mark: str) -> None:
 @linux
 def test_closing_ends_all_jobs(ctx: Bench, mark: str) -> None:
     async def story() -> None:
-        jobs = ctx.jobs = Jobs()
+        jobs = ctx.offer(Jobs, Jobs())
         for _ in range(3):
             await use(ctx, "bash", command=f"sleep {mark}", run_in_background=True)
         await until_live(mark, 3)
@@ -91,7 +91,7 @@ def test_closing_ends_all_jobs(ctx: Bench, mark: str) -> None:
 
 def test_an_unread_output_is_bounded_and_says_where_the_whole_is(ctx: Bench) -> None:
     async def story() -> ToolOutput:
-        jobs = ctx.jobs = Jobs()
+        jobs = ctx.offer(Jobs, Jobs())
         await use(ctx, "bash", command="seq 1 20000", run_in_background=True)
         await until_ended(jobs)
         return await use(ctx, "bash_output", id="job-1")
@@ -104,7 +104,7 @@ def test_an_unread_output_is_bounded_and_says_where_the_whole_is(ctx: Bench) -> 
 
 def test_there_is_a_most_of_jobs(ctx: Bench) -> None:
     async def story() -> list[ToolOutput]:
-        jobs = ctx.jobs = Jobs(most=1)
+        jobs = ctx.offer(Jobs, Jobs(most=1))
         outcomes = [await use(ctx, "bash", command="sleep 60", run_in_background=True) for _ in range(2)]
         await jobs.close()
         return outcomes
@@ -114,13 +114,13 @@ def test_there_is_a_most_of_jobs(ctx: Bench) -> None:
 
 
 def test_an_unknown_job_is_told_with_the_known_ones(call: Call, ctx: Bench) -> None:
-    ctx.jobs = Jobs()
+    ctx.offer(Jobs, Jobs())
     assert call("bash_output", id="job-9").output == "There is no background job job-9. Jobs: none."
 
 
 def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_there(ctx: Bench) -> None:
     async def story() -> tuple[ToolOutput, list[str], str]:
-        jobs = ctx.jobs = Jobs()
+        jobs = ctx.offer(Jobs, Jobs())
         began = time.monotonic()
         running = asyncio.create_task(use(ctx, "bash", command="echo a; read x < go; echo b; exit 3"))
         while not ctx.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
@@ -150,7 +150,7 @@ def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_th
 @linux
 def test_a_command_that_was_sent_away_can_be_stopped_like_any_job(ctx: Bench, mark: str) -> None:
     async def story() -> str:
-        jobs = ctx.jobs = Jobs()
+        jobs = ctx.offer(Jobs, Jobs())
         running = asyncio.create_task(use(ctx, "bash", command=f"echo begun; sleep {mark}"))
         while not ctx.shown:  # noqa: ASYNC110 (the command is what we wait for, and it sets no event)
             await asyncio.sleep(0.01)
@@ -176,7 +176,7 @@ def test_a_command_that_reaches_a_limit_goes_on_as_a_job_and_loses_nothing(
     ctx: Bench, limits: ToolLimits, why: str
 ) -> None:
     async def story() -> tuple[ToolOutput, str]:
-        jobs = ctx.jobs = Jobs()
+        jobs = ctx.offer(Jobs, Jobs())
         ctx.limits = limits
         first = await use(ctx, "bash", command="echo a; read x < go; echo b; exit 3")
         assert [job.id for job in jobs.running()] == ["job-1"]
@@ -197,7 +197,7 @@ def test_a_command_that_reaches_a_limit_goes_on_as_a_job_and_loses_nothing(
 @linux
 def test_a_command_that_reaches_a_limit_where_no_job_may_be_added_is_ended(ctx: Bench, mark: str) -> None:
     async def story() -> ToolOutput:
-        ctx.jobs = Jobs(most=0)
+        ctx.offer(Jobs, Jobs(most=0))
         ctx.limits = ToolLimits(bash_timeout=0.1)
         return await use(ctx, "bash", command=f"sleep {mark}")
 
@@ -208,7 +208,7 @@ def test_a_command_that_reaches_a_limit_where_no_job_may_be_added_is_ended(ctx: 
 
 def test_waiting_for_a_job_ends_with_its_time_and_the_job_goes_on(ctx: Bench) -> None:
     async def story() -> str:
-        jobs = ctx.jobs = Jobs()
+        jobs = ctx.offer(Jobs, Jobs())
         ctx.limits = ToolLimits(bash_timeout_max=0.05)
         await use(ctx, "bash", command="sleep 60", run_in_background=True)
         shown = await use(ctx, "bash_output", id="job-1", wait=600_000)

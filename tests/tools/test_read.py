@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.tool import ToolLimits, ToolOutput
+from agentcli.core.tool import CallScope, ToolLimits, ToolOutput
 from agentcli.tools.read import AT_ONCE, read
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -76,12 +76,12 @@ def test_lines_have_numbers_where_a_range_is_asked_for_by_its_beginning(call: Ca
     assert call("read", file_path="a", offset=1).output == "1\tone\n2\ttwo\n3\tthree"
     assert call("read", file_path="a", offset=2).output == "2\ttwo\n3\tthree"
     assert call("read", file_path="a", limit=1).output == "one\n[lines 1-1 of 3; go on with offset=2]"
-    ctx.line_numbers = "always"
+    ctx.limits = ToolLimits(line_numbers="always")
     assert call("read", file_path="a", limit=1).output == "1\tone\n[lines 1-1 of 3; go on with offset=2]"
 
 
 def test_without_line_numbers_the_notice_says_where_a_part_begins(call: Call, ctx: Bench) -> None:
-    ctx.line_numbers = "never"
+    ctx.limits = ToolLimits(line_numbers="never")
     (ctx.cwd / "a").write_text("".join(f"line {n}\n" for n in range(1, 11)))
     assert call("read", file_path="a", limit=2).output == "line 1\nline 2\n[lines 1-2 of 10; go on with offset=3]"
     assert call("read", file_path="a", offset=9).output == "line 9\nline 10\n[lines 9-10 of 10]"
@@ -89,7 +89,7 @@ def test_without_line_numbers_the_notice_says_where_a_part_begins(call: Call, ct
 
 
 def test_numbers_do_not_count_as_bytes_of_the_file(call: Call, ctx: Bench) -> None:
-    ctx.line_numbers = "always"
+    ctx.limits = ToolLimits(line_numbers="always")
     (ctx.cwd / "a").write_text("x" * 30 + "\n" + ("y" * 31 + "\n") * 1_599)
     assert (ctx.cwd / "a").stat().st_size == ctx.limits.read_bytes - 1
     assert not call("read", file_path="a").truncated
@@ -156,7 +156,7 @@ def test_devices_and_the_kernels_files_are_refused_even_where_the_outside_is_all
     call: Call, ctx: Bench, path: str
 ) -> None:
     for roots, allowed in (((Path("/"),), None), ((ctx.cwd,), Path(os.path.realpath(path)))):
-        ctx.roots, ctx.allowed_path = roots, allowed
+        ctx.roots, ctx.scope = roots, CallScope(allowed)
         assert "belongs to the kernel" in call("read", file_path=path).output
         assert "belongs to the kernel" in call("grep", path=path, pattern="x").output
 
@@ -190,11 +190,10 @@ def test_bytes_that_are_no_text_are_shown_replaced(call: Call, ctx: Bench) -> No
 
 
 def test_a_read_is_remembered_by_the_hash_of_the_whole_content(call: Call, ctx: Bench) -> None:
-    import hashlib
-
     (ctx.cwd / "a").write_text("1\n2\n3\n")
     call("read", file_path="a", limit=1)
-    assert ctx.seen == {ctx.cwd / "a": hashlib.sha256(b"1\n2\n3\n").hexdigest()}
+    assert ctx.seen.knowledge(ctx.cwd / "a", b"1\n2\n3\n") == "current"
+    assert ctx.seen.knowledge(ctx.cwd / "a", b"1\n") == "changed"
 
 
 def test_a_path_from_home_and_an_absolute_one_are_understood(call: Call, ctx: Bench) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from agentcli.core.record import TodoItem
-from agentcli.core.tool import Choice, Delegation, Question, ToolOutput
+from agentcli.core.tool import Choice, Question, ToolOutput
+from agentcli.tools.exit_plan import Planning
+from agentcli.tools.task import Delegates, Delegation
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -59,7 +63,7 @@ def test_an_approved_plan_leaves_plan_mode(call: Call, ctx: Bench) -> None:
         left.append(plan)
         return len(left) == 1
 
-    ctx.leave_plan = leave
+    ctx.offer(Planning, SimpleNamespace(leave_plan=leave))
     outcome = call("exit_plan", plan="# Move the parser\n\n1. …")
     assert outcome.title == "Plan ready: Move the parser"
     assert outcome.status == "success"
@@ -76,7 +80,7 @@ def test_a_task_is_given_to_whoever_runs_subagents(call: Call, ctx: Bench) -> No
 
     given = {"description": "find it", "prompt": "Where?", "agent": "explore"}
     assert call("task", **given).status == "error"
-    ctx.spawn = delegate
+    ctx.offer(Delegates, SimpleNamespace(delegate=delegate))
     assert call("task", **given).output == "c1 find it Where? explore"
 
 

@@ -8,14 +8,16 @@ import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from agentcli.core.errors import ToolError
-from agentcli.core.tool import PageAnswer, ToolLimits, ToolOutput
+from agentcli.core.tool import ToolLimits, ToolOutput
 from agentcli.tools.lib.network import check_literal, permitted
 from agentcli.tools.registry import run, tools
+from agentcli.tools.web_fetch import PageAnswer, Reader
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -250,7 +252,8 @@ def test_a_prompt_is_answered_where_somebody_can(ctx: Bench) -> None:
         asked.append((prompt, page))
         return PageAnswer("It is 42.", model="demo/small", spent={"spent": {"model": "demo/small"}})
 
-    ctx.answer_page, ctx.limits = answer, ToolLimits(fetch_addresses=("127.0.0.1",))
+    ctx.limits = ToolLimits(fetch_addresses=("127.0.0.1",))
+    ctx.offer(Reader, SimpleNamespace(answer=answer))
     outcome, _ = fetch(ctx, sends(b"the page says 42", "text/plain"), prompt="Which number?")
     assert asked == [("Which number?", "the page says 42")]
     assert "It is 42." in outcome.output
@@ -267,7 +270,8 @@ def test_a_prompt_that_nobody_can_answer_gives_the_page_and_the_reason(ctx: Benc
     async def answer(prompt: str, page: str) -> PageAnswer:
         return PageAnswer(trouble="There is no key.")
 
-    ctx.answer_page, ctx.limits = answer, ToolLimits(fetch_addresses=("127.0.0.1",))
+    ctx.limits = ToolLimits(fetch_addresses=("127.0.0.1",))
+    ctx.offer(Reader, SimpleNamespace(answer=answer))
     outcome, _ = fetch(ctx, sends(b"the page says 42", "text/plain"), prompt="Which number?")
     assert "There is no key." in outcome.output
     assert outcome.output.endswith("the page says 42")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
-from agentcli.core.model import LineNumbers
 from agentcli.core.programs import search_path
 from agentcli.core.record import TodoItem
 from agentcli.core.text.passage import Needles, Passage
-from agentcli.core.tool import NO_SANDBOX, AnswerPage, CommandSandbox, LeavePlan, Question, Spawn, ToolLimits
+from agentcli.core.tool import CallScope, Question, Service, ToolLimits
+from agentcli.tools.ask_user import Answers
+from agentcli.tools.lib.seen_files import SeenFiles
+from agentcli.tools.recall import SessionText
+from agentcli.tools.todo import TodoList
 
 
 @dataclass
@@ -24,21 +28,10 @@ class Bench:
     kept: dict[str, str] = field(default_factory=dict)
     roots: tuple[Path, ...] = ()
     limits: ToolLimits = field(default_factory=ToolLimits)
-    seen: dict[Path, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=lambda: {**os.environ, "PATH": search_path()})
-    line_numbers: LineNumbers = "ranges"
-    allowed_path: Path | None = None
-    buffers: Mapping[Path, bytes] = field(default_factory=dict)
-    sandbox: CommandSandbox = NO_SANDBOX
-    hidden: tuple[Path, ...] = ()
-    jobs: object | None = None
-    spawn: Spawn | None = None
-    leave_plan: LeavePlan | None = None
-    answer_page: AnswerPage | None = None
-    open_skill: None = None
-    variables: Mapping[str, str] = field(default_factory=dict)
-    servers: None = None
-    objection: Callable[[str], str] = lambda _: ""
+    scope: CallScope = field(default_factory=lambda: CallScope(objection=lambda _: ""))
+    seen: SeenFiles = field(default_factory=SeenFiles)
+    services: dict[type, object] = field(default_factory=dict)
     shown: list[str] = field(default_factory=list)
     items: tuple[TodoItem, ...] = ()
     asked: list[Question] = field(default_factory=list)
@@ -47,6 +40,14 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.roots = self.roots or (self.cwd,)
+        self.services |= {SeenFiles: self.seen, TodoList: self, SessionText: self, Answers: self}
+
+    def offer(self, kind: type[Service], service: Service) -> Service:
+        self.services[kind] = service
+        return service
+
+    def service(self, kind: type[Service]) -> Service | None:
+        return cast("Service | None", self.services.get(kind))
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
         text = output if isinstance(output, str) else ""

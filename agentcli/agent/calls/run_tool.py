@@ -8,7 +8,7 @@ from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.core.dataclass import replace
-from agentcli.core.tool import RunTool
+from agentcli.core.tool import CallScope, RunTool
 
 
 class ToolRun:
@@ -26,13 +26,11 @@ class ToolRun:
 
     def _context(self, call: Call) -> SessionToolContext:
         permitted = call.call
-        ctx = self._ctx.for_call(call.path, call.box)
-        ctx.hidden = call.decision.hidden.paths if call.decision is not None else ()
-        numbers = ctx.limits.line_numbers
-        ctx.line_numbers = self._builder.model.spec.line_numbers if numbers == "auto" else numbers
-        ctx.variables = self._hooks.variables
-        ctx.buffers = call.buffers
-        ctx.objection = lambda url: self._gate.objection(
-            replace(permitted, input={**permitted.input, "url": url}), permitted
-        )
-        return ctx
+
+        def objection(url: str) -> str:
+            return self._gate.objection(replace(permitted, input={**permitted.input, "url": url}), permitted)
+
+        hidden = call.decision.hidden.paths if call.decision is not None else ()
+        scope = CallScope(call.path, hidden, call.box, self._hooks.variables, call.buffers, objection)
+        auto = self._ctx.limits.line_numbers == "auto"
+        return self._ctx.for_call(scope, self._builder.model.spec.line_numbers if auto else None)

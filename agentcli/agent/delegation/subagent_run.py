@@ -27,10 +27,11 @@ from agentcli.core.message import ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.subagent_result import FILES, spending
 from agentcli.core.tasks import start_task
-from agentcli.core.tool import Delegation, ToolOutput
+from agentcli.core.tool import ToolOutput
 from agentcli.integrations.extensions.agents import AgentKind
 from agentcli.tools.jobs import Fresh, Job
 from agentcli.tools.lib.process import Ended
+from agentcli.tools.task import Delegation
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,13 +37,14 @@ from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
-from agentcli.core.tool import Delegation, Tool, ToolOutput
+from agentcli.core.tool import Tool, ToolOutput
 from agentcli.integrations.extensions.agents import BUILT_IN, AgentKind
 from agentcli.integrations.extensions.discover import listing_only
 from agentcli.integrations.worktrees import NoWorktree, Worktree
 from agentcli.resources import prompt
 from agentcli.tools.jobs import Fresh, Job
 from agentcli.tools.lib.output_buffer import OutputBuffer
+from agentcli.tools.task import Delegation
 
 
 class Child(Protocol):

@@ -21,7 +21,7 @@ from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall, reminder
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
-from agentcli.core.tool import Delegation, Spawn, ToolOutput
+from agentcli.core.tool import ToolOutput
 from agentcli.integrations.extensions import commands, skills
 from agentcli.integrations.extensions.commands import Template
 from agentcli.integrations.extensions.discover import Extensions
@@ -30,16 +30,23 @@ from agentcli.integrations.extensions.skills import Skill
 from agentcli.integrations.extensions.template import arguments
 from agentcli.integrations.regular_file import Unusable
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.tools.task import Delegates, Delegation
 
 BODY_CHARACTERS = 200_000
 """Characters of a skill's body at most."""
 
 
 class SessionExtensions:
-    """The extensions of one session. `spawn` runs a subagent."""
+    """The extensions of one session. `delegates` runs a subagent."""
 
-    def __init__(self, core: SessionCore, catalogue: Catalogue, stages: CallStages, spawn: Spawn) -> None:
-        self._core, self._setup, self._catalogue, self._stages, self._spawn = core, core.setup, catalogue, stages, spawn
+    def __init__(self, core: SessionCore, catalogue: Catalogue, stages: CallStages, delegates: Delegates) -> None:
+        self._core, self._setup, self._catalogue, self._stages, self._delegates = (
+            core,
+            core.setup,
+            catalogue,
+            stages,
+            delegates,
+        )
         self._asking = asyncio.Lock()
         self._approved: set[tuple[str, ...]] = set()
         self._uses = 0
@@ -97,7 +104,7 @@ class SessionExtensions:
         async with self._asking:
             text = await self._body(skill, given, call_id)
         if skill.forks:
-            return await self._spawn(call_id, Delegation(f"skill {skill.name}", text, skill.agent))
+            return await self._delegates.delegate(call_id, Delegation(f"skill {skill.name}", text, skill.agent))
         if any(skill_body(block) == text for block in self._core.builder.window().view.blocks):
             return ToolOutput(f"The skill {skill.name} is loaded already: it stands above, unchanged.")
         self._core.approval.turn_rules += _rules(await self._granted(skill, call_id))

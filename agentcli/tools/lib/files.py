@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
 from weakref import WeakValueDictionary
 
 from agentcli.core.errors import ToolError
 from agentcli.core.temporary import temporary_name
 from agentcli.core.tool import ToolContext
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
+from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge, SeenFiles
 from agentcli.tools.lib.text import replace_surrogates
-
-Knowledge = Literal["current", "changed", "in part", "unread"]
-"""The model has seen the present content; an earlier one; an earlier one, with the lines around its own edits since; or none."""
-UNSEEN: Mapping[Knowledge, str] = {
-    "changed": "has changed since you read it",
-    "in part": "has changed since you read it",
-    "unread": "has not been read yet",
-}
-READ_IT: Mapping[Knowledge, str] = {
-    "changed": "Read it again",
-    "in part": "Read it again",
-    "unread": "Read it first",
-}
-_IN_PART = "in part: "
 
 
 class _Lock:
@@ -69,7 +54,7 @@ def load(ctx: ToolContext, handle: FileHandle) -> bytes:
 
 def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
     """Return the content, of an unsaved buffer if there is one; None if there is no file yet."""
-    if (buffer := ctx.buffers.get(handle.path)) is not None:
+    if (buffer := ctx.scope.buffers.get(handle.path)) is not None:
         return buffer
     try:
         os.stat(handle.name, dir_fd=handle.folder, follow_symlinks=False)
@@ -80,24 +65,22 @@ def load_if_there(ctx: ToolContext, handle: FileHandle) -> bytes | None:
 
 def remember(ctx: ToolContext, path: Path, data: bytes) -> dict[str, str]:
     """Record that the model has seen this content; return that as metadata of a result, from which a resume restores it."""
-    ctx.seen[path] = fingerprint(data)
-    return {replace_surrogates(str(path)): ctx.seen[path]}
+    return {replace_surrogates(str(path)): _seen(ctx).remember(path, data)}
 
 
 def remember_part(ctx: ToolContext, path: Path, data: bytes) -> None:
     """Record that the model knows this change to a file, whose content it has not seen."""
-    ctx.seen[path] = _IN_PART + fingerprint(data)
+    _seen(ctx).remember_part(path, data)
 
 
 def knowledge(ctx: ToolContext, path: Path, data: bytes) -> Knowledge:
-    """Return the model's knowledge of the present content, by hash: current even if seen under another name."""
-    now = fingerprint(data)
-    if now in tuple(ctx.seen.values()):
-        return "current"
-    known = ctx.seen.get(path)
-    if known is None:
-        return "unread"
-    return "in part" if known == _IN_PART + now else "changed"
+    """Return the model's knowledge of the present content."""
+    return _seen(ctx).knowledge(path, data)
+
+
+def _seen(ctx: ToolContext) -> SeenFiles:
+    """Return the files that the model has seen; without a session it has seen none."""
+    return ctx.service(SeenFiles) or SeenFiles()
 
 
 def require_seen(ctx: ToolContext, handle: FileHandle, data: bytes) -> None:
@@ -105,11 +88,6 @@ def require_seen(ctx: ToolContext, handle: FileHandle, data: bytes) -> None:
     known = knowledge(ctx, handle.path, data)
     if known != "current":
         raise ToolError(f"{handle.display} {UNSEEN[known]}. {READ_IT[known]}, then change it.")
-
-
-def fingerprint(data: bytes) -> str:
-    """Return the SHA-256 in hex."""
-    return hashlib.sha256(data).hexdigest()
 
 
 def replace(handle: FileHandle, data: bytes) -> None:

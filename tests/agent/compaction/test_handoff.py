@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agentcli.agent.session import AgentSession
+from agentcli.agent.tool_context import SessionPassages
 from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.errors import InputError
@@ -141,7 +142,7 @@ def test_a_handoff_of_a_handoff_reaches_both(program: Program) -> None:
     second.journal.append(Message("user", (Text("what is the port?"),), turn))
     second.journal.append(Message("assistant", (Text("The port is 4711."),), turn, "d", "d"))
     third = handed_off(program, second, "")
-    found = {passage.seq: passage for passage in third.core.ctx.passages()}
+    found = {passage.seq: passage for passage in SessionPassages(third.journal).passages()}
     assert all(seq < 0 for seq, passage in found.items() if passage.role != "summary")
     assert "4711" in recalled(third, pattern="port is")
     assert "21 rounds" in recalled(third, pattern="def read_line") or "21 rounds" in recalled(third, id="call_1")
