@@ -23,7 +23,7 @@ from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Sett
 from agentcli.core.subagent_result import purpose, spent
 from agentcli.core.text.plural import plural
 from agentcli.sessions.checkpoints.undo import batches, results_in_force
-from agentcli.sessions.ids import local_day, local_minute
+from agentcli.sessions.info import local_day, local_minute
 from agentcli.tools.jobs import Job, Jobs
 
 RETIRES_SOON = 30

@@ -52,7 +52,7 @@ from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
-from agentcli.sessions.ids import new_id
+from agentcli.sessions.info import new_id
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.tools.lib.gitignore import everything

@@ -25,9 +25,8 @@ from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Compaction, Mode, Settings
 from agentcli.integrations.extensions.agents import AgentKind
-from agentcli.sessions.ids import checked_id
 from agentcli.sessions.in_memory import MemorySession
-from agentcli.sessions.info import Parent, SessionInfo
+from agentcli.sessions.info import Parent, SessionInfo, checked_id
 from agentcli.sessions.project import about_gone_folders
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.records import Through

@@ -10,8 +10,7 @@ from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.dataclass import dataclass
 from agentcli.core.text.plural import plural
-from agentcli.sessions.ids import local_day
-from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.info import SessionInfo, local_day
 
 
 @dataclass(frozen=True, slots=True)

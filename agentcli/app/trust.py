@@ -13,7 +13,7 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
-from agentcli.sessions.repository import main_worktree
+from agentcli.sessions.project import main_worktree
 from agentcli.sessions.storage.locked_file import update
 
 Kind = Literal["settings", "hooks", "servers", "rules", "skills", "commands", "agents"]

@@ -117,7 +117,7 @@ def _as_json(row: Row) -> None:
 
 
 def _line(kind: str, **fields: Any) -> None:
-    from agentcli.sessions.ids import stamp
+    from agentcli.sessions.info import stamp
 
     print(json.dumps({"type": kind, "timestamp": stamp(), **fields}), flush=True)
 

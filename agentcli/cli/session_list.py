@@ -135,6 +135,6 @@ def print_found(
 
 def when(info: SessionInfo) -> str:
     """Return the time of the last write to a session, for people."""
-    from agentcli.sessions.ids import local_minute
+    from agentcli.sessions.info import local_minute
 
     return local_minute(info.time.updated)

@@ -17,15 +17,14 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.record import Record, Title
 from agentcli.sessions.checkpoints.objects import CONTENTS
-from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.info import SessionInfo, Times, encode_info, note, note_all, title_of_fork
+from agentcli.sessions.info import SessionInfo, Times, encode_info, new_id, note, note_all, stamp, title_of_fork
 from agentcli.sessions.project import project_id
 from agentcli.sessions.recovery import encode_origin, retrace
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, put_file, reason, sync_folder, write_file, write_new
-from agentcli.sessions.storage.lock import Lock, is_locked
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import shared_segments
 from agentcli.sessions.storage.records import RecordFolder, digest, file_name
+from agentcli.sessions.storage.writer import Lock, is_locked
 
 if TYPE_CHECKING:
     from agentcli.sessions.importing.imported import Imported, Shown

@@ -12,8 +12,8 @@ from agentcli.core.message import Message, Part
 from agentcli.core.record import Body, Record, Undo
 from agentcli.core.text.passage import Entry, Needles, call_ids
 from agentcli.sessions.checkpoints.undo import lasting, paid
-from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.storage.outputs import output_name
+from agentcli.sessions.info import new_id, stamp
+from agentcli.sessions.storage.writer import output_name
 
 
 class MemorySession:

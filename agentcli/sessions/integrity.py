@@ -32,10 +32,9 @@ from agentcli.sessions.recovery import (
     vanished,
 )
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason
-from agentcli.sessions.storage.lock import Lock, is_locked
-from agentcli.sessions.storage.outputs import output_name
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.records import Loss, Reader, RecordFolder, Through, number_in
+from agentcli.sessions.storage.writer import Lock, is_locked, output_name
 
 _KEPT = re.compile(r"/outputs/([\w-]+\.txt)")
 Kind = Literal["damaged", "missing", "unreadable", "chain", "schema", "pairing", "orphan", "leftover", "glance"]

@@ -19,8 +19,6 @@ from agentcli.core.temporary import is_temporary
 from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, foreign_of, note, source_of
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import Disk, make_folder, reason, write_file
-from agentcli.sessions.storage.lock import Lock
-from agentcli.sessions.storage.partial import INTERVAL, read_partial
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.records import (
     Loss,
@@ -32,7 +30,7 @@ from agentcli.sessions.storage.records import (
     read_file,
     tail,
 )
-from agentcli.sessions.storage.writer import Writer
+from agentcli.sessions.storage.writer import INTERVAL, Lock, Writer, read_partial
 
 RAN = "interrupted, may or may not have taken effect: the program ended while this call was open. Look before repeating it."
 CUT_OFF = "interrupted, did not run: the reply that asked for it was cut off."

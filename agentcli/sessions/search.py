@@ -15,8 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Failure, Record, Title, Todo
-from agentcli.sessions.ids import local_minute
-from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.info import SessionInfo, local_minute
 from agentcli.sessions.recovery import read_info, retrace
 from agentcli.sessions.storage.records import number_in
 

@@ -18,15 +18,12 @@ from agentcli.core.message import Part
 from agentcli.core.record import Body, Record, Settings, Undo
 from agentcli.core.text.passage import Entry, Needles
 from agentcli.sessions.checkpoints.undo import lasting, paid
-from agentcli.sessions.ids import new_id, stamp
-from agentcli.sessions.info import SessionInfo, encode_info, note
+from agentcli.sessions.info import SessionInfo, encode_info, new_id, note, stamp
 from agentcli.sessions.storage.disk import Disk
-from agentcli.sessions.storage.outputs import Outputs
-from agentcli.sessions.storage.partial import INTERVAL, Partial
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import RecallIndex
 from agentcli.sessions.storage.records import Reader, RecordFolder, digest, tail
-from agentcli.sessions.storage.writer import Writer
+from agentcli.sessions.storage.writer import INTERVAL, Outputs, Partial, Writer
 
 
 class Session:

@@ -16,17 +16,14 @@ from agentcli import __version__
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.record import Settings, Title
 from agentcli.sessions.copying import fork
-from agentcli.sessions.ids import checked_id, new_id, stamp
-from agentcli.sessions.info import Parent, SessionInfo, Times, name_of
+from agentcli.sessions.info import Parent, SessionInfo, Times, checked_id, name_of, new_id, stamp
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
 from agentcli.sessions.recovery import encode_origin, open_session, save_info
 from agentcli.sessions.selecting import fitting, the_one
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
-from agentcli.sessions.storage.lock import Lock, is_locked
-from agentcli.sessions.storage.partial import INTERVAL
 from agentcli.sessions.storage.records import Through
-from agentcli.sessions.storage.writer import Writer
+from agentcli.sessions.storage.writer import INTERVAL, Lock, Writer, is_locked
 from agentcli.sessions.summaries import glance, newest, order, subfolders
 from agentcli.sessions.trash import Trash
 

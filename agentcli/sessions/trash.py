@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentcli.core.errors import InputError, StoreError
 from agentcli.sessions.storage.disk import Disk, make_folder, reason, sync_folder
-from agentcli.sessions.storage.lock import Lock
+from agentcli.sessions.storage.writer import Lock
 
 
 class Trash:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from agentcli.core.history import History
 from agentcli.core.record import Body, Compaction
-from agentcli.sessions.ids import new_id, stamp
 from agentcli.sessions.importing.imported import Imported
-from agentcli.sessions.info import SessionInfo, Times, encode_info
+from agentcli.sessions.info import SessionInfo, Times, encode_info, new_id, stamp
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import reply, result, user
 from tests.sessions.imported import store_imported

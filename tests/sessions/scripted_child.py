@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentcli.core.message import Text, Thinking
 from agentcli.core.record import Body, Compaction, Prune, Record, Title
-from agentcli.sessions.ids import new_id
+from agentcli.sessions.info import new_id
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import reply, result, user

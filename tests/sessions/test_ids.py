@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.sessions.ids import local_minute
+from agentcli.sessions.info import local_minute
 
 
 @pytest.mark.usefixtures("new_york")

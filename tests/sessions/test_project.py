@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.project import PROJECT, remember
-from agentcli.sessions.repository import normalised, read_repository, root_commit
+from agentcli.sessions.project import PROJECT, normalised, read_repository, remember, root_commit
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import user
 

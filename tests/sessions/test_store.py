@@ -6,8 +6,7 @@ import pytest
 
 from agentcli.core.errors import InputError, SessionBusy, StoreError
 from agentcli.core.record import Title
-from agentcli.sessions.ids import new_id
-from agentcli.sessions.info import Parent
+from agentcli.sessions.info import Parent, new_id
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import read, user
 from tests.sessions.disks import FAULTS, Failing

@@ -14,8 +14,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.integrations.git import GitError, run_git
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.project import project_id
-from agentcli.sessions.repository import main_worktree, read_common
+from agentcli.sessions.project import main_worktree, project_id, read_common
 
 
 def worktree_rows(program: Program) -> Iterator[tuple[str, bool, str]]:

@@ -29,7 +29,7 @@ from agentcli.sessions.checkpoints.file_states import (
     states_to_json,
 )
 from agentcli.sessions.checkpoints.objects import Objects
-from agentcli.sessions.ids import new_id
+from agentcli.sessions.info import new_id
 from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, write_file
 
 Cause = Literal["edits", "command", "restore"]

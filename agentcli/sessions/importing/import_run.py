@@ -14,12 +14,11 @@ from agentcli.core.errors import AgentError
 from agentcli.core.message import Message, Usage
 from agentcli.core.record import Body, Compaction, Title
 from agentcli.sessions.copying import Draft, draft, settle_drafts
-from agentcli.sessions.ids import stamp
 from agentcli.sessions.importing import read_all
 from agentcli.sessions.importing.compressed import opened
 from agentcli.sessions.importing.discover import Candidate
 from agentcli.sessions.importing.imported import Imported, Shown, unshown
-from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.info import SessionInfo, stamp
 from agentcli.sessions.store import Store
 
 Price = Callable[[str, Usage, str], float | None]

@@ -1,19 +1,243 @@
-"""Writing of encoded records in order; records that the disk refuses stay in memory until it accepts them."""
+"""Writing of a session's files: records in order, outputs of tools, and the reply that is still streaming, by one process at a time.
+
+Records and outputs that the disk refuses stay in memory until it accepts them. `partial.json` is the streaming reply,
+saved every second and removed once its record is written; `outputs/<call-id>.txt` are whole outputs that were cut for the
+model, and files from tools. The lock is released by the system when its process dies, in whatever way.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
+import os
+import re
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from agentcli.core.codec.encode import dumps, part_from_json, part_to_json
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import SessionBusy
-from agentcli.core.record import Record
+from agentcli.core.locks import FileLock, is_held
+from agentcli.core.message import Part
+from agentcli.core.record import SCHEMA, Record
 from agentcli.sessions.storage.disk import Disk, make_folder, put_file, reason, sync_folder, write_file
-from agentcli.sessions.storage.lock import Lock
-from agentcli.sessions.storage.outputs import Outputs
 from agentcli.sessions.storage.records import RecordFolder, file_name
+
+_PATIENCE = 0.3  # seconds: a process that only checks if a session is open holds the lock for a moment
+
+
+class Lock:
+    """An exclusive lock on `path`, from here to `release`. The file itself remains: removing it would open a race."""
+
+    def __init__(self, path: Path, patience: float = _PATIENCE) -> None:
+        """Take the lock. Raises SessionBusy if another process holds it, OSError if the file cannot be made."""
+        self._lock = _acquired(path, patience)
+
+    def release(self) -> None:
+        """Release the lock. A second call does nothing."""
+        self._lock.release()
+
+
+def is_locked(path: Path) -> bool:
+    """Return True if a living process holds the lock."""
+    return is_held(path)
+
+
+def holder(path: Path) -> str:
+    """Return the id of the process that took the lock last, or an empty text."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()[:20]
+    except OSError:
+        return ""
+
+
+def _acquired(path: Path, patience: float) -> FileLock:
+    until = time.monotonic() + patience
+    while True:
+        try:
+            lock = FileLock(path, patience=max(0.0, until - time.monotonic()))
+        except BlockingIOError:
+            raise SessionBusy(_busy(path)) from None
+        if lock.is_at(path):
+            _sign(lock.file)
+            return lock
+        lock.release()  # the session was moved to the trash between our open and our lock
+
+
+def _sign(file: int) -> None:
+    """Write the holder's process id, for the message to others; the lock itself does not depend on it."""
+    with contextlib.suppress(OSError):
+        os.ftruncate(file, 0)
+        os.write(file, f"{os.getpid()}\n".encode())
+
+
+def _busy(path: Path) -> str:
+    who = holder(path)
+    process = f" (process {who})" if who else ""
+    return (
+        f"Session {path.parent.name} is open for writing in another agentcli{process}. "
+        f"Open it read-only with `agentcli sessions show {path.parent.name}`, "
+        f"or go on in a copy with `agentcli resume {path.parent.name} --fork`."
+    )
+
+
+_NAME_LENGTH = 100
+_ENDING = ".txt"
+
+
+class Outputs:
+    """A session's kept outputs. An output that the disk refused stays in memory until it can be written."""
+
+    def __init__(self, folder: Path, disk: Disk) -> None:
+        self._folder, self._disk = folder, disk
+        self._unsaved: dict[str, bytes] = {}
+        self._names: dict[str, str] = {}
+
+    def add(self, call_id: str, output: str | bytes, ending: str = _ENDING) -> str:
+        """Remember an output; `save` writes it to the returned path. An earlier output of the same call id remains."""
+        name = self._names.get(call_id) or self._free(output_name(call_id), ending)
+        self._names[call_id] = name
+        self._unsaved[name] = output if isinstance(output, bytes) else output.encode("utf-8", "backslashreplace")
+        return str(self._folder / name)
+
+    def _free(self, name: str, ending: str) -> str:
+        # Some servers restart the numbers of their calls from time to time.
+        stem = name.removesuffix(_ENDING)
+        numbered = (f"{stem}{f'-{n}' if n > 1 else ''}{ending}" for n in range(1, 1_000_000))
+        return next(each for each in numbered if not (self._folder / each).exists())
+
+    def save(self) -> None:
+        """Write the outputs that are only in memory. Raises OSError."""
+        while self._unsaved:
+            name, data = next(iter(self._unsaved.items()))
+            make_folder(self._disk, self._folder)
+            write_file(self._disk, self._folder / name, data)
+            del self._unsaved[name]
+
+    def text(self, path: str) -> str:
+        """Return a kept output, or an empty text if it is gone. Only the name counts: sessions are moved and forked."""
+        name = Path(path).name
+        data = self._unsaved.get(name)
+        if data is None:
+            try:
+                data = (self._folder / name).read_bytes()
+            except OSError:
+                return ""
+        return data.decode("utf-8", "replace")
+
+
+def output_name(call_id: str) -> str:
+    """Return a file name for a call's output, different for each id, that cannot lead out of the folder."""
+    safe = re.sub(r"[^A-Za-z0-9_-]", "_", call_id)[:_NAME_LENGTH]
+    if safe == call_id and safe:
+        return f"{safe}{_ENDING}"
+    return f"{safe}-{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}{_ENDING}"
+
+
+INTERVAL = 1.0
+"""Seconds between two saves of a streaming reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply as far as it had arrived. `after` is the number of the newest record when it was saved."""
+
+    after: int
+    parts: tuple[Part, ...]
+
+
+class Partial:
+    """Saver of the streaming reply: at most once each `interval` seconds, and always its last piece."""
+
+    def __init__(self, path: Path, disk: Disk, interval: float = INTERVAL) -> None:
+        self._path, self._disk, self._interval = path, disk, interval
+        self._lock = threading.Lock()
+        self._due = 0.0
+        self._reply: tuple[int, Callable[[], Sequence[Part]]] | None = None
+        self._timer: threading.Timer | None = None
+        self._written = False
+
+    def keep(self, after: int, parts: Callable[[], Sequence[Part]]) -> None:
+        """Remember a reply after the record `after`; write it if a save is due, else start a timer for it."""
+        with self._lock:
+            self._reply = after, parts
+            if self._timer is None:
+                self._write_when_due()
+
+    def flush(self) -> None:
+        """Write the part of the reply that is not yet written."""
+        with self._lock:
+            self._write()
+
+    def clear(self) -> None:
+        """Forget the reply, now that its record is written."""
+        with self._lock:
+            self._reply = None  # the timer remains: it finds nothing, or serves the next reply, which then needs none
+            if self._written:
+                self._written = False
+                with contextlib.suppress(OSError):
+                    self._disk.unlink(self._path)
+
+    def _fire(self) -> None:
+        with self._lock:
+            self._timer = None
+            if self._reply is not None:
+                self._write_when_due()
+
+    def _write_when_due(self) -> None:
+        wait = self._due - time.monotonic()
+        if wait <= 0:
+            self._write()
+            return
+        self._timer = threading.Timer(wait, self._fire)
+        self._timer.daemon = True
+        try:
+            self._timer.start()
+        except RuntimeError:  # the system has no more threads
+            self._write()
+
+    def _write(self) -> None:
+        self._stop_timer()
+        pending, self._reply = self._reply, None
+        reply = Reply(pending[0], tuple(pending[1]())) if pending else None
+        if reply is None or not reply.parts:
+            return
+        self._due = time.monotonic() + self._interval
+        # A streaming reply that cannot be saved is not lost yet: its record will report a disk that still fails then.
+        with contextlib.suppress(OSError):
+            write_file(self._disk, self._path, _encode(reply))
+            self._written = True
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def read_partial(path: Path) -> Reply | None:
+    """Return the reply that was streaming when its process died, or None. Damaged parts are dropped."""
+    try:
+        raw = json.loads(path.read_bytes())
+        parts = tuple(part for part in map(_part, raw["parts"]) if part is not None)
+        return Reply(int(raw["after"]), parts)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _encode(reply: Reply) -> bytes:
+    raw = {"schema": SCHEMA, "after": reply.after, "parts": [part_to_json(part) for part in reply.parts]}
+    return (dumps(raw) + "\n").encode("utf-8")
+
+
+def _part(raw: object) -> Part | None:
+    try:
+        return part_from_json(raw) if isinstance(raw, dict) else None
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 class Writer:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.errors import INTERRUPTED, AgentError, UsageError
-from agentcli.sessions.ids import local_minute
+from agentcli.sessions.info import local_minute
 from agentcli.sessions.tree import nested, stem
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command

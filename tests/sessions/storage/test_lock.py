@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import SessionBusy
-from agentcli.sessions.storage.lock import Lock, holder, is_locked
+from agentcli.sessions.storage.writer import Lock, holder, is_locked
 
 HOLDER = """
 import subprocess, sys, time
 from pathlib import Path
-from agentcli.sessions.storage.lock import Lock
+from agentcli.sessions.storage.writer import Lock
 lock = Lock(Path(sys.argv[1]))
 child = subprocess.Popen(["sleep", "60"])
 print(child.pid, flush=True)
