@@ -6,7 +6,7 @@ _NAMES = {
     **dict.fromkeys(("query", "run"), "api.query"),
     "Session": "api.session",
     **dict.fromkeys(("tool", "FunctionTool"), "api.tools"),
-    **dict.fromkeys(("run_batch", "BatchResult", "BatchTask", "BatchOptions"), "api.batch"),
+    **dict.fromkeys(("run_batch", "BatchResult", "BatchTask", "BatchOptions"), "batch.api"),
     **dict.fromkeys(("Approval", "Deny"), "api.asking"),
     **dict.fromkeys(("Question", "Choice"), "core.tool"),
     "RunOptions": "api.options",

@@ -60,12 +60,12 @@ def test_a_run_without_hooks_loads_nothing_to_run_them_with_and_nothing_that_rea
 ) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
     hooks = ("runner", "verdict", "session_hooks", "payloads", "transcript", "configured")
-    assert not modules & {f"agentcli.agent.hooks.{name}" for name in hooks}
+    assert not modules & {f"agentcli.hooks.{name}" for name in hooks}
     unused = (
-        "agentcli.integrations.foreign",
-        "agentcli.app.extensions.config_import",
-        "agentcli.app.extensions.hook_report",
-        "agentcli.cli.extensions.hooks",
+        "agentcli.importers.config",
+        "agentcli.importers.config.import_run",
+        "agentcli.hooks.report",
+        "agentcli.hooks.command_line",
     )
     assert not [module for module in modules if module.startswith(unused)]
 
@@ -118,10 +118,16 @@ PARSING = (
     "agentcli.core",
     "agentcli.app.options",
     "agentcli.manual",
-    "agentcli.paths",
+    "agentcli.system.paths",
     "agentcli.ui.render",
 )
-NAMES = ("agentcli.integrations.hookfiles", "agentcli.integrations.definition", "agentcli.integrations.foreign")
+NAMES = (
+    "agentcli.hooks.files",
+    "agentcli.project.definition",
+    "agentcli.system.regular_file",
+    "agentcli.system.temporary",
+    "agentcli.importers.config",
+)
 """Modules whose tables of names stand in the help, and what they need."""
 EVERY_HELP = """
 import contextlib, io
@@ -142,14 +148,14 @@ for path in paths(whole_group()):
 
 def test_the_help_of_a_command_reads_nothing_of_the_others(tmp_path: Path) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['batch', '--help'])", tmp_path)
-    assert not modules & {"json", "agentcli.cli.starting", "agentcli.cli.sessions"}
+    assert not modules & {"json", "agentcli.cli.run_commands", "agentcli.cli.sessions"}
 
 
 def test_the_help_of_any_command_and_a_usage_error_load_only_the_parser_and_tables_of_names(tmp_path: Path) -> None:
     modules = loaded(EVERY_HELP, tmp_path)
-    assert "agentcli.cli.extensions.mcp" in modules  # every command is among them
+    assert "agentcli.mcp.command_line" in modules  # every command is among them
     assert not modules & (set(HEAVY) - {"typer"} | {"asyncio", "tomllib", "socket", "logging", "tempfile"})
     ours = {module for module in modules if module.startswith("agentcli.") and not module.startswith(PARSING)}
-    packages = {"agentcli.app", "agentcli.ui", "agentcli.integrations", "agentcli.integrations.regular_file"}
-    assert not {module for module in ours - packages if not module.startswith(NAMES)}
+    packages = {module.rpartition(".")[0] for module in modules}
+    assert not {module for module in ours - packages if not module.startswith(NAMES) and "command_line" not in module}
     assert not modules & {"agentcli.core.record", "agentcli.core.message", "agentcli.core.model"}

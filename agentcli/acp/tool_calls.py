@@ -19,8 +19,8 @@ from acp.schema import (
 
 from agentcli.acp.diffs import FileText, patched
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.core.resolve import spelled
 from agentcli.core.tool import Effect, Tool, Traits
+from agentcli.system.resolve import spelled
 from agentcli.tools.lib.text import replace_surrogates
 
 Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent

@@ -15,11 +15,11 @@ from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall
 from agentcli.core.record import Body, Checkpoint, Undo
-from agentcli.core.resolve import spelled
 from agentcli.core.tool import Tool
 from agentcli.sessions.checkpoints.changes import Changes, listed
 from agentcli.sessions.checkpoints.checkpoints import Restored
 from agentcli.sessions.checkpoints.undo import rewind_to_redo
+from agentcli.system.resolve import spelled
 
 Result = TypeVar("Result")
 MakeChanges = Callable[[Callable[[Body], object]], Changes]

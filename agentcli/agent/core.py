@@ -10,7 +10,6 @@ from typing import Any, cast
 from agentcli.agent.approval import ApprovalGate, RepeatGuard
 from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.checkpointing import Checkpointer
-from agentcli.agent.hooks.opening import hooks_of
 from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
@@ -22,11 +21,12 @@ from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Noticed, Recorded
 from agentcli.core.journal import Journal
+from agentcli.core.mcp_servers import Servers
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Body, Mode, Settings
-from agentcli.core.servers import Servers
 from agentcli.core.tool import CallScope, Tool, Traits
+from agentcli.hooks.opening import hooks_of
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles

@@ -13,22 +13,22 @@ from agentcli.agent.calls.call import Stage
 from agentcli.agent.calls.checkpoint import CheckpointStage
 from agentcli.agent.calls.finish import Finish
 from agentcli.agent.calls.hooks import HookStage
-from agentcli.agent.calls.loading import LoadingStage
-from agentcli.agent.calls.nested import NestedStage
+from agentcli.agent.calls.nested_instructions import NestedStage
 from agentcli.agent.calls.prepare import Prepare
 from agentcli.agent.calls.sandbox import SandboxStage
 from agentcli.agent.calls.stages import CallStages
 from agentcli.agent.core import SessionCore
 from agentcli.agent.delegation.subagents import OpenChild, Subagents
-from agentcli.agent.extensions.catalogue import Catalogue
-from agentcli.agent.extensions.server_tools import ServerTools
-from agentcli.agent.extensions.session import SessionExtensions
-from agentcli.agent.nested import NestedSkills, nested_of
-from agentcli.agent.pages import PageReader
+from agentcli.agent.nested_instructions import NestedSkills, nested_of
+from agentcli.agent.page_questions import PageReader
 from agentcli.agent.plan_mode import PlanMode
 from agentcli.agent.setup import Standing
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
+from agentcli.extensions.catalogue import Catalogue
+from agentcli.extensions.session import SessionExtensions
+from agentcli.mcp.loading_stage import LoadingStage
+from agentcli.mcp.server_tools import ServerTools
 from agentcli.tools.exit_plan import Planning
 from agentcli.tools.skill import Skills
 from agentcli.tools.task import Delegates

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.execute import NOT_RUN, execute
-from agentcli.agent.incomplete import Kind, at_last, defect, not_run
+from agentcli.agent.incomplete_reply import Kind, at_last, defect, not_run
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.streams import until_set

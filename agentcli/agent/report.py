@@ -12,8 +12,8 @@ from agentcli.agent.ports import StatusFacts, WindowUsage
 from agentcli.context.budget import Budget, Spent
 from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
 from agentcli.context.forecast import forecast
-from agentcli.context.lab.window_report import WindowReport, show
 from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
+from agentcli.context.window_report import WindowReport, show
 from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.event import Retrying
 from agentcli.core.journal import Journal

@@ -10,7 +10,6 @@ from agentcli.agent.checkpointing import UndoStack
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.core import core_of
-from agentcli.agent.extensions.turn import changed_for_turn
 from agentcli.agent.features import Features
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.ports import Prompt
@@ -18,16 +17,17 @@ from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimi
 from agentcli.agent.setup import SessionSetup, StandingInstructions, beginning
 from agentcli.agent.streams import until_interrupted
 from agentcli.agent.titles import TitleWriter
+from agentcli.agent.turn_model import changed_for_turn
 from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
 from agentcli.core.boxed import Boxed
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
+from agentcli.core.mcp_servers import Servers, ServerState
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Unpin
-from agentcli.core.servers import Servers, ServerState
 from agentcli.core.streams import closing
 from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules

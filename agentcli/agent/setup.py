@@ -19,21 +19,21 @@ from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Estimator
 from agentcli.core.dataclass import dataclass
 from agentcli.core.journal import Journal
+from agentcli.core.mcp_servers import Servers
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode, Settings
-from agentcli.core.servers import Servers
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
-from agentcli.integrations.extensions.discover import Extensions
-from agentcli.integrations.worktrees import Worktree, no_worktree
+from agentcli.extensions.discover import Extensions
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from agentcli.sessions.in_memory import MemorySession
+from agentcli.system.worktrees import Worktree, no_worktree
 from agentcli.tools.jobs import Jobs
 
 if TYPE_CHECKING:
     from agentcli.agent.buffers import EditorFiles
-    from agentcli.integrations.hookfiles import Hook
+    from agentcli.hooks.files import Hook
 
 INSTRUCTIONS = "# Instructions of the user and the project"
 """The first line of the system prompt's block of instruction files."""

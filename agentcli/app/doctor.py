@@ -15,11 +15,10 @@ from typing import Literal
 
 from agentcli import __version__
 from agentcli.agent.delegation.kinds import unknown_tools
-from agentcli.app.extensions.doctor_servers import server_rows
-from agentcli.app.extensions.doctor_worktrees import worktree_rows
-from agentcli.app.extensions.project_rules import project_rules
+from agentcli.app.doctor_worktrees import worktree_rows
 from agentcli.app.options import Options
 from agentcli.app.program import Program
+from agentcli.app.project_rules import project_rules
 from agentcli.app.sessions import Reading, unseen
 from agentcli.config import PREFIX
 from agentcli.context.clearing import NATIVE, fallen_back
@@ -27,7 +26,8 @@ from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.integrations.foreign import PROGRAMS
+from agentcli.importers.config import PROGRAMS
+from agentcli.mcp.checks import server_rows
 from agentcli.providers import reachability
 from agentcli.providers.capabilities import gaps
 from agentcli.providers.connect import is_installed
@@ -260,7 +260,7 @@ def _policy(program: Program) -> Iterator[Finding]:
 
 
 def _hooks(program: Program) -> Iterator[Finding]:
-    from agentcli.app.extensions.hook_report import rows
+    from agentcli.hooks.report import rows
 
     for row in rows(program):
         yield Finding(*row)
@@ -270,7 +270,7 @@ def _hooks(program: Program) -> Iterator[Finding]:
 
 def _others(program: Program) -> Iterator[Finding]:
     """Report the programs whose configuration can be imported, in whole or in part."""
-    from agentcli.app.extensions.config_import import import_plan
+    from agentcli.importers.config.import_run import import_plan
 
     for name in PROGRAMS:
         with suppress(ConfigError):  # our own files have separate rows

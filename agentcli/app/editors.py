@@ -19,14 +19,14 @@ from agentcli.app.program import Program
 from agentcli.app.project import TRUSTED
 from agentcli.app.reports import ProgramReports
 from agentcli.app.retention import sweep_later
-from agentcli.app.trust import is_trusted, what_it_would_load
-from agentcli.logs import log_to
-from agentcli.paths import app_dirs
+from agentcli.project.trust import is_trusted, what_it_would_load
 from agentcli.providers.catalog import models
 from agentcli.providers.connect import warm
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.store import Store
+from agentcli.system.logs import log_to
+from agentcli.system.paths import app_dirs
 
 
 def serve(options: Options) -> int:

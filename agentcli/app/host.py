@@ -9,10 +9,10 @@ from agentcli.agent.session import AgentSession
 from agentcli.app.program import Program
 from agentcli.app.project import TRUSTED
 from agentcli.app.reports import ProgramReports
-from agentcli.app.trust import trust, what_it_would_load
 from agentcli.core.errors import InputError
 from agentcli.core.model import ModelSpec
 from agentcli.core.text.secrets import known_secrets
+from agentcli.project.trust import trust, what_it_would_load
 from agentcli.sessions.session import Session
 from agentcli.ui.host import Setting
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.context.compaction.handoff import Handoff
-    from agentcli.integrations.definition import Definition
+    from agentcli.project.definition import Definition
 
 
 class TerminalHost(ProgramReports):
@@ -77,7 +77,7 @@ class TerminalHost(ProgramReports):
         self, server: str, say: Callable[[str], None], pasted: Callable[[], Awaitable[str | None]]
     ) -> bool:
         """Log in to a server. Raises InputError if that fails, or the server takes no login."""
-        from agentcli.app.extensions.server_login import log_in
+        from agentcli.mcp.server_login import log_in
 
         return await log_in(self._program, self._program.servers.to_log_in(server), say, pasted)
 
@@ -95,7 +95,7 @@ class TerminalHost(ProgramReports):
 
     def view(self, session: AgentSession) -> str:
         """Write the session's page and open it; return a line with its path."""
-        from agentcli.app.viewing import view
+        from agentcli.app.session_page import view
 
         program = self._program
         return view(session.journal, program.dirs.cache, program.env)
@@ -118,7 +118,7 @@ class TerminalHost(ProgramReports):
 
     def undecided(self, session: AgentSession, *, declined: bool = False) -> Sequence[Definition]:
         """Return the trusted folder's hooks, servers and plugins that wait for an answer, or that were `declined`."""
-        from agentcli.app.starting import definitions
+        from agentcli.app.approvable import definitions
 
         approvals, found = self._program.approvals, definitions(self._program)
         return approvals.refused(found) if declined else approvals.undecided(found)

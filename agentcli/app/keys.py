@@ -12,7 +12,7 @@ from typing import Any, Literal
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings, base_url, key_variables
-from agentcli.sessions.storage.locked_file import update
+from agentcli.system.locked_file import update
 
 Place = Literal["keyring", "file"]
 SERVICE = "agentcli"

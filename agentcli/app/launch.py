@@ -48,7 +48,7 @@ def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
     if options.print:
         from agentcli.app.print_mode import print_mode
         from agentcli.app.program import Program
-        from agentcli.logs import log_to
+        from agentcli.system.logs import log_to
 
         program = Program(options)
         log_to(program.dirs, program.env, enabled=not options.no_session)
@@ -110,8 +110,8 @@ def _load_session(
     from agentcli.app.host import TerminalHost
     from agentcli.app.program import Program
     from agentcli.app.retention import sweep_later
-    from agentcli.logs import log_to
     from agentcli.providers.connect import warm
+    from agentcli.system.logs import log_to
     from agentcli.ui.reading import reading
     from agentcli.ui.render.status_line import check_facts
 

@@ -88,7 +88,7 @@ def _refuse_unknown(text: str, project: Program) -> None:
     """Raise InputError for a command that does not exist."""
 
     def is_known(name: str) -> bool:
-        from agentcli.integrations.extensions.lookup import named
+        from agentcli.extensions.lookup import named
 
         return named(project.extensions, name) is not None
 
@@ -102,8 +102,8 @@ def _refuse_unread(text: str, project: Program) -> None:
     name, _ = name_and_argument(text)
     if project.trusted or not _FILED.match(text):
         return
-    from agentcli.integrations.extensions.lookup import named
-    from agentcli.integrations.extensions.places import defines
+    from agentcli.extensions.lookup import named
+    from agentcli.project.places import defines
 
     if defines(name, project.cwd) and named(project.extensions, name) is None:
         raise InputError(

@@ -23,15 +23,13 @@ from agentcli.agent.setup import (
     Toolset,
 )
 from agentcli.agent.spending import RunLimits
-from agentcli.app.extensions.hooks import loaded
-from agentcli.app.extensions.servers import RunServers
+from agentcli.app.approvable import unstarted
 from agentcli.app.front_end import FrontEnd
 from agentcli.app.keys import KeyStore, with_keys
 from agentcli.app.models import Models, ModelSource
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
 from agentcli.app.sessions import Selection, SessionOpener, mode_named
-from agentcli.app.starting import unstarted
 from agentcli.app.system_prompt import Surroundings, environment, instruction_text, system_blocks
 from agentcli.app.workspace import WorkspacePolicy
 from agentcli.context.tokens.counter import TokenCounter
@@ -41,12 +39,13 @@ from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import Mode
 from agentcli.core.tool import Tool
-from agentcli.integrations.extensions.agents import AgentKind
-from agentcli.integrations.extensions.discover import catalogue
-from agentcli.integrations.instructions import Instructions, InstructionSet, instruction_set
-from agentcli.integrations.path_rules import standing_rules
-from agentcli.integrations.worktrees import Worktree, add_worktree, former_worktree
+from agentcli.extensions.agents import AgentKind
+from agentcli.extensions.discover import catalogue
+from agentcli.hooks.loaded import loaded
+from agentcli.mcp.run_servers import RunServers
 from agentcli.permissions.started import Started
+from agentcli.project.instructions import Instructions, InstructionSet, instruction_set
+from agentcli.project.path_rules import standing_rules
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
@@ -55,6 +54,7 @@ from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
 from agentcli.sessions.info import new_id
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
+from agentcli.system.worktrees import Worktree, add_worktree, former_worktree
 from agentcli.tools.lib.gitignore import everything
 from agentcli.tools.registry import run, tools
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from agentcli.app.options import Options
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
-from agentcli.core.programs import leave_out, search_path
-from agentcli.paths import AppDirs, app_dirs
 from agentcli.sessions.store import Store
+from agentcli.system.paths import AppDirs, app_dirs
+from agentcli.system.programs import leave_out, search_path
 
 if TYPE_CHECKING:
-    from agentcli.app.extensions.approvals import Approvals
     from agentcli.config import Config
-    from agentcli.integrations.extensions.discover import Extensions
-    from agentcli.integrations.extensions.plugins import Plugin
+    from agentcli.extensions.discover import Extensions
+    from agentcli.extensions.plugins import Plugin
+    from agentcli.project.approvals import Approvals
     from agentcli.sessions.project import Project
 
 TRUSTED = "trusted.json"
@@ -53,14 +53,14 @@ class ProjectContext:
     @property
     def trusted(self) -> bool:
         """True if the user trusts the folder, for good or for this run."""
-        from agentcli.app.trust import is_trusted
+        from agentcli.project.trust import is_trusted
 
         return self.options.trust or is_trusted(self.cwd, self.dirs.state / TRUSTED)
 
     @cached_property
     def approvals(self) -> Approvals:
         """The user's answers about what this project may start; with `--trust` all of it, for this run."""
-        from agentcli.app.extensions.approvals import APPROVED, Approvals
+        from agentcli.project.approvals import APPROVED, Approvals
 
         return Approvals(self.cwd, self.dirs.state / APPROVED, everything=self.options.trust)
 
@@ -85,7 +85,7 @@ class ProjectContext:
     @cached_property
     def plugins(self) -> tuple[Sequence[Plugin], Sequence[str]]:
         """Return the plugins in force, and notes about unusable ones. Nothing else is read if no plugin is listed."""
-        from agentcli.app.extensions.plugins import FILE, Plugins
+        from agentcli.extensions.installed_plugins import FILE, Plugins
 
         return Plugins(self.dirs).in_force() if (self.dirs.state / FILE).exists() else ((), ())
 
@@ -96,7 +96,7 @@ class ProjectContext:
 
     def look_for_extensions(self) -> Extensions:
         """Look for skills, slash commands and kinds of agents, and keep them in `extensions`."""
-        from agentcli.integrations.extensions.discover import discover
+        from agentcli.extensions.discover import discover
 
         plugins, notes = self.plugins
         found = discover(self.cwd if self.trusted else None, self.home, self.dirs.config, plugins, notes)

@@ -42,7 +42,7 @@ class ProgramReports:
             case "budget":
                 return session.report.budget()
             case "hooks":
-                from agentcli.app.extensions.hook_report import lines as hook_lines
+                from agentcli.hooks.report import lines as hook_lines
 
                 return hook_lines(self._program, session)
 

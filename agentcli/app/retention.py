@@ -9,7 +9,7 @@ from threading import Timer
 
 from agentcli.app.program import Program
 from agentcli.core.errors import AgentError
-from agentcli.paths import folder
+from agentcli.system.paths import folder
 
 SWEPT = "swept"
 """The file in the state folder whose time says when sessions were last swept."""

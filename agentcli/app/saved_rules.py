@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agentcli.app.trust import read_own
 from agentcli.core.errors import AgentError, ConfigError, InputError
-from agentcli.paths import replace_file
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.project.trust import read_own
 from agentcli.sessions.project import project_id, project_root
-from agentcli.sessions.storage.locked_file import update
+from agentcli.system.locked_file import update
+from agentcli.system.paths import replace_file
 
 FILE = "rules.json"
 """The file in the project's folder of the session store."""

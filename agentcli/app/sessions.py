@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.agent.delegation.kinds import kind_named
-from agentcli.agent.extensions.turn import keeps_model
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.report import lifetime
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
+from agentcli.agent.turn_model import keeps_model
 from agentcli.app.models import ModelSource, no_key
 from agentcli.app.options import LAST
 from agentcli.app.project import ProjectContext
@@ -24,7 +24,7 @@ from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Compaction, Mode, Settings
-from agentcli.integrations.extensions.agents import AgentKind
+from agentcli.extensions.agents import AgentKind
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import Parent, SessionInfo, checked_id
 from agentcli.sessions.project import about_gone_folders

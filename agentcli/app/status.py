@@ -9,8 +9,8 @@ from agentcli import __version__
 from agentcli.agent.session import AgentSession
 from agentcli.app.keys import KeyStore
 from agentcli.app.program import Program
-from agentcli.app.trust import what_it_would_load
 from agentcli.core.model import ModelSpec
+from agentcli.project.trust import what_it_would_load
 from agentcli.providers import reachability
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import (

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from agentcli.agent.setup import INSTRUCTIONS, WHERE
 from agentcli.core.dataclass import dataclass
-from agentcli.core.hardened import hardened
-from agentcli.core.programs import find_program
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
-from agentcli.integrations.instructions import Instructions
 from agentcli.permissions.git_config import git_facts
+from agentcli.project.instructions import Instructions
+from agentcli.system.hardened import hardened
+from agentcli.system.programs import find_program
 
 _ENTRIES, _CHANGED, _NAME = 220, 110, 60
 """Characters of the entries of the folder and of the changed files that are named, and of one name."""

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.setup import Sandboxes
-from agentcli.app.extensions.project_rules import project_rules
 from agentcli.app.project import ProjectContext
+from agentcli.app.project_rules import project_rules
 from agentcli.app.saved_rules import SavedRules
 from agentcli.core.aliases import own_rule
 from agentcli.core.boxed import Boxed
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.message import ToolCall
-from agentcli.core.programs import trusted_path
 from agentcli.core.record import Mode
 from agentcli.core.tool import CommandSandbox, ToolLimits, Traits
 from agentcli.permissions.decide import decide
@@ -27,6 +26,7 @@ from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules
 from agentcli.permissions.started import Started, files_started
 from agentcli.sandbox import Sandbox, box_for, choose, protected_since
 from agentcli.sessions.checkpoints.file_states import SKIPPED
+from agentcli.system.programs import trusted_path
 
 
 class WorkspacePolicy:

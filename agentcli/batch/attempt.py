@@ -19,9 +19,9 @@ from agentcli.batch.agent_process import Ending, StartAgent, run_agent, start_pr
 from agentcli.batch.ledger import Row, State
 from agentcli.batch.work import Work, session_cost
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError
-from agentcli.integrations.git import GitError
+from agentcli.system.git import GitError
+from agentcli.system.process import Command, run_until
 from agentcli.tools.bash import environment
-from agentcli.tools.lib.process import Command, run_until
 
 TEXT_CHARACTERS = 2_000
 """Number of characters of an answer that the ledger keeps."""

@@ -20,9 +20,9 @@ from agentcli.batch.plan import WAITS, Plan, Start, as_json, next_starts
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work, session_cost
 from agentcli.core.errors import InputError, StoreError
-from agentcli.core.locks import FileLock
 from agentcli.core.tasks import start_task
-from agentcli.paths import AppDirs, replace_file
+from agentcli.system.locks import FileLock
+from agentcli.system.paths import AppDirs, replace_file
 
 POLL = 0.5
 """Time in seconds between two checks for a stop request."""

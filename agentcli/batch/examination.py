@@ -11,7 +11,7 @@ from agentcli.batch import mirrors, trees
 from agentcli.batch.plan import Plan
 from agentcli.batch.tasks import Task
 from agentcli.core.errors import AgentError, ConfigError, InputError
-from agentcli.paths import app_dirs
+from agentcli.system.paths import app_dirs
 
 
 def examined(

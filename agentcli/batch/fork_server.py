@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from agentcli.app.print_mode import LIFELINE
 from agentcli.batch.agent_process import die_with_parent
 from agentcli.batch.warm_imports import import_all
-from agentcli.tools.lib.supervisor import drain, receive, woken_by_children
+from agentcli.system.supervisor import drain, receive, woken_by_children
 
 DESCRIPTORS = 5
 """Number of descriptors in a request: the three streams, the status, the lifeline."""

@@ -13,9 +13,9 @@ from agentcli.batch import trees
 from agentcli.batch.results import Batch, Through
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.integrations.git import GitError, git, run_git
-from agentcli.integrations.worktrees import make_worktree, remove_worktree
-from agentcli.paths import folder as made
+from agentcli.system.git import GitError, git, run_git
+from agentcli.system.paths import folder as made
+from agentcli.system.worktrees import make_worktree, remove_worktree
 
 MERGE_TREE = (2, 38)
 """First version of git that merges without a worktree."""

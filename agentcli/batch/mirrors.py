@@ -7,9 +7,9 @@ import re
 import shutil
 from pathlib import Path
 
-from agentcli.core.locks import FileLock
-from agentcli.integrations.git import GitError, git, run_git
-from agentcli.paths import folder as made
+from agentcli.system.git import GitError, git, run_git
+from agentcli.system.locks import FileLock
+from agentcli.system.paths import folder as made
 
 FOLDER = "repositories"
 """Name of the mirrors' folder in the cache folder."""

@@ -22,7 +22,7 @@ from agentcli.batch.work import Work, folder_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.tasks import run_beside
-from agentcli.paths import app_dirs
+from agentcli.system.paths import app_dirs
 
 POLL = 1.0
 """Time in seconds between two checks of the stop flag."""

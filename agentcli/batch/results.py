@@ -17,8 +17,8 @@ from agentcli.batch.work import SESSION, folder_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.text.secrets import known_secrets
-from agentcli.integrations.git import git
-from agentcli.paths import replace_file
+from agentcli.system.git import git
+from agentcli.system.paths import replace_file
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -140,8 +140,8 @@ def write_pages(batch: Batch, context: ProjectContext, through: Through = iter) 
 
 def _source(context: ProjectContext, id: str, folder: Path) -> Source:
     """Return a session of a task, from the store, or from the export if it ran elsewhere. Raise AgentError if neither has it."""
+    from agentcli.importers.sessions.own import read_source
     from agentcli.sessions.exporting import collect
-    from agentcli.sessions.importing.own import read_source
 
     try:
         info = context.store.find(id)

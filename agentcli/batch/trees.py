@@ -13,9 +13,9 @@ from pathlib import Path
 from agentcli.batch.tasks import Isolation
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.integrations.git import GitError, git, run_git
-from agentcli.integrations.worktrees import copy_included, make_worktree, remove_worktree
-from agentcli.paths import folder as made
+from agentcli.system.git import GitError, git, run_git
+from agentcli.system.paths import folder as made
+from agentcli.system.worktrees import copy_included, make_worktree, remove_worktree
 
 FOLDER = "worktrees"
 """Name of the trees' folder in the cache folder: agents must not work below the data folder."""

@@ -10,8 +10,8 @@ from agentcli.batch.plan import Plan, Start
 from agentcli.batch.tasks import Task
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
-from agentcli.paths import AppDirs
 from agentcli.sessions.store import Store
+from agentcli.system.paths import AppDirs
 
 SESSION = "session.json.gz"
 """Name of the export of a session that ran on another machine."""

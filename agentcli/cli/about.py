@@ -18,7 +18,7 @@ from agentcli.core.sanitise import safe
 
 if TYPE_CHECKING:
     from agentcli.app.doctor import Finding
-    from agentcli.app.live import Answer
+    from agentcli.app.live_check import Answer
     from agentcli.app.program import Program
     from agentcli.app.stats import Stats
 
@@ -113,7 +113,7 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
     from agentcli.config import parsed, steps
     from agentcli.config.edit import set_key
     from agentcli.config.toml_text import toml_value
-    from agentcli.paths import app_dirs
+    from agentcli.system.paths import app_dirs
 
     # Read nothing else, so that this command can correct an invalid value.
     wanted, file = parsed(key, value), app_dirs().config_file
@@ -124,7 +124,7 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
 @config.command("path")
 def path() -> None:
     """Print the path of your config.toml."""
-    from agentcli.paths import app_dirs
+    from agentcli.system.paths import app_dirs
 
     print(app_dirs().config_file)
 
@@ -176,7 +176,7 @@ def _say_finding(finding: Finding) -> None:
 
 def _asked_live(program: Program, agreed: bool) -> Sequence[Answer]:
     """Send one small real request to each provider once the person agrees, and return the answers; none without agreement."""
-    from agentcli.app import live
+    from agentcli.app import live_check as live
 
     probes = live.probes(program)
     if not probes:
@@ -189,7 +189,7 @@ def _asked_live(program: Program, agreed: bool) -> Sequence[Answer]:
 
 
 def _say_live(answers: Sequence[Answer]) -> None:
-    from agentcli.app.live import CAPABILITIES
+    from agentcli.app.live_check import CAPABILITIES
     from agentcli.providers.capabilities import SCHEMA
 
     heads = ["model", "seconds", *(name.removeprefix(SCHEMA).replace("_", " ") for name in CAPABILITIES)]
@@ -203,7 +203,7 @@ def _say_live(answers: Sequence[Answer]) -> None:
 
 
 def _live_json(answer: Answer) -> dict[str, Any]:
-    from agentcli.app.live import CAPABILITIES
+    from agentcli.app.live_check import CAPABILITIES
 
     capabilities = dict(zip(CAPABILITIES, answer.capabilities, strict=False))
     return {

@@ -11,12 +11,13 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from glob import glob
 from typing import Any
 
 from agentcli import __version__
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import harmful
-from agentcli.paths import app_dirs, replace_file
+from agentcli.system.paths import app_dirs, replace_file
 
 SHELLS = ("bash", "zsh", "fish")
 WORDS = "--words"
@@ -177,9 +178,10 @@ def _table(env: Mapping[str, str] = os.environ) -> Any:
 
 def _stamp() -> float:
     """Return the time of the last change to the source files of this installation's command line; bytecode does not count."""
-    folders = (os.path.dirname(__file__), os.path.join(os.path.dirname(__file__), "extensions"))
-    files = (entry for folder in folders for entry in os.scandir(folder) if entry.name.endswith(".py"))
-    return max(entry.stat().st_mtime for entry in files)
+    own = os.path.dirname(__file__)
+    package = os.path.dirname(own)
+    files = (*glob(f"{own}/*.py"), *glob(f"{package}/**/*command_line.py", recursive=True))
+    return max(os.stat(file).st_mtime for file in files)
 
 
 def _built() -> dict[str, Any]:
@@ -191,10 +193,10 @@ def _built() -> dict[str, Any]:
     from agentcli.config import choices
     from agentcli.context.settings import POLICIES
     from agentcli.core.record import MODES
+    from agentcli.importers.sessions.discover import PROGRAMS
     from agentcli.providers import catalog
     from agentcli.providers.registry import SERVERS
     from agentcli.sessions.exporting import FORMATS
-    from agentcli.sessions.importing.discover import PROGRAMS
 
     commands: dict[str, Any] = {}
     _add(commands, "", whole_group())

@@ -22,15 +22,15 @@ from agentcli.core.sanitise import safe_line
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program
+    from agentcli.context import window_report
     from agentcli.context.cache_health import CacheHealth
     from agentcli.context.compaction.record import Summary, SummaryTask
-    from agentcli.context.lab import window_report
-    from agentcli.context.lab.compare import Report
-    from agentcli.context.lab.replay import Setup
     from agentcli.context.policies.plans import Plan
     from agentcli.context.window import Window
     from agentcli.core.history import History
     from agentcli.core.model import ModelSpec
+    from agentcli.lab.compare import Report
+    from agentcli.lab.replay import Setup
     from agentcli.sessions.session import Session as StoredSession
 
 HORIZONS = "0,5,80"
@@ -71,9 +71,9 @@ def show(
 
 def _reported(program: Program, past: StoredSession) -> tuple[window_report.WindowReport, CacheHealth, Window]:
     """Return the report on a session's window, the health of its cache, and the window."""
+    from agentcli.context import window_report
     from agentcli.context.cache_health import explain_miss, health_of
     from agentcli.context.forecast import forecast
-    from agentcli.context.lab import window_report
     from agentcli.tools.registry import TRAITS
 
     history = past.history
@@ -96,7 +96,7 @@ def plan(
     cwd: InProject = "",
 ) -> None:
     """Show what compaction would do now; calls no model."""
-    from agentcli.context.lab import window_report
+    from agentcli.context import window_report
 
     program = _program(cwd, model, settings)
     planned = window_report.plan_json(_plan(program, program.sessions.past(session or LAST).history, policy, force))
@@ -132,9 +132,9 @@ def compare(
 
     The provider's cache is emulated.
     """
-    from agentcli.context.lab import plot
-    from agentcli.context.lab import points as price_points
-    from agentcli.context.lab.compare import compare as compare_policies
+    from agentcli.lab import plot
+    from agentcli.lab import points as price_points
+    from agentcli.lab.compare import compare as compare_policies
 
     program = _program(cwd, model, settings)
     past = {name: program.sessions.past(name) for name in sessions}
@@ -159,7 +159,7 @@ def compare(
 
 
 def _setup(program: Program, history: History, summariser: str) -> Setup:
-    from agentcli.context.lab.replay import Setup
+    from agentcli.lab.replay import Setup
     from agentcli.tools.registry import TRAITS
 
     setup = Setup(program.selection.spec_for(history), TRAITS, program.config.context)
@@ -212,7 +212,7 @@ def _write(file: str, text: str) -> None:
 
 def _print_window(report: window_report.WindowReport, model: str) -> None:
     """Print the window as a chart on a terminal, else as a table; then its messages."""
-    from agentcli.context.lab import window_report
+    from agentcli.context import window_report
     from agentcli.ui.render.window_chart import overview
     from agentcli.ui.style import choose_theme
 
@@ -272,7 +272,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _print_comparison(found: Report) -> None:
     """Print a table for each session. On a terminal each policy is a column: there are fewer policies than measures."""
-    from agentcli.context.lab.compare import COLUMNS
+    from agentcli.lab.compare import COLUMNS
 
     for title, rows in found.tables():
         print_styled([(title, "bold")])

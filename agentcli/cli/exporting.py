@@ -17,7 +17,7 @@ from agentcli.cli.output import aside, say
 from agentcli.cli.progress import Progress
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
-from agentcli.paths import replacement
+from agentcli.system.paths import replacement
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -89,8 +89,8 @@ def _whole(
 
 def _trajectory(context: ProjectContext, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
     """Yield the trajectory in pieces; its images become files next to the output file."""
-    from agentcli.sessions.exporting.atif import ImageFolder, subagents_in, to_atif
-    from agentcli.sessions.exporting.atif_steps import data_url
+    from agentcli.atif.document import ImageFolder, subagents_in, to_atif
+    from agentcli.atif.steps import data_url
 
     subagents = subagents_in(context.store, session.info)
     file = Path(output)

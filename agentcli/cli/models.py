@@ -79,7 +79,7 @@ def _list(program: Program, json: bool) -> None:
 
 
 def _list_local(program: Program, json: bool) -> None:
-    from agentcli.app.local import local_servers
+    from agentcli.app.local_endpoints import local_servers
 
     servers = local_servers(program.models.providers, program.env)
     if json:

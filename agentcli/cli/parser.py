@@ -153,10 +153,10 @@ def whole_group() -> TyperGroup:
 
 
 _PLACES: Mapping[str, tuple[str, str]] = {
-    "run": ("agentcli.cli.starting:run", ""),
-    "resume": ("agentcli.cli.starting:resume", "Resume a session."),
-    "completion": ("agentcli.cli.starting:completion", "Print a completion script for your shell."),
-    "demo": ("agentcli.cli.starting:demo", "Play a session with a scripted model; needs no key."),
+    "run": ("agentcli.cli.run_commands:run", ""),
+    "resume": ("agentcli.cli.run_commands:resume", "Resume a session."),
+    "completion": ("agentcli.cli.run_commands:completion", "Print a completion script for your shell."),
+    "demo": ("agentcli.cli.run_commands:demo", "Play a session with a scripted model; needs no key."),
     "models": ("agentcli.cli.models:list_models", "List models with context window and price."),
     "tools": ("agentcli.cli.about:list_tools", "List the tools the model can use."),
     "doctor": ("agentcli.cli.about:doctor", "Check keys, endpoints, folders, tools and sessions."),
@@ -165,19 +165,19 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "sessions": ("agentcli.cli.sessions:app", "List, search, fork, export and import sessions."),
     "context": ("agentcli.cli.context:app", "Inspect and compare the use of the context window."),
     "permissions": ("agentcli.cli.permissions:app", "Show which calls run without asking."),
-    "hooks": ("agentcli.cli.extensions.hooks:app", "List hooks, and test them with an event."),
-    "mcp": ("agentcli.cli.extensions.mcp:app", "List, add, try and remove MCP servers, and log in to them."),
+    "hooks": ("agentcli.hooks.command_line:app", "List hooks, and test them with an event."),
+    "mcp": ("agentcli.mcp.command_line:app", "List, add, try and remove MCP servers, and log in to them."),
     "auth": ("agentcli.cli.auth:app", "Store, list and remove API keys."),
-    "batch": ("agentcli.cli.batch:app", "Run many tasks, each in its own worktree."),
-    "acp": ("agentcli.cli.extensions.acp:acp", "Serve an editor over the Agent Client Protocol."),
+    "batch": ("agentcli.batch.command_line:app", "Run many tasks, each in its own worktree."),
+    "acp": ("agentcli.cli.acp:acp", "Serve an editor over the Agent Client Protocol."),
     "import-config": (
-        "agentcli.cli.extensions.import_config:import_config",
+        "agentcli.importers.config_command_line:import_config",
         "Import the configuration of other programs.",
     ),
-    "skills": ("agentcli.cli.extensions.skills:skills", "List and check skills."),
-    "agents": ("agentcli.cli.extensions.skills:agents", "List the agents that files define."),
+    "skills": ("agentcli.extensions.command_line:skills", "List and check skills."),
+    "agents": ("agentcli.extensions.command_line:agents", "List the agents that files define."),
     "config": ("agentcli.cli.about:config", "Show and change settings."),
-    "plugins": ("agentcli.cli.extensions.plugins:app", "Add and remove plugins."),
+    "plugins": ("agentcli.extensions.plugins_command_line:app", "Add and remove plugins."),
 }
 """Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help."""
 

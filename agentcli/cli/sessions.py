@@ -16,14 +16,14 @@ from agentcli.cli.checking import check
 from agentcli.cli.confirming import confirmed
 from agentcli.cli.exporting import export
 from agentcli.cli.flags import AllProjects, InProject, Json
-from agentcli.cli.importing import import_sessions
 from agentcli.cli.output import aside, page, say, say_json
 from agentcli.cli.progress import Progress
 from agentcli.cli.session_list import FOUND, HITS, print_found, print_list, when
-from agentcli.cli.viewing import view
+from agentcli.cli.view_page import view
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
+from agentcli.importers.sessions_command_line import import_sessions
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext

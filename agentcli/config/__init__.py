@@ -252,7 +252,7 @@ def _project_layer(path: Path | None, user: Sequence[Layer], warnings: list[str]
     """Yield the settings of a project's file that are valid beside the user's; add a warning with the reason for each other one."""
     if path is None or not os.path.lexists(path):
         return
-    from agentcli.integrations.project_files import is_settings_file
+    from agentcli.project.files import is_settings_file
 
     if not is_settings_file(path):
         warnings.append(f"{path} leads out of the repository: left out.")

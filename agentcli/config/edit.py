@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.errors import ConfigError
-from agentcli.sessions.storage.locked_file import update
+from agentcli.system.locked_file import update
 
 
 def set_key(path: Path, key: str | Sequence[str], value: Any) -> None:

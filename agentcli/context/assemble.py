@@ -13,9 +13,9 @@ from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import reply_tokens
 from agentcli.core.history import common
+from agentcli.core.mcp_servers import SEARCH, loaded_tools
 from agentcli.core.message import Part, ToolResult
 from agentcli.core.model import REPLY_TOKENS, ModelSpec, Request, RequestMessage, ToolSchema
-from agentcli.core.servers import SEARCH, loaded_tools
 
 
 def assemble(

@@ -32,11 +32,11 @@ from pydantic import Field, create_model
 
 from agentcli import __version__
 from agentcli.app.options import flags
+from agentcli.atif.document import ImageFolder, subagents_in, to_atif
 from agentcli.core.errors import ConfigError, ContextError, CredentialsError, InputError, LimitReached
 from agentcli.core.message import Usage
 from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
 from agentcli.sessions.exporting import Redactor
-from agentcli.sessions.exporting.atif import ImageFolder, subagents_in, to_atif
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.selecting import is_subagent
 from agentcli.sessions.store import Store

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.mcp_servers import server_prefix
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
-from agentcli.core.resolve import MANUAL, MANUAL_FOLDER, searched
-from agentcli.core.servers import server_prefix
 from agentcli.core.tool import UNKNOWN, Effect, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, existing, paths_given, reading_denials
 from agentcli.permissions.paths import (
@@ -34,6 +33,7 @@ from agentcli.permissions.rules import (
     url_matches,
     wildcard,
 )
+from agentcli.system.resolve import MANUAL, MANUAL_FOLDER, searched
 
 if TYPE_CHECKING:
     from agentcli.permissions.readonly.commands import Looks

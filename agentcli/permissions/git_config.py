@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.git_keys import reads_only
+from agentcli.system.git_keys import reads_only
 
 _CONFIG_BYTES = 1_000_000
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')

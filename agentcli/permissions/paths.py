@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.core.programs import search_path
-from agentcli.core.resolve import follow, spelled
 from agentcli.core.sanitise import invisible
 from agentcli.permissions.git_config import GitFacts, git_facts
+from agentcli.system.programs import search_path
+from agentcli.system.resolve import follow, spelled
 
 
 @dataclass(frozen=True, slots=True)

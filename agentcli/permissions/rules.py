@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from agentcli.core.aliases import known_as, like_tool
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, UsageError
-from agentcli.core.servers import PREFIX
+from agentcli.core.mcp_servers import PREFIX
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.permissions.paths import Workspace, canonical, impossible, resolved
 from agentcli.permissions.shell.known_programs import bounded

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
-from agentcli.paths import replace_file
+from agentcli.system.paths import replace_file
 
 FILE = "endpoints.json"
 DAY = 86_400.0

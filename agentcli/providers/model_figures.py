@@ -15,7 +15,7 @@ from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.model import PriceChange
-from agentcli.paths import replace_file
+from agentcli.system.paths import replace_file
 
 FILE = "models.json"
 LARGEST = 64_000_000

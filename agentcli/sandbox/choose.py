@@ -11,12 +11,12 @@ from typing import Literal
 from agentcli.core.boxed import Boxed
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError
-from agentcli.core.programs import find_program
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import bubblewrap, landlock, seatbelt
 from agentcli.sandbox.box import Box, box_for, fixed
 from agentcli.sandbox.reading import box_for_reader
+from agentcli.system.programs import find_program
 
 Setting = Literal["auto", "require", "off"]
 Kind = Literal["bubblewrap", "landlock", "seatbelt", "none"]

@@ -20,14 +20,14 @@ from agentcli.sessions.checkpoints.objects import CONTENTS
 from agentcli.sessions.info import SessionInfo, Times, encode_info, new_id, note, note_all, stamp, title_of_fork
 from agentcli.sessions.project import project_id
 from agentcli.sessions.recovery import encode_origin, retrace
-from agentcli.sessions.storage.disk import DISK, Disk, make_folder, put_file, reason, sync_folder, write_file, write_new
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import shared_segments
 from agentcli.sessions.storage.records import RecordFolder, digest, file_name
 from agentcli.sessions.storage.writer import Lock, is_locked
+from agentcli.system.disk import DISK, Disk, make_folder, put_file, reason, sync_folder, write_file, write_new
 
 if TYPE_CHECKING:
-    from agentcli.sessions.importing.imported import Imported, Shown
+    from agentcli.importers.sessions.imported import Imported, Shown
 
 INCOMING = ".incoming-"
 """Prefix of the folder of a session that is still being built; its builder holds the lock."""

@@ -31,10 +31,10 @@ from agentcli.sessions.recovery import (
     set_aside,
     vanished,
 )
-from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.records import Loss, Reader, RecordFolder, Through, number_in
 from agentcli.sessions.storage.writer import Lock, is_locked, output_name
+from agentcli.system.disk import DISK, Disk, make_folder, reason
 
 _KEPT = re.compile(r"/outputs/([\w-]+\.txt)")
 Kind = Literal["damaged", "missing", "unreadable", "chain", "schema", "pairing", "orphan", "leftover", "glance"]

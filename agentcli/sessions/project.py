@@ -22,9 +22,9 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.recovery import read_info
-from agentcli.sessions.storage.disk import DISK, Disk
-from agentcli.sessions.storage.locked_file import update
 from agentcli.sessions.storage.records import read_file
+from agentcli.system.disk import DISK, Disk
+from agentcli.system.locked_file import update
 
 GIT_SECONDS = 3.0
 """Seconds that git may take to find the first commit. After a timeout, git is not asked again."""
@@ -100,7 +100,7 @@ def root_commit(root: Path) -> str | None:
     """Ask git for the oldest first commit that HEAD descends from; empty after `GIT_SECONDS`, None if there is none."""
     import subprocess
 
-    from agentcli.core.hardened import hardened
+    from agentcli.system.hardened import hardened
 
     command = ["git", "-C", str(root), "rev-list", "--max-parents=0", "HEAD", "--"]
     try:

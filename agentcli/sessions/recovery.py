@@ -15,10 +15,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, fold
 from agentcli.core.message import Message, ToolResult
-from agentcli.core.temporary import is_temporary
 from agentcli.sessions.info import Parent, SessionInfo, decode_info, encode_info, foreign_of, note, source_of
 from agentcli.sessions.session import Session
-from agentcli.sessions.storage.disk import Disk, make_folder, reason, write_file
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.records import (
     Loss,
@@ -31,6 +29,8 @@ from agentcli.sessions.storage.records import (
     tail,
 )
 from agentcli.sessions.storage.writer import INTERVAL, Lock, Writer, read_partial
+from agentcli.system.disk import Disk, make_folder, reason, write_file
+from agentcli.system.temporary import is_temporary
 
 RAN = "interrupted, may or may not have taken effect: the program ended while this call was open. Look before repeating it."
 CUT_OFF = "interrupted, did not run: the reply that asked for it was cut off."

@@ -19,11 +19,11 @@ from agentcli.core.record import Body, Record, Settings, Undo
 from agentcli.core.text.passage import Entry, Needles
 from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.info import SessionInfo, encode_info, new_id, note, stamp
-from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import RecallIndex
 from agentcli.sessions.storage.records import Reader, RecordFolder, digest, tail
 from agentcli.sessions.storage.writer import INTERVAL, Outputs, Partial, Writer
+from agentcli.system.disk import Disk
 
 
 class Session:

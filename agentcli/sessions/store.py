@@ -21,11 +21,11 @@ from agentcli.sessions.project import PROJECT, Project, find_project, project_id
 from agentcli.sessions.recovery import encode_origin, open_session, save_info
 from agentcli.sessions.selecting import fitting, the_one
 from agentcli.sessions.session import Session
-from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
 from agentcli.sessions.storage.records import Through
 from agentcli.sessions.storage.writer import INTERVAL, Lock, Writer, is_locked
 from agentcli.sessions.summaries import glance, newest, order, subfolders
 from agentcli.sessions.trash import Trash
+from agentcli.system.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
 
 Projects = Project | str | None
 """A selection of sessions: of a repository with all its places, of one place by its id, or of all projects."""

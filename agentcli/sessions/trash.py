@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.errors import InputError, StoreError
-from agentcli.sessions.storage.disk import Disk, make_folder, reason, sync_folder
 from agentcli.sessions.storage.writer import Lock
+from agentcli.system.disk import Disk, make_folder, reason, sync_folder
 
 
 class Trash:

@@ -11,17 +11,17 @@ from typing import Annotated, Any
 
 from agentcli.core.boxed import Boxed
 from agentcli.core.errors import ToolError
-from agentcli.core.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.core.message import Status
-from agentcli.core.programs import find_program
 from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import holds_secret
 from agentcli.core.tool import NO_OUTPUT, CommandSandbox, ToolContext, ToolLimits, ToolOutput, Wrap
+from agentcli.system.hardened import GIT_CONFIG, QUIET, git_settings, hardened
+from agentcli.system.process import Command, Ended, Sink, Why, run
+from agentcli.system.programs import find_program
 from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.files_seen import with_files_seen
 from agentcli.tools.lib.output_buffer import OutputBuffer
-from agentcli.tools.lib.process import Command, Ended, Sink, Why, run
 
 _TICK = 0.1
 """Seconds between two pieces of progress."""

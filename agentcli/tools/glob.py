@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agentcli.core.resolve import follow, searched
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
+from agentcli.system.resolve import follow, searched
 from agentcli.tools.lib.openat import top
 from agentcli.tools.lib.paths import ResolvedPath
 from agentcli.tools.lib.search import files, ripgrep

@@ -14,8 +14,8 @@ from agentcli.core.errors import ToolError
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput
+from agentcli.system.process import Command, Ended, run
 from agentcli.tools.lib.output_buffer import OutputBuffer
-from agentcli.tools.lib.process import Command, Ended, run
 
 
 @dataclass(slots=True)

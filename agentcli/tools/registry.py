@@ -9,7 +9,6 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
-from agentcli.core.mending import Mended, mended, with_ignored
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import safe_line
 from agentcli.core.schema import check, parameters, wire_names
@@ -34,6 +33,7 @@ from agentcli.tools import (
     write,
 )
 from agentcli.tools.lib.text import replace_surrogates
+from agentcli.tools.mending import Mended, mended, with_ignored
 
 
 @dataclass(frozen=True, slots=True)

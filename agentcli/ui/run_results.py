@@ -30,9 +30,9 @@ from agentcli.core.event import (
     Waiting,
     Warned,
 )
+from agentcli.core.mcp_servers import TOOL, effective
 from agentcli.core.message import Message, Thinking, ToolResult, Usage
 from agentcli.core.record import Record
-from agentcli.core.servers import TOOL, effective
 from agentcli.ui.findings import findings, is_review
 from agentcli.ui.run_events import (
     AnyEvent,

@@ -16,7 +16,7 @@ import pytest
 
 from agentcli.sessions.store import Store
 from tests.acp.editor import Json, script
-from tests.integrations.mcp import fake_server
+from tests.mcp import fake_server
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(600)]
 SDK = "agent-client-protocol==0.12.1"

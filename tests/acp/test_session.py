@@ -23,8 +23,8 @@ from acp.schema import (
 from agentcli.acp.agent import PAGE, SESSIONS
 from agentcli.providers.scripted.model import say
 from tests.acp.editor import Editor, Json, editing, in_loop
-from tests.integrations.mcp import fake_server
 from tests.loopback import Loopback
+from tests.mcp import fake_server
 
 EDIT: Json = {"name": "edit", "input": {"file_path": "a.py", "old_string": "hi", "new_string": "ho"}}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -29,19 +29,19 @@ from agentcli.agent.spending import RunLimits
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.event import Event, TurnEnded
+from agentcli.core.mcp_servers import Servers
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
-from agentcli.core.servers import Servers
 from agentcli.core.tool import ToolLimits
-from agentcli.integrations.extensions.discover import Extensions
-from agentcli.integrations.hookfiles import Hook
-from agentcli.integrations.worktrees import no_worktree
+from agentcli.extensions.discover import Extensions
+from agentcli.hooks.files import Hook
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel
 from agentcli.sessions.in_memory import MemorySession
+from agentcli.system.worktrees import no_worktree
 from agentcli.tools.registry import TRAITS, run, tools
 
 DEMO = spec("demo")

@@ -17,9 +17,9 @@ from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import say
 from agentcli.sandbox import detect
 from agentcli.ui.input.attachments import with_attachments
-from tests.agent.extensions.played_servers import STATUS, Played
 from tests.agent.open_session import ended, messages, open_session, say_to
 from tests.e2e.program import Program
+from tests.mcp.played_servers import STATUS, Played
 
 SECRET = "the-secret-of-the-house"
 

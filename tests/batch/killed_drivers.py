@@ -20,7 +20,7 @@ from agentcli.batch.ledger import FINAL, Row, rows
 from agentcli.batch.plan import Plan
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work
-from agentcli.paths import app_dirs
+from agentcli.system.paths import app_dirs
 
 TASKS, STEPS = 4, 3
 

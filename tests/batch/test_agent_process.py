@@ -16,8 +16,8 @@ from agentcli.batch.plan import Plan, Start
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work
 from agentcli.core.message import Message, Text
-from agentcli.paths import app_dirs
 from agentcli.sessions.store import Store
+from agentcli.system.paths import app_dirs
 
 
 class Ended:

@@ -16,7 +16,7 @@ from agentcli.batch.results import load, result_lines, summary, write_report
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work
 from agentcli.core.errors import InputError, StoreError
-from agentcli.paths import app_dirs
+from agentcli.system.paths import app_dirs
 
 Ends = Callable[[Work], Row]
 

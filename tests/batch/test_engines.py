@@ -25,8 +25,8 @@ from agentcli.batch.results import Batch, write_pages
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import SESSION, Work
 from agentcli.core.errors import ConfigError, UsageError
-from agentcli.integrations.git import git
-from agentcli.paths import app_dirs
+from agentcli.system.git import git
+from agentcli.system.paths import app_dirs
 from tests.batch.repository import DONE, WRITES, ledger, program, results, script
 from tests.e2e.program import Program
 

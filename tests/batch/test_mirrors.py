@@ -11,7 +11,7 @@ from agentcli.batch import mirrors, trees
 from agentcli.batch.ledger import Row, fold
 from agentcli.batch.merging import merge
 from agentcli.batch.results import Batch, clean
-from agentcli.integrations.git import GitError, git
+from agentcli.system.git import GitError, git
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from agentcli.batch.results import Batch, clean
 from agentcli.batch.tasks import Isolation, Task
 from agentcli.batch.work import Work
 from agentcli.core.errors import InputError
-from agentcli.integrations.git import git
-from agentcli.paths import app_dirs
+from agentcli.system.git import git
+from agentcli.system.paths import app_dirs
 
 GIT = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 

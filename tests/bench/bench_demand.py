@@ -16,11 +16,11 @@ from pathlib import Path
 from statistics import quantiles
 
 from agentcli.cli.printing import Column, print_table
-from agentcli.context.lab.replay import Setup, replay
 from agentcli.core.errors import InputError
 from agentcli.core.history import in_force
 from agentcli.core.record import Record
-from agentcli.sessions.importing import read
+from agentcli.importers.sessions import read
+from agentcli.lab.replay import Setup, replay
 from tests.bench.bench_lab import setup
 from tests.bench.demand import Demand, Judged
 

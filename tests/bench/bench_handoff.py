@@ -18,15 +18,15 @@ from pathlib import Path
 from agentcli.agent.session import AgentSession
 from agentcli.app.options import Options
 from agentcli.app.program import Program
-from agentcli.context.lab.facts import facts
 from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.core.message import Message
 from agentcli.core.model import Request
 from agentcli.core.record import Body, Record
+from agentcli.lab.facts import facts
 from agentcli.tools.recall import recall
 from agentcli.tools.registry import TRAITS
 from tests.bench.bench_lab import REAL, recorded
-from tests.context.lab.traces import trace
+from tests.lab.traces import trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from agentcli.context.lab.replay import Setup, replay
 from agentcli.context.policies import plan_prune
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.settings import ContextSettings, PruneSettings
@@ -18,6 +17,7 @@ from agentcli.context.view import after, view
 from agentcli.context.window import Window, limits_of
 from agentcli.core.history import fold
 from agentcli.core.record import Compaction, Record
+from agentcli.lab.replay import Setup, replay
 from agentcli.providers.catalog import spec
 from agentcli.tools.registry import TRAITS
 from tests.context.realsession import records

@@ -10,7 +10,6 @@ from dataclasses import fields, replace
 import pytest
 
 from agentcli.context.policies import POLICIES, plan, policy_named
-from agentcli.context.policies.gemini import split_point, under_pressure, weight
 from agentcli.context.policies.plans import Plan
 from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
 from agentcli.context.pruning.blocks import clearable
@@ -31,6 +30,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Pin, Prune
+from agentcli.seeds.gemini import split_point, under_pressure, weight
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 from tests.counted import counted

@@ -127,7 +127,7 @@ def test_bytecode_that_is_written_meanwhile_does_not_make_the_table_anew(program
     (table,) = (program.base / "cache" / "agentcli").glob("completion-*.json")
     assert table.stat().st_mode & 0o777 == 0o600
     before = table.stat().st_mtime_ns
-    for folder in (Path(completion.__file__).parent, Path(completion.__file__).parent / "extensions"):
+    for folder in (Path(completion.__file__).parent, Path(completion.__file__).parents[1] / "batch"):
         (folder / "__pycache__").mkdir(exist_ok=True)
         os.utime(folder / "__pycache__")
         os.utime(folder)

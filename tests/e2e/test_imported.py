@@ -10,7 +10,7 @@ from agentcli.providers.scripted.model import say
 from tests.e2e.program import ROOT, Program
 from tests.loopback import Loopback
 
-SAMPLES = ROOT / "tests" / "sessions" / "samples_foreign"
+SAMPLES = ROOT / "tests" / "sessions" / "samples"
 WRITTEN = ["claude-code-2.1.197.jsonl", "codex-0.169.0.jsonl", "opencode-1.18.33.json", "pi-0.74.2.jsonl"]
 MODELS = ["anthropic/claude-opus-4-5", "google/gemini-2.5-pro"]
 ONE_KEY = {"anthropic": "ANTHROPIC_", "google": "G"}
@@ -127,7 +127,7 @@ def records_of(program: Program, session: str) -> list[dict[str, Any]]:
 
 
 def test_all_sessions_of_a_database_are_imported_or_the_one_that_is_chosen(program: Program) -> None:
-    from tests.sessions.test_import_opencode import EXPORT, database
+    from tests.importers.sessions.test_opencode import EXPORT, database
 
     path = program.work / "opencode.db"
     database(path, EXPORT)

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.program import Program
-from tests.sessions.test_import_opencode import database
+from tests.importers.sessions.test_opencode import database
 
-SAMPLES = Path(__file__).parents[1] / "sessions" / "samples_foreign"
+SAMPLES = Path(__file__).parents[1] / "importers" / "sessions" / "samples"
 AT = "2026-01-05T09:00:00.000Z"
 
 

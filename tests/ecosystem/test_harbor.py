@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from agentcli.atif.document import ImageFolder, subagents_in, to_atif
 from agentcli.providers.scripted.model import Reply, call, say
-from agentcli.sessions.exporting.atif import ImageFolder, subagents_in, to_atif
 from tests.e2e.program import ROOT
 from tests.ecosystem.software import python_at_least, python_package
 from tests.loopback import Asked, Loopback

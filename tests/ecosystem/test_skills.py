@@ -11,24 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.extensions.hooks import loaded
-from agentcli.app.extensions.plugins import Plugins
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
 from agentcli.cli import run
 from agentcli.core.event import Event
 from agentcli.core.message import Text
 from agentcli.core.model import Request
-from agentcli.integrations.extensions.agents import find_agents
-from agentcli.integrations.extensions.commands import body_of, find_commands
-from agentcli.integrations.extensions.discover import discover
-from agentcli.integrations.extensions.places import Place
-from agentcli.integrations.extensions.skills import check, find_skills
+from agentcli.extensions.agents import find_agents
+from agentcli.extensions.commands import body_of, find_commands
+from agentcli.extensions.discover import discover
+from agentcli.extensions.installed_plugins import Plugins
+from agentcli.extensions.skills import check, find_skills
+from agentcli.hooks.loaded import loaded
+from agentcli.project.places import Place
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.tools.registry import tools
 from tests.agent.open_session import open_session, results, say_to
-from tests.app.extensions.commit_command import assert_shows_git, changed_repository, sent
 from tests.ecosystem.software import python_package, repository
+from tests.extensions.commit_command import assert_shows_git, changed_repository, sent
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(900)]
 MUTATIONS = 50

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.atif.rules import problems
 from tests.e2e.program import ROOT, Program
-from tests.sessions.atif_rules import problems
 
 HERE = Path(__file__).parent
 

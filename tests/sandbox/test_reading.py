@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.hardened import hardened
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import Sandbox, detect
 from agentcli.sandbox.probe import startable
 from agentcli.sandbox.reading import box_for_reader
+from agentcli.system.hardened import hardened
 
 PATH = os.environ["PATH"]
 

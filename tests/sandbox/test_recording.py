@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.hardened import hardened
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import detect
 from agentcli.sandbox.probe import startable
+from agentcli.system.hardened import hardened
 
 SANDBOX = detect()
 pytestmark = pytest.mark.skipif(SANDBOX.kind != "bubblewrap", reason="bubblewrap does not work here")

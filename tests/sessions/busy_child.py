@@ -10,9 +10,9 @@ import os
 import sys
 from pathlib import Path
 
-from agentcli.app.trust import trust
 from agentcli.config.edit import set_key
 from agentcli.core.errors import SessionBusy
+from agentcli.project.trust import trust
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.ui.input.history import HistoryEntry, append_history

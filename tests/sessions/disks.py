@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agentcli.sessions.storage.disk import Disk
+from agentcli.system.disk import Disk
 
 CALLS = ("create", "write", "fsync", "close", "rename", "unlink", "mkdir", "open_folder")
 FAULTS = {name: getattr(errno, name) for name in ("EIO", "ENOSPC", "EDQUOT", "EROFS", "EMFILE", "EACCES")}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentcli.importers.sessions.imported import Imported
 from agentcli.sessions.copying import draft, settle_drafts
-from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.storage.disk import DISK, Disk
+from agentcli.system.disk import DISK, Disk
 
 
 def store_imported(root: Path, imported: Imported, here: Path, *, disk: Disk = DISK) -> SessionInfo:

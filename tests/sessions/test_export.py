@@ -37,6 +37,7 @@ from agentcli.core.record import (
     Unpin,
     VerbatimText,
 )
+from agentcli.importers.sessions import Imported, read
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.exporting import ExportFormat, collect, export, export_pieces
 from agentcli.sessions.exporting.highlight import (
@@ -50,12 +51,11 @@ from agentcli.sessions.exporting.highlight import (
 )
 from agentcli.sessions.exporting.html import _plain
 from agentcli.sessions.exporting.markdown import fence
-from agentcli.sessions.importing import Imported, read
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.session import Session
-from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.store import Store
+from agentcli.system.disk import Disk
 from tests.sessions.imported import store_imported
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "real-session.jsonl"

@@ -17,8 +17,8 @@ from agentcli.core.message import Text
 from agentcli.core.record import Undo
 from agentcli.sessions.integrity import check
 from agentcli.sessions.session import Session
-from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.store import Store
+from agentcli.system.disk import Disk
 from tests.sessions.bodies import files, reply, result, user
 from tests.sessions.disks import CALLS, FAULTS, Failing, Hasty, Stingy
 

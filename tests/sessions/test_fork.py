@@ -13,15 +13,15 @@ from agentcli.core.codec.encode import decode
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Body, Title
+from agentcli.importers.sessions.imported import Imported
 from agentcli.sessions.copying import INCOMING, build, settle_drafts
-from agentcli.sessions.importing.imported import Imported
 from agentcli.sessions.info import Parent, SessionInfo
 from agentcli.sessions.integrity import check, unfinished
 from agentcli.sessions.session import Session
-from agentcli.sessions.storage.disk import DISK
 from agentcli.sessions.storage.records import RecordFolder
 from agentcli.sessions.store import Store
 from agentcli.sessions.tree import branches
+from agentcli.system.disk import DISK
 from tests.counted import counted
 from tests.sessions.bodies import compaction, files, read, reply, result, user
 from tests.sessions.imported import store_imported

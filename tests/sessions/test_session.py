@@ -14,8 +14,8 @@ from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult,
 from agentcli.core.record import Failure, Prune, Settings, Title, Undo
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.session import Session
-from agentcli.sessions.storage.disk import Disk
 from agentcli.sessions.store import Store
+from agentcli.system.disk import Disk
 from tests.sessions.bodies import compaction, files, read, reply, result, user
 
 

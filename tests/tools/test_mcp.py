@@ -6,7 +6,7 @@ import pytest
 
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
-from agentcli.core.servers import Content
+from agentcli.core.mcp_servers import Content
 from agentcli.tools.mcp import DATA_BYTES, kept_data
 from agentcli.tools.registry import tools
 

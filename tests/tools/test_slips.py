@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.mending import mended
+from agentcli.tools.mending import mended
 from agentcli.tools.registry import tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench

@@ -15,7 +15,7 @@ import pytest
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolLimits, ToolOutput
-from agentcli.tools.lib.network import check_literal, permitted
+from agentcli.system.network import check_literal, permitted
 from agentcli.tools.registry import run, tools
 from agentcli.tools.web_fetch import PageAnswer, Reader
 from tests.tools.conftest import Call

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from agentcli.core.programs import search_path
 from agentcli.core.record import TodoItem
 from agentcli.core.text.passage import Needles, Passage
 from agentcli.core.tool import CallScope, Question, Service, ToolLimits
+from agentcli.system.programs import search_path
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.lib.seen_files import SeenFiles
 from agentcli.tools.recall import SessionText

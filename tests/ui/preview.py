@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, StatusFacts, WindowUsage
 from agentcli.app.launch import load_terminal
-from agentcli.context.lab.window_report import Row, WindowReport
+from agentcli.context.window_report import Row, WindowReport
 from agentcli.core.boxed import Boxed
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
@@ -41,8 +41,8 @@ from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem, Trigger
 from agentcli.core.tool import Choice, Question, Tool
-from agentcli.integrations.definition import Definition
-from agentcli.integrations.extensions.discover import Extensions
+from agentcli.extensions.discover import Extensions
+from agentcli.project.definition import Definition
 from agentcli.tools.registry import TRAITS
 from agentcli.ui.host import Setting
 

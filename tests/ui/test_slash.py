@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.session import AgentSession
-from agentcli.context.lab.window_report import WindowReport
+from agentcli.context.window_report import WindowReport
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import say

@@ -13,11 +13,11 @@ from agentcli.agent.calls.prepare import Prepare
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Recorded
-from agentcli.core.mending import with_ignored
+from agentcli.core.mcp_servers import TOOL
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Body
-from agentcli.core.servers import TOOL
 from agentcli.core.tool import ToolOutput
+from agentcli.tools.mending import with_ignored
 
 INTERRUPTED = "Interrupted by the user: this call may or may not have taken effect."
 

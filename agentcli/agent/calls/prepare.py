@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentcli.agent.calls.call import Call, Stage, title_of
-from agentcli.agent.extensions.server_tools import ServerTools
 from agentcli.core.aliases import no_tool, own_name
 from agentcli.core.dataclass import replace
-from agentcli.core.mending import mended
+from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, effective
 from agentcli.core.message import Part, ToolCall
-from agentcli.core.servers import CALL, PREFIX, SEARCH, effective
 from agentcli.core.tool import UNKNOWN, Tool, Traits
+from agentcli.mcp.server_tools import ServerTools
+from agentcli.tools.mending import mended
 
 
 class Prepare(Stage):

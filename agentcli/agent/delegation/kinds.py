@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from agentcli.agent.delegation.server_subset import ServerSubset
-from agentcli.agent.extensions.turn import keeps_model
+from agentcli.agent.delegation.mcp_subset import ServerSubset
 from agentcli.agent.settings import AgentSettings
+from agentcli.agent.turn_model import keeps_model
 from agentcli.core.aliases import AGENTS, known_as, like_tool
 from agentcli.core.errors import AgentError, ToolError
+from agentcli.core.mcp_servers import PREFIX, Servers, ServerTool
 from agentcli.core.model import Model
-from agentcli.core.servers import PREFIX, Servers, ServerTool
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import Tool
-from agentcli.integrations.extensions.agents import BUILT_IN, STEPS, AgentKind
+from agentcli.extensions.agents import BUILT_IN, STEPS, AgentKind
 
 DEPTH = 2
 """Levels of subagents at most: one of the last level sends none."""

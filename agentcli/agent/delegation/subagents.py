@@ -21,8 +21,6 @@ from agentcli.agent.delegation.kinds import (
 from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
 from agentcli.agent.delegation.unfinished import Unfinished, interruption_notices, reminder, unfinished
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
-from agentcli.agent.extensions.catalogue import Catalogue
-from agentcli.agent.extensions.session import SessionExtensions
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
 from agentcli.agent.setup import Parent, SessionSetup
 from agentcli.agent.spending import RunLimits
@@ -38,10 +36,12 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import Tool, ToolOutput
-from agentcli.integrations.extensions.agents import BUILT_IN, AgentKind
-from agentcli.integrations.extensions.discover import listing_only
-from agentcli.integrations.worktrees import NoWorktree, Worktree
+from agentcli.extensions.agents import BUILT_IN, AgentKind
+from agentcli.extensions.catalogue import Catalogue
+from agentcli.extensions.discover import listing_only
+from agentcli.extensions.session import SessionExtensions
 from agentcli.resources import prompt
+from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh, Job
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.task import Delegation

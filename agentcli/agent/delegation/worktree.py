@@ -13,10 +13,10 @@ from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import CommandSandbox, ToolOutput
-from agentcli.integrations.worktrees import NoWorktree, Worktree
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules, literal
+from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.registry import TRAITS
 
 _FOLDER = "Folder: "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agentcli.core.event import Event
     from agentcli.core.journal import Journal
     from agentcli.core.message import ToolCall, ToolResult
-    from agentcli.integrations.hookfiles import Hook
+    from agentcli.hooks.files import Hook
 
 Answer = Literal["", "allow", "ask", "deny"]
 Source = Literal["startup", "resume", "clear", "compact", "fork"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal, Protocol
 
-from agentcli.context.policies import auto, gemini, native, opencode, regions, sliding
+from agentcli.context.policies import auto, native, regions
 from agentcli.context.policies.plans import Plan, keep_all
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
 from agentcli.context.tokens.counter import TokenCounter
@@ -15,6 +15,7 @@ from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Compaction, Prune
+from agentcli.seeds import gemini, opencode, sliding
 
 Form = Literal["snapshot", "prose", "regions"]
 """The form of a summary: a state snapshot, free text, or one text for each region of outputs."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.git_keys import reads_only
 from agentcli.permissions.denied.files import NOTHING, Held, Hidden, denial_of, existing, held_around
 from agentcli.permissions.paths import Workspace, impossible, resolved
 from agentcli.permissions.readonly.git_table import GIT_READERS, covers, limits, shows_text
@@ -24,6 +23,7 @@ from agentcli.permissions.shell.command_line import CommandLine, paths_in
 from agentcli.permissions.shell.file_commands import CHANGING, RECORDING, meanings, repository_problem
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Part, runs
+from agentcli.system.git_keys import reads_only
 
 _CHANGING = word_set("""
 add commit branch tag checkout switch stash restore reset push pull fetch merge rebase cherry-pick revert remote init gc prune clean

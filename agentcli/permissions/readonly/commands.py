@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.programs import lies_in, located, trusted_path, untrusted
 from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected, resolved
 from agentcli.permissions.readonly.fed import fed_command, fed_files
 from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
@@ -18,6 +17,7 @@ from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.file_commands import meanings
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Command
+from agentcli.system.programs import lies_in, located, trusted_path, untrusted
 
 _BRACKETS = {"[": "]", "[[": "]]"}
 _PATHS = frozenset({"path", "rev", "range", "archive", "object"})

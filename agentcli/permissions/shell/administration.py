@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from agentcli.core.programs import located
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.readonly.option_grammar import fit
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.known_programs import word_set
+from agentcli.system.programs import located
 
 REMOVING = word_set(
     "rm unlink rmdir shred srm wipe trash trash-put rimraf del-cli del-file del gzip gunzip xz unxz bzip2 bunzip2 zstd"

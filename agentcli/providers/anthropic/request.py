@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.mcp_servers import LOADED
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import MOST_BREAKPOINTS, Breakpoint, Clearing, ModelSpec, Request, RequestMessage, ToolSchema
-from agentcli.core.servers import LOADED
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.settings import ProviderSettings, is_vendor

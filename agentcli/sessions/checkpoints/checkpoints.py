@@ -14,7 +14,6 @@ from typing import Literal
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Checkpoint
-from agentcli.core.temporary import temporary_name
 from agentcli.sessions.checkpoints.file_states import (
     INSTALLED,
     LIMITS,
@@ -30,7 +29,8 @@ from agentcli.sessions.checkpoints.file_states import (
 )
 from agentcli.sessions.checkpoints.objects import Objects
 from agentcli.sessions.info import new_id
-from agentcli.sessions.storage.disk import DISK, Disk, make_folder, reason, write_file
+from agentcli.system.disk import DISK, Disk, make_folder, reason, write_file
+from agentcli.system.temporary import temporary_name
 
 Cause = Literal["edits", "command", "restore"]
 

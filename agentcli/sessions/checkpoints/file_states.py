@@ -16,7 +16,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.setting import setting
 from agentcli.core.text.ranges import Bytes, Seconds
 from agentcli.sessions.checkpoints.objects import Objects
-from agentcli.sessions.storage.disk import reason
+from agentcli.system.disk import reason
 
 INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox"})
 SKIPPED = INSTALLED | {".git", ".hg", ".svn", "__pycache__", ".mypy_cache", ".ruff_cache", ".cache"}

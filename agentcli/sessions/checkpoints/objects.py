@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentcli.sessions.storage.disk import Disk, make_folder, sync_folder, write_file
+from agentcli.system.disk import Disk, make_folder, sync_folder, write_file
 
 POOL = ".objects"
 """The folder of a project in which its sessions share file contents."""

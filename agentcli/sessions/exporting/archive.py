@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agentcli.core.codec.encode import dumps, loads
+from agentcli.importers.sessions.recognise import EXPORT
 from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.sessions.exporting.source import Source
 from agentcli.sessions.exporting.transcript import Clean
-from agentcli.sessions.importing.recognise import EXPORT
 from agentcli.sessions.info import info_to_json
 from agentcli.sessions.storage.records import Through
 

@@ -74,7 +74,7 @@ def _names_of_outputs(folder: Path | None) -> dict[str, str]:
 def _contents(folder: Path | None, records: list[Record], limit: int) -> tuple[dict[str, bytes], dict[str, str]]:
     """Return the contents that records of changes name, newest first up to the limit, and why others are missing."""
     from agentcli.sessions.checkpoints.objects import CONTENTS, Objects
-    from agentcli.sessions.storage.disk import DISK
+    from agentcli.system.disk import DISK
 
     known: dict[str, bytes] = {}
     left_out: dict[str, str] = {}

@@ -22,7 +22,7 @@ from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Message
 from agentcli.core.record import Record
 from agentcli.core.text.passage import Entry, Needles, OutOfTime, call_ids, folded, passages
-from agentcli.sessions.storage.disk import Disk, make_folder, write_file
+from agentcli.system.disk import Disk, make_folder, write_file
 
 FOLDER = "recall"
 """The folder of a session that holds its index."""

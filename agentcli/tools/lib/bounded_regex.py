@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.errors import ToolError
-from agentcli.tools.lib.process import Command, run
+from agentcli.system.process import Command, run
 
 BATCH = 250_000
 """Characters of texts that are worth one process."""

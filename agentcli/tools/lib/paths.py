@@ -11,8 +11,8 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.resolve import follow, spelled
 from agentcli.core.tool import ToolContext
+from agentcli.system.resolve import follow, spelled
 
 _TRIES = 5
 _WALK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)

@@ -13,8 +13,8 @@ from typing import IO
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.programs import find_program
 from agentcli.core.text.secrets import is_secret_file
+from agentcli.system.programs import find_program
 from agentcli.tools.lib import gitignore
 from agentcli.tools.lib.openat import DirHandle
 from agentcli.tools.lib.text import is_binary, replace_surrogates

@@ -20,10 +20,10 @@ from agentcli.ui.commands import (
     model,
     program,
     reports,
-    servers,
     sessions,
     settings,
 )
+from agentcli.ui.commands import mcp as servers
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
 from agentcli.ui.commands.outputs import Context, Output, Said

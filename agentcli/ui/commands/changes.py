@@ -13,8 +13,8 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, reminder
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
-from agentcli.integrations.git_changes import Changes, changes, choices
 from agentcli.resources import prompt
+from agentcli.system.git_changes import Changes, changes, choices
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said, Sent

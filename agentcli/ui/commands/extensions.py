@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.integrations.extensions.agents import AgentKind
-from agentcli.integrations.extensions.commands import Template
-from agentcli.integrations.extensions.skills import Skill
+from agentcli.extensions.agents import AgentKind
+from agentcli.extensions.commands import Template
+from agentcli.extensions.skills import Skill
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.render.frame import Item

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from agentcli.core.errors import UsageError
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said
-from agentcli.ui.starting import answers
+from agentcli.ui.start_questions import answers
 
 
 @command(where="everywhere", at_once=True)

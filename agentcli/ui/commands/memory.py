@@ -10,9 +10,9 @@ from pathlib import Path
 from agentcli.core.causes import in_words
 from agentcli.core.errors import InputError, StoreError, UsageError
 from agentcli.core.sanitise import safe_line
-from agentcli.integrations.instructions import NAMES
+from agentcli.project.instructions import NAMES
 from agentcli.sessions.project import project_root, read_repository
-from agentcli.sessions.storage.locked_file import update
+from agentcli.system.locked_file import update
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.dialogs.dialogs import Choice

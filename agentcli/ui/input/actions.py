@@ -15,7 +15,7 @@ from agentcli.ui.input.history import Memory
 from agentcli.ui.input.keys import help_rows
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.dispatch import Repl
-from agentcli.ui.views.viewing import Viewing
+from agentcli.ui.views.transcript_screen import Viewing
 
 if TYPE_CHECKING:
     from agentcli.core.record import Mode

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agentcli.core.errors import InputError
 from agentcli.core.images import ENDINGS, mime_of
-from agentcli.core.programs import find_program
+from agentcli.system.programs import find_program
 
 SECONDS = 3.0
 """A program that takes longer to hand a picture over is ended."""

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
-from agentcli.core.hardened import hardened
-from agentcli.core.programs import find_program
+from agentcli.system.hardened import hardened
+from agentcli.system.programs import find_program
 from agentcli.ui.input.attachments import mention
 from agentcli.ui.input.fuzzy import Found, Listing
 from agentcli.ui.render.frame import Item

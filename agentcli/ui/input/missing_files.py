@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Collection, Iterable
 from pathlib import Path
 
 from agentcli.core.event import Event, Recorded, Warned
+from agentcli.core.mcp_servers import ServerState
 from agentcli.core.message import Message
-from agentcli.core.servers import ServerState
 from agentcli.core.streams import closing
 from agentcli.ui.input.attachments import candidates, existing, mentions
 

@@ -12,8 +12,8 @@ from agentcli.core.boxed import Boxed
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import Text
-from agentcli.core.programs import find_program, search_path
-from agentcli.tools.lib.process import Command, run_until
+from agentcli.system.process import Command, run_until
+from agentcli.system.programs import find_program, search_path
 
 OUTPUT = 30_000
 """Characters kept of an output, half from each end."""

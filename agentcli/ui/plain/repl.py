@@ -29,7 +29,7 @@ from agentcli.ui.plain.questions import PlainAsking
 from agentcli.ui.reading import reports_on
 from agentcli.ui.render.state import State, update
 from agentcli.ui.settings import UiSettings
-from agentcli.ui.starting import end_reason, settle
+from agentcli.ui.start_questions import end_reason, settle
 from agentcli.ui.style import MUTE, Look
 from agentcli.ui.turns import ended_jobs, farewell, given_back
 

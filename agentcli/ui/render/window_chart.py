@@ -11,7 +11,7 @@ from agentcli.ui.render.scrollback import count
 from agentcli.ui.style import Theme
 
 if TYPE_CHECKING:
-    from agentcli.context.lab.window_report import Row, WindowReport
+    from agentcli.context.window_report import Row, WindowReport
 
 LARGEST = 10
 """Messages that are listed unless all are asked for."""

@@ -21,7 +21,7 @@ from agentcli.ui.input.keys import chosen
 from agentcli.ui.render.banner import banner
 from agentcli.ui.render.status_line import SCRIPT_EVERY, run_script
 from agentcli.ui.settings import UiSettings
-from agentcli.ui.starting import settle
+from agentcli.ui.start_questions import settle
 from agentcli.ui.style import PLAIN, looks, theme_for_background
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.device import Device
@@ -29,7 +29,7 @@ from agentcli.ui.terminal.dispatch import Repl
 from agentcli.ui.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
 from agentcli.ui.terminal.screen import Screen
 from agentcli.ui.turns import farewell
-from agentcli.ui.views.viewing import Viewing
+from agentcli.ui.views.transcript_screen import Viewing
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,7 +27,7 @@ from agentcli.ui.render.past_messages import newest
 from agentcli.ui.render.pieces import Note, Printed, UserMessage
 from agentcli.ui.render.state import State
 from agentcli.ui.render.status_line import StatusLine
-from agentcli.ui.starting import end_reason
+from agentcli.ui.start_questions import end_reason
 from agentcli.ui.style import Look
 from agentcli.ui.terminal.screen import Screen
 from agentcli.ui.turns import ended_jobs

@@ -188,8 +188,8 @@ class Startup:
 
 def _tell(error: Exception) -> None:
     """Log an unexpected error, with an explanation below its traceback."""
-    from agentcli.logs import LOG
-    from agentcli.paths import app_dirs
+    from agentcli.system.logs import LOG
+    from agentcli.system.paths import app_dirs
 
     log_failure(error)
     error.add_note("agentcli has ended because of this error, which is a bug.")

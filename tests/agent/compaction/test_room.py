@@ -12,12 +12,12 @@ import pytest
 
 import agentcli
 from agentcli.agent.session import AgentSession
-from agentcli.context.lab.replay import Setup, replay
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, Event, TurnEnded
 from agentcli.core.model import Request, StreamEvent
 from agentcli.core.record import Compaction
+from agentcli.lab.replay import Setup, replay
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
 from agentcli.tools.registry import TRAITS
 from tests.agent.open_session import DEMO, open_session, say_to

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from agentcli.context.cleared import CLEARED
 from agentcli.context.policies import plan_prune
-from agentcli.context.policies.opencode import prunable
 from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.candidates import EditCost, TokenLayout, candidates, edit_cost, requests_to_pay
 from agentcli.context.pruning.plan import NONE, Pressure, free_because
@@ -24,6 +23,7 @@ from agentcli.core.history import evolve
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record
+from agentcli.seeds.opencode import prunable
 from agentcli.tools.registry import TRAITS
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.transcripts import Session, sessions

@@ -13,9 +13,9 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.readonly.commands import looks_at_machine
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.shell.strict import NotPlain, read_plain
-from tests.core.test_programs import program
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
+from tests.system.test_programs import program
 
 SYSTEM = "/usr/local/bin:/usr/bin:/bin"
 

@@ -9,7 +9,7 @@ import pytest
 from agentcli.core.message import Message, Text
 from agentcli.ui.findings import CHANGES
 from tests.agent.open_session import open_session
-from tests.integrations.test_git_changes import repository as repository
+from tests.system.test_git_changes import repository as repository
 from tests.ui.contexts import ScriptedContext
 from tests.ui.test_slash import completions, type_
 

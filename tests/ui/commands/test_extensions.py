@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.integrations.extensions.discover import Extensions, discover
-from agentcli.integrations.extensions.plugins import Plugin
+from agentcli.extensions.discover import Extensions, discover
+from agentcli.extensions.plugins import Plugin
 from agentcli.ui import commands
 from agentcli.ui.render.frame import Item
 from tests.agent.open_session import open_session

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from agentcli.integrations.definition import Definition
+from agentcli.project.definition import Definition
 from agentcli.ui.commands.hooks import hooks
 from tests.ui.contexts import ScriptedContext
 

@@ -1,0 +1,172 @@
+"""Files further down in the workspace that come with the call which touches their folder: instructions, in its result, and folders of skills."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from agentcli.agent.core import SessionCore
+from agentcli.context.inject import wrap
+from agentcli.context.view import view
+from agentcli.core.errors import ToolError
+from agentcli.core.journal import Journal
+from agentcli.core.message import ToolResult
+from agentcli.core.tool import Traits
+from agentcli.permissions.denied.files import denial_of, reading_denials
+from agentcli.project.instructions import Instructions, beneath, folders
+from agentcli.project.places import programs
+
+FILES = 3
+"""Instruction files that one result brings at most."""
+FILE_BYTES = 16_000
+"""Bytes of one of them that are used, and of its imports together."""
+SESSION_BYTES = 60_000
+"""Bytes of all of them in one session."""
+METADATA = "instructions"
+"""The field of a result's metadata that lists the paths that it brought."""
+SKILL_FOLDERS = "skill_folders"
+"""The field of a result's metadata that lists the folders of skills that its call found."""
+
+
+class NestedInstructions:
+    """Adds the instruction files between the session's first folders and the folders that its calls touch.
+
+    A file is added again once no result in the view contains it any more, as after a compaction.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        cwd: Path,
+        roots: Sequence[Path],
+        home: Path,
+        unreadable: Callable[[Path], bool] = lambda _: False,
+    ) -> None:
+        """`unreadable` is true for a file that a rule keeps from being read."""
+        self._journal, self._cwd, self._roots, self._home = journal, cwd, roots, home
+        self._unreadable = unreadable
+        self._left = SESSION_BYTES
+
+    def added(self, result: ToolResult, path: Path | None, traits: Traits) -> ToolResult:
+        """Return the result with the instructions for its call's folders; unchanged if no file is new."""
+        if path is None or result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
+            return result
+        found = [file for file in self._found(path) if not self._unreadable(file.path)]
+        if not found:
+            return result
+        known = self.in_view()
+        fresh = [file for file in found if str(file.path) not in known]
+        chosen = [file.path for file in fresh if file.imported_by is None][:FILES]
+        parts, paths = [], []
+        for file in (file for file in fresh if (file.imported_by or file.path) in chosen):
+            size = len(file.text.encode())
+            if size <= self._left:
+                self._left -= size
+                parts.append(wrap("instructions", file.text, path=str(file.path)))
+                paths.append(str(file.path))
+        if not parts:
+            return result
+        output = "\n".join([result.output, *parts]).lstrip("\n")
+        return replace(result, output=output, metadata={**result.metadata, METADATA: paths})
+
+    def in_view(self) -> Sequence[str]:
+        """Return the paths of the instruction files that are in the view now."""
+        results = [
+            block.part
+            for message in view(self._journal.history).messages
+            for block in message.blocks
+            if isinstance(block.part, ToolResult) and not block.cleared and METADATA in block.part.metadata
+        ]
+        return [str(path) for result in results for path in result.metadata[METADATA]]
+
+    def _found(self, path: Path) -> Iterator[Instructions]:
+        """Yield the rules for this path from the folders that the session began with, then the instruction files between them and the path."""
+        begun = [*folders(self._cwd)]
+        for folder in begun:
+            yield from _rules_for(path, folder, begun[0].resolve())
+        for folder, root in folders_to(path, self._cwd, self._roots):
+            yield from beneath(folder, root, FILE_BYTES, self._home)
+            yield from _rules_for(path, folder, root, always=True)
+
+
+def nested_of(core: SessionCore) -> NestedInstructions | None:
+    """Return what brings the instruction files of a session; None for a folder that the user does not trust."""
+    setup, approval = core.setup, core.approval
+
+    def unreadable(path: Path) -> bool:
+        """Return true for a file that a rule keeps from being read."""
+        return denial_of(path, reading_denials(approval.rules.deny, setup.tools.traits), setup.workspace) is not None
+
+    workspace = setup.workspace
+    roots, home = workspace.resolved_roots, workspace.home
+    return (
+        NestedInstructions(core.journal, workspace.cwd, roots, home, unreadable) if setup.permissions.trusted else None
+    )
+
+
+class NestedSkills:
+    """Finds the folders of skills between the folders that a session began with and the ones that its calls touch.
+
+    A found folder is known as long as the session is open, and on resume as long as a result in the records in force names it.
+    """
+
+    def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path]) -> None:
+        self._cwd, self._roots = cwd, roots
+        results = (entry.body for entry in journal.history.entries if isinstance(entry.body, ToolResult))
+        named = [str(name) for result in results for name in result.metadata.get(SKILL_FOLDERS, ())]
+        self._known = dict.fromkeys(Path(name) for name in named if os.path.isdir(name))
+
+    @property
+    def folders(self) -> Sequence[Path]:
+        """The folders found so far."""
+        return tuple(self._known)
+
+    def noted(self, result: ToolResult, path: Path | None, traits: Traits) -> ToolResult:
+        """Note in the result's metadata the folders of skills that its call is the first to touch."""
+        if path is None or result.failed or not (traits.reads_files or traits.edits_files or traits.searches):
+            return result
+        touched = [folder for folder, _ in folders_to(path, self._cwd, self._roots)]
+        here = [folder / program / "skills" for folder in touched for program in programs("skills")]
+        fresh = [folder for folder in here if folder not in self._known and folder.is_dir()]
+        if not fresh:
+            return result
+        self._known |= dict.fromkeys(fresh)
+        return replace(result, metadata={**result.metadata, SKILL_FOLDERS: [str(folder) for folder in fresh]})
+
+
+def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) -> Iterator[Instructions]:
+    """Yield the rules of a folder that apply to this path; with `always`, also the rules for all paths."""
+    from agentcli.project.path_rules import rules_of
+    from agentcli.tools.lib.search import glob_regex
+
+    top = folder.resolve()
+    if not path.is_relative_to(top):
+        return
+    inner = path.relative_to(top)
+    parts = [str(part) for part in (inner, *inner.parents)]  # as in .gitignore, what fits a folder is about all in it
+    for rule, patterns in rules_of(folder, within, FILE_BYTES, []):
+        with suppress(ToolError):  # not a valid pattern
+            regexes = [glob_regex(pattern.rstrip("/")) for pattern in patterns]
+            if (always and not patterns) or any(one.fullmatch(part) for one in regexes for part in parts):
+                yield rule
+
+
+def folders_to(path: Path, cwd: Path, roots: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
+    """Yield the folders from a root down to this path, outermost first, each with the root; without the folders from the repository's root to `cwd`.
+
+    Folders that git ignores are left out.
+    """
+    from agentcli.tools.lib.gitignore import is_ignored
+
+    place = path if path.is_dir() else path.parent
+    root = max((root for root in roots if place.is_relative_to(root)), key=lambda it: len(it.parts), default=None)
+    if root is None:
+        return
+    begun = {folder.resolve() for folder in folders(cwd)}
+    chain = [folder for folder in (place, *place.parents) if folder.is_relative_to(root) and folder not in begun]
+    for folder in reversed(chain):
+        if folder.name != "node_modules" and not is_ignored(folder):
+            yield folder, root

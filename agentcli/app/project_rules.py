@@ -1,0 +1,42 @@
+"""Permission rules from a project's settings for other programs: deny and ask rules apply here as well, allow rules do not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from agentcli.app.project import ProjectContext
+from agentcli.core.errors import AgentError
+from agentcli.hooks.loaded import CLAUDE_FILES, label
+from agentcli.permissions.rules import Rules, in_own_names, literal, parse_rule
+from agentcli.project.files import project_files
+
+if TYPE_CHECKING:
+    from agentcli.importers.config.found import Found
+
+_READERS: Mapping[str, str] = {
+    **dict.fromkeys(CLAUDE_FILES, "claude"),
+    ".gemini/settings.json": "gemini",
+    ".codex/config.toml": "codex",
+}
+"""The files that are read, each with the program that it belongs to."""
+
+
+def project_rules(project: ProjectContext, known: Collection[str]) -> tuple[Rules, list[str]]:
+    """Return the rules about these tools, and a line for each entry of the files that has no effect; nothing if the folder is not trusted."""
+    paths = project_files(project.cwd, [*_READERS]).paths if project.trusted else ()
+    rules, unused = Rules(), []
+    for path in paths:
+        from agentcli.importers import config as foreign
+
+        reader = import_module(f"{foreign.__name__}.{_READERS[f'{path.parent.name}/{path.name}']}")
+        found: Found = reader.restrictions(path, label(path, project.cwd), literal(str(path.parent.parent)))
+        unused += found.skipped
+        for item in found.items:
+            kind = item.key.partition(".")[2]
+            try:
+                rules += in_own_names(Rules(**{kind: (parse_rule(item.value, "project"),)}), known)
+            except AgentError as error:
+                unused.append(f"{item.source}: {error}")
+    return rules, unused

@@ -1,0 +1,136 @@
+"""Extensions of a project and of its user that are files: skills, slash commands, kinds of subagents."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from pathlib import Path
+from typing import Protocol
+
+from agentcli.core.dataclass import dataclass
+from agentcli.extensions.agents import AgentKind, find_agents
+from agentcli.extensions.agents import catalogue as agent_lines
+from agentcli.extensions.commands import Template, find_commands
+from agentcli.extensions.skills import Skill, find_skills, in_catalogue
+from agentcli.extensions.skills import catalogue as skill_lines
+from agentcli.project.instructions import folders
+from agentcli.project.places import Kind, Place, places
+
+_NOTED = 3
+"""Number of unusable files that are named when a session opens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """All extensions found, by name and sorted by name; `notes` say what is wrong with the rest."""
+
+    skills: Mapping[str, Skill] = field(default_factory=dict)
+    commands: Mapping[str, Template] = field(default_factory=dict)
+    agents: Mapping[str, AgentKind] = field(default_factory=dict)
+    shadowed: tuple[Skill | Template | AgentKind, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def left_out(self) -> list[str]:
+        """Notes about unusable files, the first few of them."""
+        notes = [note for note in self.notes if note.endswith("left out.")]
+        more = len(notes) - _NOTED
+        return [*notes[:_NOTED], *([f"And {more} more: `agentcli doctor` lists them."] if more > 0 else [])]
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """Folders of the skills, which may be read without asking."""
+        return tuple(dict.fromkeys(skill.folder.resolve() for skill in self.skills.values()))
+
+
+SKILLS = "# Skills"
+"""First line of the block of a system prompt that lists the skills."""
+AGENTS = "# Agents"
+_SHARE, _LEAST, _CHARACTERS = 0.01, 1_000, 4
+"""Share of the window for the list of skills, smallest size of the list in tokens, and characters per token."""
+
+
+def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], window: int) -> str:
+    """Return the block of a system prompt that lists skills and agents; empty if there are none."""
+    characters = max(int(window * _SHARE), _LEAST) * _CHARACTERS
+    lines = skill_lines(found, characters)
+    blocks = [
+        f"{SKILLS}\nThe skill tool loads one of these; load it before you do what it is for.\n\n{lines}"
+        if lines
+        else "",
+        f"{AGENTS}\nThe task tool can give work to these as well.\n\n{agent_lines(agents)}" if agents else "",
+    ]
+    return "\n\n".join(filter(None, blocks))
+
+
+def listing_only(system: Sequence[str], *, skills: bool, agents: bool) -> tuple[str, ...]:
+    """Return the blocks of a system prompt, without the list of skills or of agents unless requested."""
+    blocks = []
+    for block in system:
+        if block.startswith((SKILLS, AGENTS)):
+            head, _, tail = block.partition(f"{AGENTS}\n")
+            parts = [head.rstrip("\n") if skills else "", f"{AGENTS}\n{tail}" if agents and tail else ""]
+            block = "\n\n".join(filter(None, parts))
+        blocks.append(block)
+    return tuple(filter(None, blocks))
+
+
+def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: Mapping[str, AgentKind]) -> str:
+    """Return a reminder of the skills and agents added or removed since a session began with these system blocks; or empty."""
+    block = next((block for block in recorded if block.startswith((SKILLS, AGENTS))), "")
+    then = set(_LISTED.findall(block))
+    listed = {skill.name: skill.file for skill in in_catalogue(found)}
+    new = [f"- {skill_lines({name: found[name]}, 0)[2:]} ({listed[name]})" for name in listed if name not in then]
+    new += [agent_lines({name: kind}) for name, kind in agents.items() if name not in then]
+    gone = sorted(then - {*(name for name, skill in found.items() if skill.for_model), *agents})
+    if not recorded or not (new or gone):
+        return ""
+    texts = [
+        "The skills and agents have changed since this session began.",
+        "New: the skill tool loads a skill; where there is none, read its file.\n" + "\n".join(new) if new else "",
+        f"Gone: {', '.join(gone)}." if gone else "",
+    ]
+    return "\n".join(filter(None, texts))
+
+
+_LISTED = re.compile(r"^- ([^\s:]+(?::[^\s:]+)*)(?=:? |$)", re.MULTILINE)
+
+
+class Bundle(Protocol):
+    """A plugin, reduced to its folders of skills, commands and agents."""
+
+    def places(self, kind: Kind) -> list[Place]: ...
+
+
+def discover(
+    cwd: Path | None, home: Path, config: Path, plugins: Sequence[Bundle] = (), noted: Sequence[str] = ()
+) -> Extensions:
+    """Find all active extensions; `cwd` is None if the folder is not trusted. `noted` are notes to list first."""
+    notes = [*noted]
+
+    def all_places(kind: Kind) -> list[Place]:
+        return [*places(kind, cwd, home, config), *(place for plugin in plugins for place in plugin.places(kind))]
+
+    skills, hidden_skills = find_skills(all_places("skills"), notes)
+    commands, hidden_commands = find_commands(all_places("commands"), notes)
+    agents, hidden_agents = find_agents(all_places("agents"), notes)
+    shadowed: tuple[Skill | Template | AgentKind, ...] = (*hidden_skills, *hidden_commands, *hidden_agents)
+    return Extensions(skills, commands, agents, shadowed, tuple(dict.fromkeys(notes)))
+
+
+def with_nested(found: Extensions, nested: Sequence[Path], cwd: Path) -> Extensions:
+    """Return the extensions with the skills of these nested folders added.
+
+    A skill whose name is taken gets its folder as a prefix: `web/app:pdf`.
+    """
+    skills, notes = dict(found.skills), [*found.notes]
+    for folder in nested:
+        above = folder.parent.parent
+        root = Path(os.path.realpath(next(iter(folders(above)))))
+        place = Place(folder, "project", folder.parent.name, root)
+        for skill in find_skills([place], notes)[0].values():
+            name = f"{os.path.relpath(above, cwd)}:{skill.name}" if skill.name in skills else skill.name
+            skills.setdefault(name, replace(skill, name=name))
+    return replace(found, skills=dict(sorted(skills.items())), notes=tuple(dict.fromkeys(notes)))

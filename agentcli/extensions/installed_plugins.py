@@ -1,0 +1,202 @@
+"""The plugins that the user has installed: added from a folder or a git address, kept by the hash of their files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import ConfigError, InputError
+from agentcli.core.sanitise import safe_line
+from agentcli.extensions.plugins import DATA, Plugin, digest, read_plugin, remove_caches
+from agentcli.system.hardened import hardened
+from agentcli.system.locked_file import update
+from agentcli.system.paths import AppDirs
+from agentcli.system.programs import find_program
+from agentcli.system.regular_file import Unusable
+
+FILE = "plugins.json"
+"""The file in the state folder that lists the plugins with the hashes of their files."""
+_SCHEMES = ("https://", "http://", "ssh://", "git@", "file://")
+_CLONE_SECONDS = 120
+_Entries = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An installed plugin. `trouble` is the reason why it is not in force; a `link` is used in place, not copied."""
+
+    name: str
+    folder: Path
+    source: str
+    enabled: bool
+    link: bool = False
+    plugin: Plugin | None = None
+    trouble: str = ""
+
+
+class Plugins:
+    """The plugins of the user, in the data folder."""
+
+    def __init__(self, dirs: AppDirs) -> None:
+        self._root, self._file = dirs.data / "plugins", dirs.state / FILE
+        self._looked_at: dict[Path, str] = {}
+        """The hashes of candidates as they were before anything of them was shown."""
+
+    def installed(self) -> list[Installed]:
+        """All that were added, by name. Raises ConfigError if the list cannot be read."""
+        return [self._installed(name, entry) for name, entry in sorted(self._entries().items())]
+
+    def in_force(self) -> tuple[list[Plugin], list[str]]:
+        """Return the plugins that are enabled and unchanged, and notes about the enabled ones that are not usable."""
+        try:
+            every = self.installed()
+        except ConfigError as error:
+            return [], [str(error)]
+        notes = [f"Plugin {one.name}: {one.trouble}: left out." for one in every if one.enabled and one.trouble]
+        return [one.plugin for one in every if one.enabled and one.plugin is not None], notes
+
+    @contextmanager
+    def candidate(self, source: str) -> Iterator[Plugin]:
+        """Yield the plugin in a folder, or at a git address (`URL@REF`), to look at. Raises InputError if it cannot be used."""
+        with tempfile.TemporaryDirectory(prefix="agentcli-") as place:
+            folder = _cloned(source, Path(place)) if source.startswith(_SCHEMES) else Path(source).expanduser()
+            if not folder.is_dir():
+                raise InputError(f"{source} is neither a folder nor a git address (https://…, ssh://…, git@…).")
+            folder = folder.resolve()
+            try:
+                read_plugin(folder)
+            except Unusable as why:
+                raise InputError(f"{why}.") from why
+            try:
+                self._looked_at[folder] = digest(folder)
+                plugin = read_plugin(folder)
+            except Unusable as why:
+                raise InputError(f"Plugin {safe_line(folder.name)} cannot be added: {why}.") from why
+            yield plugin
+
+    def add(self, plugin: Plugin, source: str, link: bool) -> None:
+        """Install a plugin that was looked at, in place of a former one of its name. Raises InputError, and StoreError."""
+        found = self._looked_at.get(plugin.folder, "")
+        try:
+            if link:
+                remove_caches(plugin.folder)
+                self._check(plugin, plugin.folder, found)
+            else:
+                self._copy(plugin, found)
+        except Unusable as why:
+            raise InputError(f"Plugin {plugin.name} cannot be added: {why}.") from why
+        given = source if source.startswith(_SCHEMES) else str(plugin.folder)
+        entry = {"source": given, "digest": found, "enabled": True, "link": link}
+        if plugin.from_marketplace:
+            entry["manifest"] = dict(plugin.manifest)  # the installed copy has no marketplace around it
+        self._edit(lambda entries: entries | {plugin.name: entry})
+
+    def _copy(self, plugin: Plugin, found: str) -> None:
+        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        aside = Path(tempfile.mkdtemp(prefix=".new-", dir=self._root))
+        try:
+            ignored = shutil.ignore_patterns(".git", "__pycache__", DATA)
+            copy = aside / plugin.name
+            shutil.copytree(plugin.folder, copy, symlinks=True, ignore=ignored)
+            self._check(plugin, copy, found)
+            present, former = self._root / plugin.name, aside / ".former"
+            if present.exists():
+                os.replace(present, former)
+            if (former / DATA).is_dir():  # the data of its hooks and servers survives an update
+                os.replace(former / DATA, copy / DATA)
+            (copy / DATA).mkdir(exist_ok=True, mode=0o700)
+            os.replace(copy, present)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+    def _check(self, plugin: Plugin, folder: Path, found: str) -> None:
+        """Raise InputError if the files differ from the files that the person was shown."""
+        if digest(folder) != found:
+            raise InputError(
+                f"The files of {plugin.name} have changed since they were listed. Add it again to look at them."
+            )
+
+    def remove(self, name: str) -> None:
+        """Forget a plugin and delete its copy. Raises InputError for one that is not there."""
+        self._known(name)
+        self._edit(lambda entries: {one: entry for one, entry in entries.items() if one != name})
+        shutil.rmtree(self._root / name, ignore_errors=True)
+
+    def enable(self, name: str, enabled: bool) -> None:
+        """Switch a plugin on or off. Raises InputError for one that is not there."""
+        self._known(name)
+        self._edit(lambda entries: entries | {name: {**entries[name], "enabled": enabled}})
+
+    def _known(self, name: str) -> None:
+        known = self._entries()
+        if name not in known:
+            raise InputError(f"There is no plugin {safe_line(name)}. There are: {', '.join(known) or 'none'}.")
+
+    def _installed(self, name: str, entry: Mapping[str, Any]) -> Installed:
+        link = entry.get("link") is True
+        folder = Path(str(entry.get("source"))) if link else self._root / name
+        plugin, trouble = None, ""
+        try:
+            remove_caches(folder)
+            plugin = read_plugin(folder, entry.get("manifest"))
+            if digest(folder) != entry.get("digest"):
+                plugin, trouble = None, "its files have changed since it was added; add it again to look at them"
+        except (Unusable, OSError) as why:
+            trouble = str(why)
+        return Installed(name, folder, str(entry.get("source")), entry.get("enabled") is True, link, plugin, trouble)
+
+    def _entries(self) -> _Entries:
+        from agentcli.project.trust import read_own
+
+        text = read_own(self._file, "No plugin is loaded")
+        try:
+            plugins = json.loads(text)["plugins"] if text is not None else {}
+            return {str(name): dict(entry) for name, entry in plugins.items() if not str(name).startswith((".", "/"))}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ConfigError(f"{self._file} is damaged. No plugin is loaded; correct or remove it.") from error
+
+    def _edit(self, change: Callable[[_Entries], _Entries]) -> None:
+        def changed(_: str) -> str:
+            # Read again, with the checks for files that allow programs to run.
+            return json.dumps({"schema": 1, "plugins": change(self._entries())}, indent=1) + "\n"
+
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        update(self._file, changed)
+
+
+def _cloned(source: str, place: Path) -> Path:
+    """Clone a git repository, at its newest state or at `@REF`, without running its hooks, submodules or credential programs."""
+    address, at, ref = source.rpartition("@")
+    if not at or "/" in ref or ":" in ref or "/" not in address:
+        address, ref = source, ""
+    program = find_program("git", [place])
+    if not program:
+        raise InputError("git is not installed, so a plugin can only be added from a folder.")
+    name = address.rstrip("/").rpartition("/")[2].removesuffix(".git") or "plugin"
+    target = place / name
+    options = ["-c", "protocol.ext.allow=never", "-c", "core.hooksPath=/dev/null", "clone", "-q", "--depth", "1"]
+    command = [program, *options, *(["--branch", ref] if ref else []), "--", address, str(target)]
+    environment = {**hardened(os.environ, [place]), "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=place,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_CLONE_SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(f"{address} could not be cloned: {error}") from error
+    if done.returncode:
+        raise InputError(f"{address} could not be cloned: {safe_line(done.stderr.strip()[-300:])}")
+    return target

@@ -1,0 +1,304 @@
+"""Plugins: folders that bundle skills, commands, agents, hooks and servers, in the layouts of Claude Code and Gemini CLI."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.sanitise import safe_line
+from agentcli.extensions.agents import find_agents
+from agentcli.extensions.commands import Template, find_commands
+from agentcli.extensions.skills import Skill, find_skills
+from agentcli.hooks.files import Dialect, HookFile, given_hooks, read_hooks
+from agentcli.mcp.config import Definitions, parsed
+from agentcli.mcp.gemini import read_gemini
+from agentcli.project.instructions import MAX_BYTES, Instructions, InstructionSet
+from agentcli.project.places import Kind, Place, read_text
+from agentcli.system.regular_file import Unusable
+
+CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
+"""Manifests of the two layouts; Claude Code's is optional."""
+FILES, BYTES = 5_000, 100_000_000
+"""Largest number of files of a plugin, and their largest total size in bytes."""
+DATA = ".data"
+"""Folder in a plugin's copy for the data of its hooks and servers."""
+_MARKETPLACE = ".claude-plugin/marketplace.json"
+_LSP = ".lsp.json"
+_LEVELS = 3
+"""Number of folders above a plugin in which to look for a marketplace that lists it."""
+_CACHE = "__pycache__"
+_PARTS = ("skills", "commands", "agents", "hooks")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A plugin in its folder. `gemini` is true for the layout of Gemini CLI."""
+
+    name: str
+    folder: Path
+    gemini: bool = False
+    version: str = ""
+    description: str = ""
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    from_marketplace: bool = False
+    """True if it has no manifest of its own: `manifest` is its entry in a marketplace."""
+
+    def places(self, kind: Kind) -> list[Place]:
+        """Return the folders of its skills, commands or agents."""
+        program = ".gemini" if self.gemini and kind != "skills" else ".claude"
+        paths = [kind, *self._named(kind)]
+        root = _real(self.folder)
+        folders = dict.fromkeys(_real(self.folder / path) for path in paths)
+        return [Place(folder, "plugin", program, root, self.name) for folder in folders if folder.is_relative_to(root)]
+
+    def _named(self, part: str) -> list[str]:
+        """Return the paths that its manifest names for a part."""
+        named = None if self.gemini else self.manifest.get(part)
+        given = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+        return [one for one in given if isinstance(one, str) and "\0" not in one]
+
+    @property
+    def astray(self) -> Iterator[str]:
+        """Notes about paths of its manifest that do not exist, or lead out of it."""
+        root = _real(self.folder)
+        for part in _PARTS:
+            for path in self._named(part):
+                real = _real(self.folder / path)
+                why = "leads out of it" if not real.is_relative_to(root) else "" if real.exists() else "is not there"
+                if why:
+                    yield f"plugin {self.name}: {safe_line(path)} ({part}) {why}: left out."
+
+    @property
+    def hooks(self) -> HookFile:
+        """Its hooks, from `hooks/hooks.json` and the paths in its manifest; `CLAUDE_PLUGIN_ROOT` names its folder in their environment."""
+        source, named = f"plugin {self.name}", None if self.gemini else self.manifest.get("hooks")
+        given = [] if named is None else named if isinstance(named, list) else [named]
+        root = _real(self.folder)
+        paths = [self.folder / "hooks/hooks.json", *(self.folder / one for one in self._named("hooks"))]
+        inside = [path for path in dict.fromkeys(map(_real, paths)) if path.is_relative_to(root)]
+        dialect: Dialect = "gemini" if self.gemini else "claude"
+        found = [read_hooks(path, source, env=self.variables, dialect=dialect) for path in inside]
+        found += [given_hooks(one, source, self.variables) for one in given if not isinstance(one, str)]
+        hooks, notes = [one.hooks for one in found], [one.notes for one in found]
+        return HookFile(tuple(chain.from_iterable(hooks)), tuple(dict.fromkeys(chain.from_iterable(notes))))
+
+    @property
+    def servers(self) -> Definitions:
+        """Its MCP servers."""
+        source = f"plugin {self.name}"
+        given = self.manifest.get("mcpServers")
+        try:
+            if isinstance(given, dict):
+                text = json.dumps({"mcpServers": {name: _untrusting(one) for name, one in given.items()}})
+            elif (file := self.folder / (given if isinstance(given, str) else ".mcp.json")).is_file():
+                text = read_text(file, _real(self.folder))
+            else:
+                return Definitions()
+        except Unusable as why:
+            return Definitions(problems=(f"{source}: {why}: its servers are left out.",))
+        if '"mcpServers"' not in text and text.lstrip().startswith("{"):
+            text = f'{{"mcpServers": {text}}}'
+        for name, value in {**self.variables, "/": os.sep}.items():
+            text = text.replace(f"${{{name}}}", json.dumps(value)[1:-1])
+        return parsed(text, source, "plugin", read_gemini if self.gemini else json.loads)
+
+    @property
+    def language_servers(self) -> list[str]:
+        """Names of its language servers, which agentcli does not use."""
+        given = self.manifest.get("lspServers", _LSP)
+        if isinstance(given, str):
+            try:
+                given = json.loads(read_text(self.folder / given, _real(self.folder)))
+            except (Unusable, ValueError, RecursionError):
+                given = {}
+        return [str(name) for name in given] if isinstance(given, dict) else []
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Variables that its hooks and servers may use."""
+        root = str(self.folder)
+        return {"CLAUDE_PLUGIN_ROOT": root, "CLAUDE_PLUGIN_DATA": f"{root}/{DATA}", "extensionPath": root}
+
+    @property
+    def instruction_files(self) -> list[Path]:
+        """Its instruction files: those that its manifest names, else GEMINI.md."""
+        named = (self.manifest.get("contextFileName") or ["GEMINI.md"]) if self.gemini else []
+        given = named if isinstance(named, list) else [named]
+        return [self.folder / one for one in given if isinstance(one, str) and (self.folder / one).is_file()]
+
+    def instructions(self, limit: int) -> InstructionSet:
+        """Return its instructions, at most `limit` characters of each file."""
+        files, notes = [], []
+        for path in self.instruction_files:
+            try:
+                text = read_text(path, _real(self.folder))
+            except Unusable as why:
+                notes.append(f"plugin {self.name}: {safe_line(path.name)}: {why}: left out.")
+                continue
+            if len(text) > limit:
+                name = safe_line(path.name)
+                notes.append(f"plugin {self.name}: {name} is longer than {limit:,} characters: the rest is left out.")
+            if text.strip():
+                files.append(Instructions(path, text[:limit].strip(), len(text) > limit))
+        return InstructionSet(tuple(files), tuple(notes))
+
+    @property
+    def excluded(self) -> list[str]:
+        """Tools that it denies, as its manifest writes them."""
+        named = self.manifest.get("excludeTools") if self.gemini else None
+        return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+
+def read_plugin(folder: Path, listed_as: Any = None) -> Plugin:
+    """Read the plugin in a folder. Raise Unusable if the folder is not a plugin.
+
+    `listed_as` is the marketplace entry of a folder without a manifest; without it, look for one in the folders above.
+    """
+    for file, gemini in ((folder / CLAUDE, False), (folder / GEMINI, True)):
+        if file.is_file():
+            manifest = _manifest(file, folder)
+            name = manifest.get("name")
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                raise Unusable(f"{file.name} needs a name of letters, digits, - and _")
+            return Plugin(name, folder, gemini, _text(manifest, "version"), _text(manifest, "description"), manifest)
+    if (folder / _MARKETPLACE).is_file() and not any((folder / part).is_dir() for part in _PARTS):
+        listed = _manifest(folder / _MARKETPLACE, folder).get("plugins")
+        entries = listed if isinstance(listed, list) else []
+        sources = [one.get("source") for one in entries if isinstance(one, Mapping)]
+        named = safe_line(", ".join(one.removeprefix("./") for one in sources if isinstance(one, str))) or "none"
+        about = "is a marketplace. Add the folder of one of its plugins (in a clone of it if this is a git address): "
+        raise Unusable(f"{safe_line(folder.name)} {about}{named}")
+    listed_as = listed_as if isinstance(listed_as, dict) else _in_a_marketplace(folder)
+    name = listed_as.get("name")
+    if isinstance(name, str) and _NAME.fullmatch(name):
+        version, description = _text(listed_as, "version"), _text(listed_as, "description")
+        return Plugin(name, folder, False, version, description, listed_as, from_marketplace=True)
+    if not any((folder / part).is_dir() for part in _PARTS) and not (folder / _LSP).is_file():
+        raise Unusable(
+            f"{safe_line(folder.name)} is no plugin: neither {CLAUDE} nor {GEMINI}, skills, commands, agents or hooks"
+        )
+    if not _NAME.fullmatch(folder.name):
+        raise Unusable(f"{safe_line(folder.name)} cannot be the name of a plugin")
+    return Plugin(folder.name, folder)
+
+
+def _in_a_marketplace(folder: Path) -> Mapping[str, Any]:
+    """Return the entry for a folder without a manifest in the marketplace above it; empty if there is none."""
+    real = _real(folder)
+    for top in islice(real.parents, _LEVELS):
+        if not (top / _MARKETPLACE).is_file():
+            continue
+        listed = _manifest(top / _MARKETPLACE, top).get("plugins")
+        for entry in listed if isinstance(listed, list) else []:
+            source = entry.get("source") if isinstance(entry, dict) else None
+            if isinstance(source, str) and "\0" not in source and _real(top / source) == real:
+                return dict(entry)
+    return {}
+
+
+def contents(plugin: Plugin) -> Iterator[str]:
+    """Yield lines about the parts of a plugin: everything that it would start in full, the rest by name."""
+    notes: list[str] = []
+    skills, _ = find_skills(plugin.places("skills"), notes)
+    commands, _ = find_commands(plugin.places("commands"), notes)
+    agents, _ = find_agents(plugin.places("agents"), notes)
+    for kind, found in (("skills", skills), ("commands", commands), ("agents", agents)):
+        if found:
+            yield f"{kind}: {', '.join(name.partition(':')[2] for name in found)}"
+    both: list[Skill | Template] = [*skills.values(), *commands.values()]
+    for one in both:
+        if one.allowed:
+            yield f"allowed without asking by {one.name.partition(':')[2]}: {safe_line(', '.join(one.allowed))}"
+    for hook in plugin.hooks.hooks:
+        yield f"hook at {hook.event}: {safe_line(hook.line)}"
+    for server in plugin.servers.servers.values():
+        yield f"server {server.name}: {safe_line(server.starts)}"
+    if plugin.language_servers:
+        yield f"language servers, which have no effect here: {safe_line(', '.join(plugin.language_servers))}"
+    brought = plugin.instructions(MAX_BYTES)
+    for file in brought.files:
+        yield f"instructions: {safe_line(file.path.name)}"
+    if plugin.excluded:
+        yield f"denied tools: {safe_line(', '.join(plugin.excluded))}"
+    yield from (*plugin.astray, *notes, *plugin.hooks.notes, *plugin.servers.problems, *brought.notes)
+
+
+def digest(folder: Path) -> str:
+    """Return the SHA-256 of all files of a plugin with their names. Raise Unusable if there are too many, or if a link leads out of it."""
+    size, result = 0, hashlib.sha256()
+    root = _real(folder)
+    for total, path in enumerate(_files(root), 1):
+        inner = str(path.relative_to(root))
+        if path.is_symlink() and not _real(path).is_relative_to(root):
+            raise Unusable(f"{safe_line(inner)} is a link that leads out of it")
+        if not path.is_file():
+            raise Unusable(f"{safe_line(inner)} is no regular file")
+        size += path.stat().st_size
+        if total > FILES or size > BYTES:
+            raise Unusable(f"it has more than {FILES:,} files or {BYTES:,} bytes")
+        result.update(f"{inner}\0{path.stat().st_mode & 0o111}\0".encode("utf-8", "surrogateescape"))
+        result.update(hashlib.sha256(path.read_bytes()).digest())
+    return result.hexdigest()
+
+
+def remove_caches(folder: Path) -> None:
+    """Remove Python's compiled files, which would run in place of the reviewed sources. Raise Unusable if that fails."""
+    for place, folders, _ in os.walk(folder):
+        folders[:] = [name for name in folders if name not in (".git", DATA)]
+        if _CACHE in folders:
+            cache = Path(place, _CACHE)
+            if cache.is_symlink():
+                raise Unusable(f"{safe_line(str(cache.relative_to(folder)))} is a link")
+            folders.remove(_CACHE)
+            try:
+                shutil.rmtree(cache)
+            except OSError as error:
+                raise Unusable(
+                    f"{safe_line(str(cache.relative_to(folder)))} cannot be removed: {error.strerror}"
+                ) from error
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in (".git", DATA, _CACHE))
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        yield from (Path(folder, name) for name in sorted(files))
+        for name in links:
+            if not _real(Path(folder, name)).is_relative_to(root):
+                raise Unusable(f"{safe_line(name)} is a link that leads out of it")
+
+
+def _manifest(file: Path, folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(read_text(file, _real(folder)))
+    except Unusable as why:
+        raise Unusable(f"{file.name}: {why}") from why
+    except (ValueError, RecursionError) as error:
+        raise Unusable(f"{file.name} is no valid JSON ({safe_line(str(error))})") from error
+    if not isinstance(manifest, dict):
+        raise Unusable(f"{file.name} holds no JSON object")
+    return manifest
+
+
+def _real(path: Path) -> Path:
+    """Return the path with its links followed; a cycle of links stays unresolved."""
+    return Path(os.path.realpath(path))
+
+
+def _text(manifest: Mapping[str, Any], name: str) -> str:
+    value = manifest.get(name)
+    return safe_line(value)[:500] if isinstance(value, str) else ""
+
+
+def _untrusting(server: Any) -> Any:
+    return {name: value for name, value in server.items() if name != "trust"} if isinstance(server, dict) else server

@@ -1,0 +1,241 @@
+"""The skills, slash commands and kinds of agents of one open session: looked up, opened, and filled in as prompts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentcli.agent.calls.stages import CallStages
+from agentcli.agent.core import SessionCore
+from agentcli.agent.ports import ApprovalRequest, Prompt, TurnGrants
+from agentcli.agent.unreadable import require_readable_uri
+from agentcli.context.compaction.carryover import skill_body
+from agentcli.context.inject import wrap
+from agentcli.core.aliases import own_rule
+from agentcli.core.errors import AgentError, InputError, ToolError
+from agentcli.core.message import TYPED, Part, Text, ToolCall, reminder
+from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.slash import name_and_argument
+from agentcli.core.tool import ToolOutput
+from agentcli.extensions import commands, skills
+from agentcli.extensions.catalogue import Catalogue
+from agentcli.extensions.commands import Template
+from agentcli.extensions.discover import Extensions
+from agentcli.extensions.fill import Filler
+from agentcli.extensions.lookup import named
+from agentcli.extensions.skills import Skill
+from agentcli.extensions.template import arguments
+from agentcli.mcp.server_prompts import prompt_of, with_prompt, with_resources
+from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.system.regular_file import Unusable
+from agentcli.tools.task import Delegates, Delegation
+
+BODY_CHARACTERS = 200_000
+"""Characters of a skill's body at most."""
+
+
+class SessionExtensions:
+    """The extensions of one session. `delegates` runs a subagent."""
+
+    def __init__(self, core: SessionCore, catalogue: Catalogue, stages: CallStages, delegates: Delegates) -> None:
+        self._core, self._setup, self._catalogue, self._stages, self._delegates = (
+            core,
+            core.setup,
+            catalogue,
+            stages,
+            delegates,
+        )
+        self._asking = asyncio.Lock()
+        self._approved: set[tuple[str, ...]] = set()
+        self._uses = 0
+
+    @property
+    def found(self) -> Extensions:
+        """The extensions found by the last search."""
+        return self._catalogue.found
+
+    def entry(self, name: str) -> Skill | Template | None:
+        """Return the skill or command that the person means by `/name`."""
+        found = named(self.found, name)
+        return None if isinstance(found, Skill) and not found.for_person else found
+
+    def is_entry(self, text: str) -> bool:
+        """Return True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
+        known = text.startswith("/") and self.entry(name_and_argument(text)[0]) is not None
+        return known or prompt_of(self._setup.servers, text) is not None
+
+    async def expanded(self, prompt: Prompt) -> Prompt:
+        """Return the prompt with the text of the command, or the body of the skill, that it names; any other unchanged.
+
+        Raises InputError if the text cannot be read, or wants to run a command that may not run.
+        """
+        keep = self._core.ctx.keep_output
+        rules = self._core.approval.rules
+        prompt = await with_resources(
+            self._setup.servers, prompt, keep, lambda uri: require_readable_uri(uri, rules, self._setup)
+        )
+        if prompt.text.startswith("@"):
+            return self._for_agent(prompt)
+        if not prompt.text.startswith("/"):
+            return prompt
+        name, rest = name_and_argument(prompt.text)
+        entry = self.entry(name)
+        before = tuple(part for part in prompt.parts if part != Text(prompt.text))
+        if entry is None:
+            servers, found = self._setup.servers, prompt_of(self._setup.servers, prompt.text)
+            return (
+                await with_prompt(servers, found, prompt, keep) if servers is not None and found is not None else prompt
+            )
+        self._uses += 1
+        call_id = f"{name}-{self._uses}"
+        if isinstance(entry, Skill):
+            return await self._with_skill(entry, prompt, before, rest, call_id)
+        return await self._with_command(entry, prompt, before, rest, call_id)
+
+    async def open_skill(self, call_id: str, name: str, given: str) -> ToolOutput:
+        """Return the body of a skill that the model asks for. Raises ToolError for a skill that it cannot have."""
+        known = {skill.name: skill for skill in self.found.skills.values() if skill.for_model}
+        skill = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
+        if skill is None:
+            near = did_you_mean(near_names(name, known))
+            raise ToolError(f"There is no skill {name!r}.{near} Available: {', '.join(known) or 'none'}.")
+        async with self._asking:
+            text = await self._body(skill, given, call_id)
+        if skill.forks:
+            return await self._delegates.delegate(call_id, Delegation(f"skill {skill.name}", text, skill.agent))
+        if any(skill_body(block) == text for block in self._core.builder.window().view.blocks):
+            return ToolOutput(f"The skill {skill.name} is loaded already: it stands above, unchanged.")
+        self._core.approval.turn_rules += _rules(await self._granted(skill, call_id))
+        return ToolOutput(text, metadata={"skill": skill.name})
+
+    async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
+        """Return the prompt with the bodies of these skills before it; skip unknown names."""
+        known = [self.found.skills[name] for name in names if name in self.found.skills]
+        if not known:
+            return prompt
+        bodies = [Text(await self._body(skill, "", skill.name), True, "skill") for skill in known]
+        return replace(prompt, parts=(*bodies, *(prompt.parts or (Text(prompt.text),))))
+
+    def grant(self, grants: TurnGrants) -> None:
+        """Apply these rules until the turn ends, in place of the former turn's."""
+        self._core.approval.turn_rules = _rules(grants)
+
+    async def _granted(self, entry: Skill | Template, call_id: str) -> TurnGrants:
+        """Return the changes that a skill or a command makes to the turn; a project's file may allow calls only if the person agrees.
+
+        Consent lasts for the session and covers only these rules of this file.
+        """
+        denied = entry.denied if isinstance(entry, Skill) else ()
+        grants = TurnGrants(_own(entry.allowed), _own(denied), entry.model, entry.effort)
+        key = (entry.name, str(entry.file), *grants.allow)
+        if not grants.allow or entry.place.scope != "project" or key in self._approved:
+            return grants
+        kind, title = ("skill", f"Skill {entry.name}") if isinstance(entry, Skill) else ("command", f"/{entry.name}")
+        asked = ApprovalRequest(
+            ToolCall(call_id, kind, {"name": entry.name}),
+            title,
+            f"This {kind} of the project wants these calls to run without asking until the turn ends.",
+            "\n".join(grants.allow),
+        )
+        async with self._asking:
+            answer = await self._setup.person.approve(asked)
+        if answer is None or answer.choice == "no":
+            return replace(grants, allow=())
+        self._approved.add(key)
+        return grants
+
+    async def _with_skill(
+        self, skill: Skill, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
+    ) -> Prompt:
+        grants = await self._granted(skill, call_id)
+        if skill.forks:
+            given = f" and arguments={rest!r}" if rest else ""
+            order = f"The user asks for the skill {skill.name}, which runs in a subagent. Call skill with name={skill.name!r}{given}, then tell what came of it."
+            return replace(prompt, parts=(*before, reminder(order), Text(prompt.text)), grants=grants)
+        text = await self._body(skill, rest, call_id)
+        return replace(prompt, parts=(*before, Text(text, True, "skill"), Text(prompt.text)), grants=grants)
+
+    async def _with_command(
+        self, command: Template, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
+    ) -> Prompt:
+        grants = await self._granted(command, call_id)
+        self.grant(grants)
+        try:
+            parts = await asyncio.to_thread(commands.body_of, command)
+        except Unusable as why:
+            raise InputError(f"The command /{command.name} cannot be used: {why} ({command.file}).") from why
+        ending = commands.ending(command, rest)
+        filler = Filler(f"Command /{command.name}", self._core, self._stages, call_id)
+        filled = await filler.fill(parts, arguments(rest, self._variables(command.file.parent, command)), ending)
+        if not any(isinstance(part, Text) and part.text.strip() for part in filled):
+            raise InputError(f"The command /{command.name} is empty ({command.file}).")
+        own = next((part for part in filled if isinstance(part, Text) and not part.synthetic), None)
+        marked = tuple(replace(part, meta={TYPED: {"line": prompt.text}}) if part is own else part for part in filled)
+        if command.forks or command.agent:
+            kind = command.agent or "general"
+            order = reminder(
+                f"The user wants this done by a subagent: call task with agent={kind!r} and the text below as its prompt, then tell what came of it."
+            )
+            marked = (order, *marked)
+        return replace(prompt, parts=(*before, *marked), grants=grants)
+
+    def _for_agent(self, prompt: Prompt) -> Prompt:
+        """Return the prompt with the order to give it to the agent that it begins with."""
+        word, _, rest = prompt.text[1:].partition(" ")
+        name = word.removeprefix("agent-")
+        if name not in self.found.agents or not rest.strip():
+            return prompt
+        order = f"The user wants the agent {name} to do this: call task with agent={name!r}, and put all that it needs to know into its prompt."
+        before = tuple(part for part in prompt.parts if part != Text(prompt.text))
+        return replace(prompt, parts=(*before, reminder(order), Text(prompt.text)))
+
+    async def _body(self, skill: Skill, given: str, call_id: str) -> str:
+        """Return the body of a skill in its tags, with its folder and the names of its files."""
+        try:
+            parts = await asyncio.to_thread(skills.body_of, skill)
+            listed = await asyncio.to_thread(skills.files_of, skill)
+        except Unusable as why:
+            raise InputError(f"The skill {skill.name} cannot be used: {why}.") from why
+        filler = Filler(f"Skill {skill.name}", self._core, self._stages, call_id)
+        ending = f"\n\nARGUMENTS: {given.strip()}" if given.strip() else ""
+        filled = await filler.fill(parts, arguments(given, self._variables(skill.folder, skill)), ending)
+        body = "".join(part.text for part in filled if isinstance(part, Text))[:BODY_CHARACTERS]
+        files = f"\n\nFiles of this skill: {', '.join(listed)}" if listed else ""
+        return wrap("skill", f"Base directory for this skill: {skill.folder}\n\n{body}{files}", name=skill.name)
+
+    def _variables(self, folder: Path, entry: Skill | Template) -> dict[str, str]:
+        root = str(entry.place.folder.parent)
+        session = self._core.journal.id
+        return {
+            "CLAUDE_SKILL_DIR": str(folder),
+            "CLAUDE_PLUGIN_ROOT": root,
+            "AGENTCLI_PLUGIN_ROOT": root,
+            "extensionPath": root,
+            "CLAUDE_SESSION_ID": session,
+            "AGENTCLI_SESSION_ID": session,
+            "CLAUDE_PROJECT_DIR": str(self._core.ctx.cwd),
+        }
+
+
+def _own(rules: Sequence[str]) -> tuple[str, ...]:
+    """Return the rules of a file in our syntax, without rules about tools that agentcli lacks."""
+    return tuple(filter(None, map(own_rule, rules)))
+
+
+def _rules(grants: TurnGrants) -> Rules:
+    """Return the rules of a turn; leave out invalid ones."""
+    result = Rules()
+    for text in grants.allow:
+        result += _rule(text, allow=True)
+    for text in grants.deny:
+        result += _rule(text, allow=False)
+    return result
+
+
+def _rule(text: str, allow: bool) -> Rules:
+    try:
+        return parse_rules([text] if allow else [], (), [] if allow else [text], "skill")
+    except AgentError:
+        return Rules()

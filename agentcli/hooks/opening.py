@@ -1,0 +1,31 @@
+"""Hooks of a session as its setup names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agentcli.agent.hooks.outcome import NoHooks
+from agentcli.agent.setup import SessionSetup
+from agentcli.core.journal import Journal
+from agentcli.core.record import Mode
+
+
+def hooks_of(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], str]) -> NoHooks:
+    """Return the hooks of configuration and files, around a session with this journal. Without any, nothing is imported for them."""
+    if not (setup.settings.hooks.pre_compress or setup.settings.hooks.commands or setup.file_hooks):
+        return NoHooks()
+    from agentcli.hooks.configured import configured
+    from agentcli.hooks.session_hooks import HookPlace, SessionHooks
+
+    workspace = setup.workspace
+    place = HookPlace(
+        journal,
+        workspace.cwd,
+        mode,
+        model,
+        setup.tools.traits,
+        workspace,
+        setup.settings.agent.effort,
+        setup.parent.identity,
+    )
+    return SessionHooks((*configured(setup.settings.hooks), *setup.file_hooks), place)

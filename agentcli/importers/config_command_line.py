@@ -1,0 +1,61 @@
+"""`agentcli import-config`: servers, hooks, rules, instructions and commands of other programs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from agentcli.app.options import Options
+from agentcli.cli.confirming import confirmed
+from agentcli.cli.output import say, say_json
+from agentcli.core.errors import UsageError
+from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.core.text.plural import plural
+from agentcli.importers.config import PROGRAMS
+
+
+def import_config(
+    programs: Annotated[
+        list[str] | None, typer.Argument(metavar="PROGRAM", help=f"{', '.join(PROGRAMS)}; all without one")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only print the plan")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="write without asking")] = False,
+    json: Annotated[bool, typer.Option("--json", help="print the plan as JSON")] = False,
+    cwd: Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="import what is set for this folder")] = "",
+) -> None:
+    """Import the configuration of other programs.
+
+    It imports servers, hooks, rules and instructions: it prints a plan, asks, and writes only agentcli's own files, where nothing is overwritten. Secrets are not
+    copied: variables take their place. It can be run again.
+    """
+    from agentcli.app.program import Program
+    from agentcli.importers.config.import_run import carry_out, import_plan, lines
+
+    for name in programs or ():
+        if name not in PROGRAMS:
+            near = did_you_mean(near_names(name, PROGRAMS)) or f" There are: {', '.join(PROGRAMS)}."
+            raise UsageError(f"There is no program {name!r} to import from.{near}")
+    program = Program(Options(cwd=cwd))
+    plan = import_plan(program, programs or list(PROGRAMS))
+    if json:
+        steps = [
+            {"from": step.item.source, "to": step.item.to, "key": step.item.key, "status": step.status}
+            for step in plan.steps
+        ]
+        say_json({"steps": steps, "skipped": list(plan.skipped)})
+    else:
+        for line in lines(plan):
+            say(line)
+    if dry_run or not plan.new or not (yes or _agreed()):
+        return
+    carry_out(plan, program.dirs.config)
+    if not json:
+        say(f"Wrote {plural(len(plan.new), 'item')} to {program.dirs.config}.")
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("Nobody is there to agree: add --yes to write, or --dry-run to only see the plan.")
+    return confirmed("Write this?")

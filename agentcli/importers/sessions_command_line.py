@@ -1,0 +1,212 @@
+"""`agentcli sessions import`: sessions from files, folders and the stores of other programs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentcli.app.options import Options
+from agentcli.cli.flags import InProject, Json
+from agentcli.cli.output import aside, say, say_json
+from agentcli.cli.printing import Column, print_table
+from agentcli.cli.progress import Progress
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.text.plural import plural
+
+if TYPE_CHECKING:
+    from agentcli.app.project import ProjectContext
+    from agentcli.importers.sessions.discover import Candidate
+    from agentcli.importers.sessions.import_run import ImportRun, Outcome, Price
+
+STDIN = "-"
+
+
+def import_sessions(
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", help="files, folders, or - for stdin")] = None,
+    program: Annotated[
+        str,
+        typer.Option("--from", metavar="PROGRAM", help="import all sessions of claude, codex, gemini, pi or opencode"),
+    ] = "",
+    here: Annotated[bool, typer.Option("--here", help="only sessions of this project")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only list what would be imported")] = False,
+    again: Annotated[bool, typer.Option("--again", help="import again what was imported before")] = False,
+    session: Annotated[
+        str, typer.Option("--session", metavar="SESSION", help="import only this one of a database, by id or title")
+    ] = "",
+    name: Annotated[str, typer.Option(metavar="NAME", help="name the imported session")] = "",
+    json: Json = False,
+    cwd: InProject = "",
+) -> None:
+    """Import sessions of agentcli and other agents.
+
+    It reads sessions of agentcli, Claude Code, Codex, Gemini CLI, opencode and pi, each once. PATH is a session file, a folder of them, or - for stdin; --from finds those that a program keeps.
+    """
+    from agentcli.app.project import ProjectContext
+    from agentcli.importers.sessions.import_run import ImportRun
+    from agentcli.sessions.info import name_of
+
+    context = ProjectContext(Options(cwd=cwd))
+    name = name and name_of(name)
+    alone = len(paths or ()) == 1 and not program and not Path((paths or [""])[0]).is_dir()
+    _check(context, name, session, alone)
+    with contextlib.ExitStack() as until_done:
+        progress = until_done.enter_context(Progress("Importing"))
+        found, unread = _sources(context, paths or (), program, session, until_done, progress)
+        if here:
+            found = [each for each in found if _is_here(context, each)]
+        importing = ImportRun(context.store, context.cwd, gather=alone, again=again, name=name, price=_priced(context))
+        if alone:  # else the sessions are counted
+            importing.through = progress.through
+        if dry_run:
+            progress.end()
+            _print_found(found, importing, json)
+        else:
+            outcomes = [*unread, *progress.through(importing.run(found), len(found))]
+            progress.end()
+            _print_outcomes(outcomes, alone, json)
+            unread = [outcome for outcome in outcomes if outcome.status == "failed"]
+    if unread:
+        raise typer.Exit(InputError.exit_code if alone else 1)
+
+
+def _priced(context: ProjectContext) -> Price:
+    """Return the prices of the models that are known here."""
+    from agentcli.app.models import Models
+    from agentcli.providers import model_figures
+
+    return Models(
+        context.config, context.env, figures=model_figures.load(context.dirs.state / model_figures.FILE)
+    ).price
+
+
+def _check(context: ProjectContext, name: str, session: str, alone: bool) -> None:
+    """Raise UsageError for options that need a single file, InputError for a name that is taken."""
+    if name and not alone:
+        raise UsageError("--name needs a single session: give one file.")
+    if session and not alone:
+        raise UsageError("--session needs a single database: give its file.")
+    if name:
+        _must_be_free(context, name)
+
+
+def _sources(
+    context: ProjectContext,
+    paths: Sequence[str],
+    program: str,
+    session: str,
+    until_done: contextlib.ExitStack,
+    progress: Progress,
+) -> tuple[Sequence[Candidate], Sequence[Outcome]]:
+    """Return the files to import, each once, and the named ones that cannot be read.
+
+    Raises UsageError if none is named, InputError if the only named file contains no session.
+    """
+    from agentcli.importers.sessions.discover import PROGRAMS, Candidate, candidates, in_folder, sessions_of
+    from agentcli.importers.sessions.import_run import Outcome
+
+    if program and program not in PROGRAMS:
+        raise UsageError(f"Can't import from {program!r}. Use one of: {', '.join(PROGRAMS)}.")
+    if not paths and not program:
+        raise UsageError(f"Which sessions? Give files or folders, or use --from {'|'.join(PROGRAMS)}.")
+    found: list[Candidate] = []
+    unread: list[Outcome] = []
+    for named in paths:
+        path = Path(named).expanduser()
+        try:
+            if named == STDIN:
+                path = until_done.enter_context(_stdin())
+                found += candidates(path, name="stdin", named=True)
+            elif path.is_dir():
+                found += progress.through(in_folder(path))
+            elif path.is_file():
+                found += candidates(path, chosen=session, named=True)
+            else:
+                raise InputError(f"{path} is not a file or a folder.")
+        except InputError as error:
+            why = str(error).replace(str(path), "stdin") if named == STDIN else str(error)
+            if len(paths) == 1 and not program:
+                raise InputError(why) from None
+            unread.append(Outcome(Candidate(path, "agentcli"), "failed", why=why))
+    if program:
+        places = [
+            context.project.here.directory,
+            str(context.cwd),
+            *(place.directory for place in context.project.others),
+        ]
+        found += progress.through(sessions_of(program, context.env, places))
+    return list({(each.path, each.session): each for each in found}.values()), unread
+
+
+@contextlib.contextmanager
+def _stdin() -> Iterator[Path]:
+    """Yield the piped input as a file, since it is read more than once."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(sys.stdin.buffer.read())
+        file.flush()
+        yield Path(file.name)
+
+
+def _is_here(context: ProjectContext, source: Candidate) -> bool:
+    folder = Path(source.folder)
+    if not folder.is_absolute():
+        return False
+    places = [Path(place.directory) for place in (context.project.here, *context.project.others)]
+    return context.store.project_id(folder) in context.project.ids or any(
+        folder.is_relative_to(place) for place in places
+    )
+
+
+def _must_be_free(context: ProjectContext, name: str) -> None:
+    for other in context.store.list(context.project):
+        if other.name == name:
+            raise InputError(
+                f"The name {name!r} is taken by session {other.id}. Choose another name, or rename that session first."
+            )
+
+
+def _print_found(found: Sequence[Candidate], importing: ImportRun, json: bool) -> None:
+    known = [importing.is_known(each) for each in found]
+    if json:
+        say_json(
+            [
+                {"file": str(each), "program": each.program, "id": each.id, "directory": each.folder, "imported": old}
+                for each, old in zip(found, known, strict=True)
+            ]
+        )
+        return
+    folders = Counter((each.program, each.folder) for each in found)
+    new = Counter((each.program, each.folder) for each, old in zip(found, known, strict=True) if not old)
+    rows = [[program, count, new[program, folder], folder or "?"] for (program, folder), count in folders.most_common()]
+    if rows:
+        numbers = (Column("sessions", numeric=True), Column("new", numeric=True))
+        print_table((Column("program"), *numbers, Column("folder", wraps=True)), rows)
+    say(f"{plural(len(found), 'session')} found, {sum(new.values())} new. Run without --dry-run to import them.")
+
+
+def _print_outcomes(outcomes: Sequence[Outcome], alone: bool, json: bool) -> None:
+    if json:
+        say_json([outcome.to_json() for outcome in outcomes])
+        return
+    for outcome in outcomes:
+        for note in outcome.notes:
+            aside(f"{note}" if alone else f"{outcome.source}: {note}")
+        if outcome.why:
+            aside(outcome.why, "agentcli" if outcome.status == "failed" else "note")
+        if alone and outcome.session:
+            say(outcome.session)
+        elif outcome.info:
+            info = outcome.info
+            say(f"{info.id}  {info.directory}  {info.name or info.title}")
+    if not alone:
+        counts = Counter(outcome.status for outcome in outcomes)
+        say(
+            f"{plural(counts['imported'], 'session')} imported, {counts['skipped']} skipped, {counts['failed']} failed."
+        )

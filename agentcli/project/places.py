@@ -1,0 +1,221 @@
+"""Folders of skills, commands and agents, and their files: found and read with limits, never outside the repository."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, Protocol, TypeVar
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.sanitise import display_path
+from agentcli.project.instructions import folders
+from agentcli.system.regular_file import Unusable, read_regular, version
+
+Scope = Literal["project", "user", "plugin"]
+Kind = Literal["skills", "commands", "agents"]
+
+FILE_BYTES = 1_000_000
+"""Largest size of a file in bytes; a larger one is left out."""
+ENTRIES = 5_000
+"""Largest number of entries to look at below one folder."""
+_PASSED_OVER = frozenset({".git", "node_modules"})
+_PROGRAMS: dict[Kind, tuple[str, ...]] = {
+    "skills": (".agentcli", ".agents", ".claude", ".codex", ".gemini", ".opencode"),
+    "commands": (".agentcli", ".claude", ".gemini", ".opencode"),
+    "agents": (".agentcli", ".claude", ".gemini", ".opencode"),
+}
+"""Folders of the programs that have each kind; of several files of one name, the first counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder of extensions of one kind. `program` sets the conventions of its files: `.claude`, `.gemini`, …
+
+    Its files must lie below `within`; None for the user's own folders, whose links may lead anywhere.
+    """
+
+    folder: Path
+    scope: Scope
+    program: str
+    within: Path | None = None
+    plugin: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its name for people."""
+        return f"plugin {self.plugin}" if self.plugin else str(self.folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file below a place, and its path from there."""
+
+    place: Place
+    path: Path
+    inner: str
+
+
+class Named(Protocol):
+    """A skill, command or agent."""
+
+    @property
+    def name(self) -> str:
+        """Name by which it is called."""
+        ...
+
+
+T = TypeVar("T", bound=Named)
+
+
+def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place]:
+    """Return the folders of one kind, the most important first: of the project from `cwd` up to its root, then of the user.
+
+    `cwd` is None to skip the project's folders, `config` is agentcli's own config folder.
+    """
+    below = [*folders(cwd)] if cwd is not None else []
+    root = Path(os.path.realpath(below[0])) if below else None
+    found = [
+        Place(folder / program / kind, "project", program, root)
+        for folder in reversed(below)
+        for program in _PROGRAMS[kind]
+        if folder != home
+    ]
+    found.append(Place(config / kind, "user", ".agentcli"))
+    for program in _PROGRAMS[kind][1:]:
+        own = home / ".config" / "opencode" if program == ".opencode" else home / program
+        found.append(Place(own / kind, "user", program))
+    return found
+
+
+def defines(name: str, cwd: Path) -> bool:
+    """Return True if a project has a file for a command or skill of this name without slashes. Read nothing."""
+    inner = name.replace(":", os.sep)
+    endings: Mapping[Kind, Sequence[str]] = {"commands": (".md", ".toml"), "skills": (f"{os.sep}SKILL.md",)}
+    return any(
+        os.path.lexists(folder / program / kind / f"{inner}{ending}")
+        for folder in folders(cwd)
+        for kind in endings
+        for program in _PROGRAMS[kind]
+        for ending in endings[kind]
+    )
+
+
+def programs(kind: Kind) -> Sequence[str]:
+    """Return the folders of the programs that have this kind, the most important first."""
+    return _PROGRAMS[kind]
+
+
+def read_text(path: Path, within: Path | None = None) -> str:
+    """Return the text of a file. Raise Unusable if it is binary, or if `read_regular` refuses it."""
+    data = read_regular(path, FILE_BYTES, within)
+    if b"\0" in data:
+        raise Unusable("it is no text")
+    return data.decode("utf-8", errors="replace")
+
+
+def first_of_each_name(
+    found: Iterable[Found], load: Callable[[Found, list[str]], T | None], kind: Kind, most: int, notes: list[str]
+) -> tuple[dict[str, T], list[T]]:
+    """Return the extensions in files, sorted by name, and the extensions that an earlier one of the same name shadows.
+
+    Files after the first `most` names are left out, with a note.
+    """
+    first: dict[str, T] = {}
+    shadowed: list[T] = []
+    for file in found:
+        if len(first) >= most:
+            where = f"those of {display_path(file.place.folder)} from {file.inner} on"
+            notes.append(f"There are more than {most:,} {kind}: {where} are left out.")
+            break
+        one, remarks = _loaded(load, file, version(file.path))
+        notes += remarks
+        if one is None:
+            continue
+        if first.setdefault(one.name, one) is not one:
+            shadowed.append(one)
+    return dict(sorted(first.items())), shadowed
+
+
+@lru_cache(maxsize=4_096)
+def _loaded(
+    load: Callable[[Found, list[str]], T | None], file: Found, _: tuple[int, ...]
+) -> tuple[T | None, tuple[str, ...]]:
+    """Return the extension in one version of a file, with its notes. The cache serves each prompt, which looks for them again."""
+    notes: list[str] = []
+    return load(file, notes), tuple(notes)
+
+
+def files(place: Place, ending: str, depth: int, notes: list[str]) -> Iterator[Found]:
+    """Yield the files below a place whose names end with `ending`, in order; enter each folder once."""
+    if not os.path.isdir(place.folder):
+        return
+    if place.within is not None and not Path(os.path.realpath(place.folder)).is_relative_to(place.within):
+        notes.append(f"{display_path(place.folder)} leads out of the repository: left out.")
+        return
+    left, seen = [ENTRIES], set[tuple[int, int]]()
+    yield from _below(place, place.folder, "", ending, depth, left, seen, notes)
+    if left[0] <= 0:
+        notes.append(f"{display_path(place.folder)} has more than {ENTRIES:,} entries: the rest is left out.")
+
+
+def _below(
+    place: Place,
+    folder: Path,
+    prefix: str,
+    ending: str,
+    depth: int,
+    left: list[int],
+    seen: set[tuple[int, int]],
+    notes: list[str],
+) -> Iterator[Found]:
+    for entry in _entries(folder, left, seen, notes):
+        path, inner = folder / entry.name, f"{prefix}{entry.name}"
+        if not _inside(path, place, notes):
+            continue
+        if entry.name.endswith(ending) and not _is_folder(entry):
+            yield Found(place, path, inner)
+        elif depth > 1 and _is_folder(entry):
+            yield from _below(place, path, f"{inner}/", ending, depth - 1, left, seen, notes)
+
+
+def _entries(folder: Path, left: list[int], seen: set[tuple[int, int]], notes: list[str]) -> Sequence[os.DirEntry[str]]:
+    """Return the entries of a folder by name; none if it was visited before, or does not exist."""
+    try:
+        about = os.stat(folder)
+        if (about.st_dev, about.st_ino) in seen or not stat.S_ISDIR(about.st_mode):
+            return ()
+        seen.add((about.st_dev, about.st_ino))
+        found = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                left[0] -= 1
+                if left[0] <= 0:
+                    break
+                if entry.name not in _PASSED_OVER:
+                    found.append(entry)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        notes.append(f"{display_path(folder)} cannot be listed: {error.strerror}.")
+        return ()
+    return sorted(found, key=lambda entry: entry.name)
+
+
+def _inside(path: Path, place: Place, notes: list[str]) -> bool:
+    """Return True unless a link leads out of its repository; then add a note."""
+    if place.within is None or not path.is_symlink():
+        return True
+    if Path(os.path.realpath(path)).is_relative_to(place.within):
+        return True
+    notes.append(f"{display_path(path)} is a link that leads out of the repository: left out.")
+    return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

@@ -1,0 +1,112 @@
+"""Files that several agentcli processes share: changed under a lock, replaced whole, never overwritten unread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agentcli.core.errors import StoreError
+from agentcli.system.disk import DISK, Disk, make_folder, reason, write_file
+from agentcli.system.locks import FileLock
+
+PATIENCE = 10.0
+"""Seconds to wait for another process that uses a shared file."""
+LINES = 10_000
+"""Maximum lines of a shared list; the oldest are removed first."""
+
+
+def update(
+    path: Path,
+    change: Callable[[str], str],
+    *,
+    disk: Disk = DISK,
+    patience: float = PATIENCE,
+    lock: Path | None = None,
+) -> str:
+    """Replace a text file by `change(its present text)`, which is empty without a file; return the new text.
+
+    A link remains a link, and a file keeps its mode. `lock` is the lock file, which remains; by default it is beside
+    `path`. Raises StoreError if the file is not text (it then stays unchanged), cannot be read or written, or stays
+    locked.
+    """
+    path = Path(os.path.realpath(path))
+    with _holding(path, disk, patience, lock):
+        try:
+            before = _text(path)
+            after = change(before)
+            if after != before:
+                mode = path.stat().st_mode if path.exists() else None
+                write_file(disk, path, after.encode("utf-8"))
+                if mode is not None:
+                    os.chmod(path, mode & 0o777)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be changed: {reason(error)}. It was left as it was.") from error
+        except UnicodeDecodeError as error:
+            raise StoreError(f"{path} is not UTF-8 text, so it was left as it was.") from error
+    return after
+
+
+def add_line(path: Path, line: str, *, limit: int = LINES, disk: Disk = DISK, patience: float = PATIENCE) -> None:
+    """Add a line, without a line break, to a list that grows at its end, such as the history of prompts.
+
+    If the list exceeds `limit` by a tenth, the oldest lines are removed. Raises StoreError if the file cannot be
+    written, or stays locked.
+    """
+    path = Path(os.path.realpath(path))
+    with _holding(path, disk, patience):
+        try:
+            _append(path, (line + "\n").encode("utf-8", "replace"))
+            known = path.read_bytes().splitlines(keepends=True)
+            if len(known) > limit * 1.1:
+                write_file(disk, path, b"".join(known[-limit:]))
+        except OSError as error:
+            raise StoreError(f"{path} cannot be written: {reason(error)}.") from error
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a shared list, oldest first; empty if there is no file.
+
+    It may include a line that was cut short because its writer was killed: readers must skip it.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return []
+    return [line.decode("utf-8", "replace") for line in data.split(b"\n") if line]
+
+
+@contextmanager
+def _holding(path: Path, disk: Disk, patience: float, lock: Path | None = None) -> Iterator[None]:
+    # The lock is a file of its own: the shared file itself is replaced, and a lock on a replaced file locks nothing.
+    lock = lock or path.with_name(f".{path.name}.lock")
+    try:
+        make_folder(disk, path.parent)
+        make_folder(disk, lock.parent)
+        held = FileLock(lock, patience=patience)
+    except BlockingIOError:
+        raise StoreError(f"{path} stays locked by another process; nothing was changed.") from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be locked: {reason(error)}.") from error
+    with held:
+        yield
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+
+
+def _append(path: Path, line: bytes) -> None:
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(file).st_size
+        torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"  # its writer was killed while it wrote
+        data = b"\n" + line if torn else line
+        while data:
+            data = data[os.write(file, data) :]
+    finally:
+        os.close(file)

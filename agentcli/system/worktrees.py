@@ -1,0 +1,147 @@
+"""Git worktrees for agents that work apart: made one at a time for each repository, with copies of the files that it lists.
+
+Subagents get one from HEAD, which is kept if it contains changes; the tasks of a batch get one each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.system.git import GitError, git, run_git
+from agentcli.system.locks import FileLock
+
+INCLUDE = ".worktreeinclude"
+"""File that lists the untracked files of which every worktree gets a copy, in the syntax of `.gitignore`."""
+INCLUDED = 20_000
+"""Largest number of files to copy."""
+
+
+class NoWorktree(Exception):
+    """A worktree is not possible; the text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A worktree of the repository at `root`. `cwd` is the folder in it that corresponds to the current one."""
+
+    root: Path
+    folder: Path
+    cwd: Path
+    head: str
+    env: Mapping[str, str]
+
+    def finish(self, branch: str) -> str:
+        """Remove it if nothing was changed; else leave it uncommitted under a branch, and return its description. Raise NoWorktree."""
+        try:
+            changed = self._git("status", "--porcelain", "--untracked-files=all")
+            moved = self._git("rev-parse", "HEAD") != self.head
+            if not changed and not moved:
+                remove_worktree(self.root, self.folder, self.env)
+                return ""
+            self._git("checkout", "-q", "-B", branch)
+            stat = self._git("diff", "--stat", self.head).rstrip()
+        except GitError as error:
+            raise NoWorktree(str(error)) from error
+        new = [line[3:] for line in changed.splitlines() if line.startswith("??")]
+        lines = [
+            f"It worked in {self.folder} (branch {branch}), which holds its changes:",
+            stat,
+            *(f" new: {name}" for name in new),
+        ]
+        return "\n".join(filter(None, lines))
+
+    def _git(self, *arguments: str) -> str:
+        return git(self.folder, *arguments, env=self.env)
+
+
+def no_worktree(_: str) -> Worktree:
+    """Raise NoWorktree: for sessions that have no place for one."""
+    raise NoWorktree("this session has no place for one")
+
+
+def add_worktree(cwd: Path, folder: Path, env: Mapping[str, str]) -> Worktree:
+    """Make a worktree at `folder` of the repository that contains `cwd`, from its HEAD. Raise NoWorktree."""
+    try:
+        root = Path(git(cwd, "rev-parse", "--show-toplevel", env=env))
+        if (root / ".gitmodules").exists():
+            raise NoWorktree("the repository has submodules")
+        head = git(root, "rev-parse", "--verify", "HEAD", env=env)
+        make_worktree(root, head, folder, env)
+    except GitError as error:
+        raise NoWorktree(str(error)) from error
+    inner = Path(os.path.realpath(cwd)).relative_to(root)
+    (folder / inner).mkdir(parents=True, exist_ok=True)
+    return Worktree(root, folder, folder / inner, head, env)
+
+
+def former_worktree(cwd: Path, inner: Path, trees: Path, env: Mapping[str, str]) -> Worktree | None:
+    """Return the worktree below `trees` in which an agent worked at `inner`, for the repository of `cwd`; None if it is gone."""
+    try:
+        if not inner.is_dir() or not inner.is_relative_to(trees):
+            return None
+        root = Path(git(cwd, "rev-parse", "--show-toplevel", env=env))
+        folder = trees / inner.relative_to(trees).parts[0]
+        if Path(git(folder, "rev-parse", "--show-toplevel", env=env)) != Path(os.path.realpath(folder)):
+            return None
+        own = git(folder, "rev-parse", "--verify", "HEAD", env=env)
+        head = git(root, "merge-base", "HEAD", own, env=env)
+    except (GitError, IndexError):
+        return None
+    return Worktree(root, folder, inner, head, env)
+
+
+def make_worktree(repo: Path, commit: str, folder: Path, env: Mapping[str, str] | None = None) -> None:
+    """Check a commit out into a new worktree at `folder`, on no branch, with copies of the listed files. Run no hook.
+
+    Raise GitError or OSError if it cannot be made.
+    """
+    with locked_repository(repo, folder.parent, env):
+        # The checkout is a separate command: some config of the repository may apply only inside its worktrees.
+        git(repo, "worktree", "add", "--detach", "--no-checkout", "-q", str(folder), commit, env=env)
+        try:
+            git(folder, "reset", "--hard", "-q", env=env)
+        except GitError:
+            run_git(repo, "worktree", "remove", "--force", "--force", str(folder), env=env)
+            raise
+    copy_included(repo, folder, env)
+
+
+def remove_worktree(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
+    """Remove a worktree with everything in it."""
+    with locked_repository(repo, folder.parent, env):
+        run_git(repo, "worktree", "remove", "--force", "--force", str(folder), env=env)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
+    """Copy the untracked files that a repository lists and `folder` lacks, none of them through a link that leads out."""
+    top = run_git(repo, "rev-parse", "--show-toplevel", env=env)
+    root = Path(top.out.removesuffix("\n"))
+    if top.exit_code or not (root / INCLUDE).is_file():
+        return  # a mirror has no work tree
+    found = git(root, "ls-files", "-z", "--others", "--ignored", f"--exclude-from={root / INCLUDE}", env=env)
+    for name in list(filter(None, found.split("\0")))[:INCLUDED]:
+        source, target = root / name, folder / name
+        real = Path(os.path.realpath(source))
+        if os.path.lexists(target) or not real.is_relative_to(root) or not real.is_file():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # A relative link is kept, for the neighbour in the copy; an absolute one would lead back into the repository.
+        relative = source.is_symlink() and not os.path.isabs(os.readlink(source))
+        shutil.copy2(source, target, follow_symlinks=not relative)
+
+
+@contextmanager
+def locked_repository(repo: Path, trees: Path, env: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Lock a repository: git's own files about worktrees have no lock. `trees` is the folder that contains the worktrees."""
+    common = os.path.realpath(os.path.join(repo, git(repo, "rev-parse", "--git-common-dir", env=env)))
+    trees.mkdir(parents=True, exist_ok=True, mode=0o700)
+    name = hashlib.sha256(os.fsencode(common)).hexdigest()[:16]
+    with FileLock(trees / f".{name}.lock"):
+        yield

@@ -1,0 +1,100 @@
+"""Mending of calls: harmless slips of models in the names of parameters, the form of values and the spelling of paths."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.aliases import SYNONYMS, TALK, parameter_aliases
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.tool import Tool, ToolOutput
+from agentcli.system.resolve import unwrapped
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """The intended input of a call, and its ignored parameters."""
+
+    input: dict[str, Any]
+    ignored: tuple[str, ...] = ()
+
+
+def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
+    """Return the input with its slips mended, if their meaning is beyond doubt; it is still to be checked.
+
+    A mended input is mended to itself. Looks at the file system for paths that are wrapped in something.
+    """
+    mending = _Mending(parameter_aliases(tool.name), ignores_all=tool.traits.effect in ("none", "read", "ask"))
+    found = mending.of(tool.schema.parameters, given)
+    path = found.get(tool.traits.subject)
+    if tool.traits.effect in ("read", "write") and isinstance(path, str):
+        found[tool.traits.subject] = unwrapped(cwd, path)
+    return Mended(found, tuple(mending.ignored))
+
+
+def with_ignored(output: ToolOutput, ignored: Sequence[str]) -> ToolOutput:
+    """Return the output with a note on parameters that were ignored; a failure is returned unchanged."""
+    if not ignored or output.status == "error":
+        return output
+    return replace(
+        output, output=f"{output.output}\n[ignored, since this tool has no such parameter: {', '.join(ignored)}]"
+    )
+
+
+@dataclass(slots=True)
+class _Mending:
+    """Mending of one input. With `ignores_all` every unknown parameter is left out, else only comments: others might change the meaning."""
+
+    aliases: Mapping[str, str]
+    ignores_all: bool
+    ignored: dict[str, None] = field(default_factory=dict)
+
+    def of(self, schema: Mapping[str, Any], value: Any) -> Any:
+        match schema.get("type"):
+            case "array":
+                items = _parsed(value)
+                items = [items] if isinstance(items, Mapping) else items
+                return [self.of(schema["items"], item) for item in items] if isinstance(items, list) else value
+            case "object" if "properties" in schema:
+                fields = _parsed(value)
+                return self._object(schema["properties"], fields) if isinstance(fields, Mapping) else value
+            case "string" if "enum" in schema and isinstance(value, str):
+                return _meant(value, schema["enum"])
+            case _:
+                return value
+
+    def _object(self, properties: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        found = {name: value for name, value in given.items() if name in properties}
+        for name, value in given.items():
+            if name in properties or value is None:
+                continue
+            own = self.aliases.get(name, name)
+            if own in properties and found.get(own) is None:
+                found[own] = value
+            elif self.ignores_all or name in TALK:
+                self.ignored[name] = None
+            else:
+                found[name] = value
+        return {name: self.of(properties.get(name, {}), value) for name, value in found.items()}
+
+
+def _parsed(value: Any) -> Any:
+    """Return the list or object that a text contains as JSON, or the value unchanged."""
+    if not isinstance(value, str) or not value.strip().startswith(("[", "{")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _meant(value: str, known: Sequence[str]) -> str:
+    """Return the known value of which this value is another spelling or a synonym; else the value."""
+    if value in known:
+        return value
+    plain = value.strip().casefold().replace("-", "_").replace(" ", "_")
+    plain = SYNONYMS.get(plain, plain)
+    return plain if plain in known else value

@@ -1,0 +1,55 @@
+"""Questions at the start of a session with a person: trust in the folder, then approval of each thing that it would start."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.core.errors import AgentError
+from agentcli.core.sanitise import safe_line
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.project.definition import Definition
+    from agentcli.ui.host import Host
+
+Confirm = Callable[[str, Sequence[str]], Awaitable[bool]]
+TRUST = "Trust this folder? It contains settings that change how agentcli works:"
+NOT_LOADED = "Project settings not loaded. To load them once: `agentcli --trust`."
+
+
+async def settle(
+    host: Host,
+    session: AgentSession,
+    confirm: Confirm,
+    say: Callable[[str], None],
+    move_to: Callable[[AgentSession], Awaitable[None]],
+) -> None:
+    """Ask about everything in the folder that has no answer yet, and continue with all that was approved."""
+    try:
+        if found := host.unloaded(session):
+            if not await confirm(TRUST, found):
+                say(NOT_LOADED)
+                return
+            session = host.trust(session)
+            await move_to(session)
+        if undecided := host.undecided(session):
+            settled = host.decide(session, await answers(undecided, confirm))
+            if settled is not session:
+                await move_to(settled)
+    except AgentError as error:
+        say(str(error))
+
+
+def end_reason(following: AgentSession) -> str:
+    """Return the reason that hooks get for the end of a session, given the session that replaces it."""
+    return following.source if following.source in ("clear", "resume") else "other"
+
+
+async def answers(found: Sequence[Definition], confirm: Confirm) -> list[tuple[Definition, bool]]:
+    """Ask about each definition by its exact command line, and return the definitions with the answers."""
+    given = []
+    for number, one in enumerate(found, 1):
+        place = f" ({number} of {len(found)})" if len(found) > 1 else ""
+        given.append((one, await confirm(f"Let this project start {one}?{place}", [safe_line(one.starts)])))
+    return given

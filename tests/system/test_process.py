@@ -1,0 +1,65 @@
+"""Commands that are run: when their limits count, and what stays of them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agentcli.system.process import Command, run
+
+
+class Output:
+    """Keeps a command's output."""
+
+    enough = 0
+
+    def __init__(self) -> None:
+        self.text = b""
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        self.text += piece
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Nothing is freed but by its last reference."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def test_a_command_leaves_no_memory_that_waits_for_a_collection_of_garbage(tmp_path: Path) -> None:
+    command, calls = Command(["echo", "hi"], tmp_path, os.environ), 20
+
+    async def story() -> int:
+        await run(command, Output(), 60.0, None)
+        with without_collections():
+            tracemalloc.start()
+            try:
+                for _ in range(calls):
+                    await run(command, Output(), 60.0, None)
+                return tracemalloc.get_traced_memory()[0]
+            finally:
+                tracemalloc.stop()
+
+    assert asyncio.run(story()) < calls * 5_000
+
+
+def test_limits_that_are_lifted_do_not_count(tmp_path: Path) -> None:
+    # The command would be ended at once, by either limit.
+    async def story() -> bytes:
+        free, output = asyncio.Event(), Output()
+        free.set()
+        ended = await run(Command(["sh", "-c", "sleep 0.1; echo done"], tmp_path, os.environ), output, 1e-6, 1e-6, free)
+        assert (ended.why, ended.exit_code) == ("exit", 0)
+        return output.text
+
+    assert asyncio.run(story()) == b"done\n"

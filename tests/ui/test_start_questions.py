@@ -1,0 +1,74 @@
+"""Questions at the start of a session: trust, then each definition by its exact command line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from agentcli.project.definition import Definition
+from agentcli.ui.start_questions import settle
+
+EVIL = Definition("hook", "PreToolUse", ".claude/settings.json", "sh -c 'x'\x1b[2J", {})
+GIT = Definition("server", "git", ".mcp.json", "uvx mcp-server-git", {})
+
+
+class Folder:
+    """A host of a folder with files to load and definitions to approve."""
+
+    def __init__(self, untrusted: Sequence[str], undecided: Sequence[Definition]) -> None:
+        self.untrusted, self.open = untrusted, undecided
+        self.decided: list[tuple[Definition, bool]] = []
+
+    def unloaded(self, _: Any) -> Sequence[str]:
+        return self.untrusted
+
+    def trust(self, _: Any) -> str:
+        self.untrusted = ()
+        return "trusted"
+
+    def undecided(self, _: Any) -> Sequence[Definition]:
+        return [] if self.untrusted else self.open
+
+    def decide(self, session: Any, answers: Sequence[tuple[Definition, bool]]) -> str:
+        self.decided = [*answers]
+        return f"{session}, {sum(yes for _, yes in answers)} approved" if any(yes for _, yes in answers) else session
+
+
+def asked(folder: Any, *answers: bool) -> tuple[list[str], list[str]]:
+    """The questions, and the sessions that were moved to."""
+    questions: list[str] = []
+    moved: list[str] = []
+    left = list(answers)
+
+    async def confirm(title: str, body: Sequence[str]) -> bool:
+        questions.append(" ".join([title, *body]))
+        return left.pop(0)
+
+    async def move_to(session: str) -> None:
+        moved.append(session)
+
+    asyncio.run(settle(folder, "first", confirm, lambda *_: None, move_to))  # type: ignore[arg-type]
+    return questions, moved
+
+
+def test_each_definition_is_asked_about_after_trust_with_its_exact_command_line() -> None:
+    folder = Folder(["settings"], [EVIL, GIT])
+    questions, moved = asked(folder, True, False, True)
+    assert questions[1:] == [
+        "Let this project start hook PreToolUse of .claude/settings.json? (1 of 2) sh -c 'x'\\x1b[2J",
+        "Let this project start server git of .mcp.json? (2 of 2) uvx mcp-server-git",
+    ]
+    assert folder.decided == [(EVIL, False), (GIT, True)]
+    assert moved == ["trusted", "trusted, 1 approved"]
+
+
+def test_without_trust_nothing_more_is_asked() -> None:
+    folder = Folder(["settings"], [EVIL])
+    assert len(asked(folder, False)[0]) == 1
+    assert folder.decided == []
+
+
+def test_where_all_is_declined_the_session_stays() -> None:
+    folder = Folder([], [EVIL])
+    assert asked(folder, False)[1] == []
