@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import date
 
-from agentcli.agent.calls.stages import CallStages
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.core import SessionCore
 from agentcli.agent.execute import NOT_RUN
 from agentcli.agent.fallback import FallbackModel
+from agentcli.agent.feature import FeatureList
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.hooks.turn_hooks import TurnHooks
 from agentcli.agent.ports import Prompt
@@ -54,23 +54,22 @@ class Conversation:
     def __init__(
         self,
         core: SessionCore,
-        stages: CallStages,
+        features: FeatureList,
         source: Source | None,
-        outside: Callable[[], Sequence[str]],
         background: Callable[[], Awaitable[bool]] | None,
     ) -> None:
-        """`outside` gives notices of events outside of the conversation; `background` waits for background work before a turn ends,
-        None if a later turn reports it; `source` is the way in which the session began, if its records do not tell.
+        """`background` waits for background work before a turn ends, None if a later turn reports it; `source` is the way in which the
+        session began, if its records do not tell.
         """
         setup = core.setup
         self.core = core
         self.journal = core.journal
         self.builder = core.builder
-        self.stages = stages
+        self.stages = features.stages
         self.settings = setup.settings.agent
         self.guard = core.guard
         self.spending = core.spending
-        self._outside = outside
+        self._features = features
         self._background = background
         self.fallback = FallbackModel(setup.settings.agent.fallback_model, setup.models.connect)
         self.compactor = Compactor(
@@ -136,7 +135,7 @@ class Conversation:
         self._steering = [*kept, *self._steering]
         for event in events:
             yield event
-        for text in self._outside():
+        for text in self._features.news():
             yield self.remind(text)
         while self._steering:
             yield self._record_prompt(self._steering.pop(0), self.journal.history.turn)
@@ -162,6 +161,8 @@ class Conversation:
     async def make_room(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Prune and compact as the policy wants before the next request."""
         self.builder.recount()
+        for event in self._features.before_request():
+            yield event
         async with closing(self.compactor.make_room(interrupt, boundary=self.steps == 1)) as events:
             async for event in events:
                 yield event
@@ -228,7 +229,7 @@ class Conversation:
         """Record a reply, or what arrived of it. An empty one is not stored, but its cost is."""
         turn, spec = self.journal.history.turn, self.model.spec
         reply = self.named(reply)
-        yield from self.compactor.provider.learn(reply)
+        yield from self._features.replied(reply)
         if not reply.empty:
             yield self.record(reply.message(turn, spec, error=str(failure) if failure else ""))
         elif reply.usage is not None:

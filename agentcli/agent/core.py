@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -15,22 +15,19 @@ from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
 from agentcli.agent.spending import BudgetGuard, TurnSpending
 from agentcli.agent.streams import PrintedEvents
-from agentcli.agent.tool_context import SessionTodo, SessionToolContext
+from agentcli.agent.tool_context import SessionToolContext
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Noticed, Recorded
 from agentcli.core.journal import Journal
-from agentcli.core.mcp_servers import Servers
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Body, Mode, Settings
 from agentcli.core.tool import CallScope, Tool, Traits
 from agentcli.hooks.opening import hooks_of
-from agentcli.tools.ask_user import Answers
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
-from agentcli.tools.todo import TodoList
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,73 +66,90 @@ class SessionCore:
         return Recorded(self.journal.append(body))
 
 
+class SessionLog:
+    """The records of a session, and the events between them: `printed`."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal, self.printed = journal, PrintedEvents()
+
+    def record(self, body: Body) -> Recorded:
+        """Append to the session."""
+        return Recorded(self.journal.append(body))
+
+    def switched(self, mode: Mode) -> None:
+        """Record that an answer has changed the mode."""
+        self.record(Settings("", mode))
+
+    def tell(self, text: str) -> None:
+        """Tell the person something."""
+        self.printed.add(Noticed(text))
+
+
+class Previews:
+    """Previews of calls, on the unsaved content of the files that they edit."""
+
+    def __init__(self, ctx: SessionToolContext, buffers: UnsavedBuffers) -> None:
+        self._ctx, self._buffers = ctx, buffers
+
+    async def of(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
+        """Return the preview of a call on an allowed path."""
+        unsaved = await self._buffers.for_edit(path) if tool.traits.edits_files else {}
+        return tool.preview(self._ctx.for_call(CallScope(path, buffers=unsaved)), given)
+
+
 def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> SessionCore:
     """Build the core of a session that begins, or continues with the records of a journal."""
-    opened_at = journal.history.last_seq
-    printed, jobs, traits = PrintedEvents(), setup.jobs(), dict(setup.tools.traits)
-
-    def record(body: Body) -> Recorded:
-        return Recorded(journal.append(body))
-
-    ctx, seen = _tool_context(journal, setup, record, printed), SeenFiles(journal.history.entries)
-    ctx.offer(SeenFiles, seen)
-    ctx.offer(Jobs, jobs)
-    make_changes, changed = setup.changes(journal), setup.person.editor.changed if setup.person.editor else None
-    checkpointer = setup.parent.checkpointer
-    if make_changes is not None:
-        checkpointer = Checkpointer(make_changes, record, printed.add, ctx.cwd, changed)
+    opened_at, log, traits = journal.history.last_seq, SessionLog(journal), dict(setup.tools.traits)
+    ctx = SessionToolContext(setup.workspace, journal, setup.settings.limits, log.printed)
+    checkpointer = _checkpointer(log, setup)
     buffers = UnsavedBuffers(setup.person.editor, ctx, checkpointer)
     builder = _builder(journal, setup, model, mode)
-
-    async def preview(tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
-        unsaved = await buffers.for_edit(path) if tool.traits.edits_files else {}
-        return tool.preview(ctx.for_call(CallScope(path, buffers=unsaved)), given)
-
-    approval = ApprovalGate(
-        traits=traits,
-        rules=setup.permissions.rules,
-        mode=mode,
-        workspace=setup.workspace,
-        approve=setup.person.approve,
-        preview=preview,
-        save=setup.permissions.save_rules,
-        save_everywhere=setup.permissions.save_everywhere,
-        switched=lambda mode: record(Settings("", mode)),
-        repeats=RepeatGuard(setup.settings.agent.repeat_limit),
-        notice=lambda text: printed.add(Noticed(text)),
-    )
-    hooks = hooks_of(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id)
-    guard = BudgetGuard(setup.settings.budget, setup.person.approve, setup.parent.above)
-    spending = TurnSpending(journal, setup.run.limits())
+    approval = _approval(setup, mode, traits, Previews(ctx, buffers), log)
     return SessionCore(
         setup,
         journal,
         opened_at,
         builder,
         traits,
-        printed,
+        log.printed,
         ctx,
-        seen,
-        jobs,
+        SeenFiles(journal.history.entries),
+        setup.jobs(),
         checkpointer,
         buffers,
         approval,
-        hooks,
-        guard,
-        spending,
+        hooks_of(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id),
+        BudgetGuard(setup.settings.budget, setup.person.approve, setup.parent.above),
+        TurnSpending(journal, setup.run.limits()),
     )
 
 
-def _tool_context(
-    journal: Journal, setup: SessionSetup, record: Callable[[Body], Recorded], printed: PrintedEvents
-) -> SessionToolContext:
-    """Build the context of calls, with the services that need nothing but records and the person."""
-    ctx = SessionToolContext(setup.workspace, journal, setup.settings.limits, printed)
-    ctx.offer(TodoList, SessionTodo(journal, record, printed))
-    ctx.offer(Answers, setup.person)
-    if setup.servers is not None:
-        ctx.offer(Servers, setup.servers)
-    return ctx
+def _checkpointer(log: SessionLog, setup: SessionSetup) -> Checkpointer | None:
+    """Return the checkpointer of a session; for a subagent its parent's, None for a session without checkpoints."""
+    make_changes, editor = setup.changes(log.journal), setup.person.editor
+    if make_changes is None:
+        return setup.parent.checkpointer
+    changed = editor.changed if editor is not None else None
+    return Checkpointer(make_changes, log.record, log.printed.add, setup.workspace.cwd, changed)
+
+
+def _approval(
+    setup: SessionSetup, mode: Mode, traits: dict[str, Traits], previews: Previews, log: SessionLog
+) -> ApprovalGate:
+    permissions = setup.permissions
+    return ApprovalGate(
+        traits=traits,
+        rules=permissions.rules,
+        mode=mode,
+        workspace=setup.workspace,
+        approve=setup.person.approve,
+        preview=previews.of,
+        save=permissions.save_rules,
+        save_everywhere=permissions.save_everywhere,
+        switched=log.switched,
+        repeats=RepeatGuard(setup.settings.agent.repeat_limit),
+        notice=log.tell,
+    )
 
 
 def _builder(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> RequestBuilder:

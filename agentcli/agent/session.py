@@ -15,7 +15,6 @@ from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
 from agentcli.agent.setup import SessionSetup, StandingInstructions, beginning
-from agentcli.agent.streams import until_interrupted
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.turn_model import changed_for_turn
 from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
@@ -63,7 +62,7 @@ class AgentSession:
         self.extensions = features.extensions
         waits = setup.parent.depth or setup.run.one_turn or not setup.person.attended
         background = features.subagents.wait_for_background if waits else None
-        self.conversation: Conversation = Conversation(core, features.stages, source, features.news, background)
+        self.conversation: Conversation = Conversation(core, features, source, background)
         self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
         self.compactor: Compactor = self.conversation.compactor
         self.report = SessionReport(self.conversation, self.jobs, setup.permissions.sandbox, core.opened_at)
@@ -145,12 +144,10 @@ class AgentSession:
         ask_window = getattr(self.conversation.model, "prepare", None)
         if ask_window is not None:
             await ask_window()
-        setup, servers = self._setup, self._setup.servers
-        seconds = setup.settings.mcp.wait if setup.person.attended else None
-        if servers is not None and (not self.history.system or not setup.person.attended):
-            await until_interrupted(interrupt, servers.settle(seconds))
+        await self._features.opened(interrupt)
         if self.history.system:
             return
+        setup = self._setup
         room = 0 if setup.settings.agent.is_small(self.model.window) else setup.settings.mcp.upfront_tokens
         upfront = self._features.servers.upfront(room)
         self.core.record(beginning(setup, self.model, self.mode, upfront))

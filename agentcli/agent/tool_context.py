@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import cast
@@ -16,7 +16,14 @@ from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.text.passage import Needles, OutOfTime, Passage, passages
 from agentcli.core.tool import CallScope, Service, ToolLimits
 from agentcli.permissions.paths import Workspace
-from agentcli.tools.recall import SessionText
+
+Offer = tuple[type, object]
+"""A service, by the type that its tools ask for."""
+
+
+def offer(kind: type[Service], service: Service) -> Offer:
+    """Return a service by the type that its tools ask for; type-checked."""
+    return kind, service
 
 
 class SessionToolContext:
@@ -29,11 +36,11 @@ class SessionToolContext:
         self.limits = limits
         self.scope = CallScope()
         self._journal, self._printed = journal, printed
-        self._services: dict[type, object] = {SessionText: SessionPassages(journal)}
+        self._services: dict[type, object] = {}
 
-    def offer(self, kind: type[Service], service: Service) -> None:
-        """Add a service to all calls of the session, by the type that its tools ask for."""
-        self._services[kind] = service
+    def add(self, services: Iterable[Offer]) -> None:
+        """Add services to all calls of the session."""
+        self._services.update(services)
 
     def service(self, kind: type[Service]) -> Service | None:
         """Return the service of a type; None if the session has none."""

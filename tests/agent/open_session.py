@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from agentcli.agent.feature import MakeFeature
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
@@ -90,6 +91,7 @@ def open_session(
     servers: Servers | None = None,
     mcp: McpSettings | None = None,
     connect: Callable[[str], Model] | None = None,
+    features: Sequence[MakeFeature] = (),
     **agent: Any,
 ) -> AgentSession:
     """A session that works in `folder`; `wrapped` puts a model around the scripted one, `connect` makes those that it changes to."""
@@ -128,6 +130,7 @@ def open_session(
         servers=servers,
         changes=changes,
         today=lambda: date(2026, 11, 20),
+        features=features,
     )
     return AgentSession(journal or MemorySession(), setup, made, mode)
 

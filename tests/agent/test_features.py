@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.agent.features import Feature
+from agentcli.agent.feature import Feature
 from agentcli.core.event import Noticed
 from agentcli.providers.scripted.model import say
 from tests.agent.open_session import messages, open_session, say_to
@@ -19,7 +19,6 @@ def test_calls_pass_the_stages_of_features_in_the_order_of_the_list(tmp_path: Pa
 
 
 def test_a_feature_is_one_entry_with_its_reminder_notice_news_and_end(tmp_path: Path) -> None:
-    session = open_session(tmp_path, [say("Hello."), say("Bye.")])
     ended: list[str] = []
 
     async def fact() -> str:
@@ -32,7 +31,7 @@ def test_a_feature_is_one_entry_with_its_reminder_notice_news_and_end(tmp_path: 
         notices=lambda: [Noticed("Low tide.")],
         closed=lambda: ended.append("tide"),
     )
-    session._features.all = [*session._features.all, tide]
+    session = open_session(tmp_path, [say("Hello."), say("Bye.")], features=[lambda _: tide])
     events = say_to(session, "go")
     told = [part.text for message in messages(session) for part in message.parts if hasattr(part, "text")]
     assert events[0] == Noticed("Low tide.")

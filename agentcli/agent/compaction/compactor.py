@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agentcli.agent.compaction.provider_clearing import ProviderClearing
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
@@ -57,7 +56,6 @@ class Compactor:
         self._cwd = cwd
         self.handoff: Handoff | None = None
         """The first message of a new session that continues this one; None until a handoff was asked for."""
-        self.provider = ProviderClearing(builder, record)
         self._futile_size: int | None = None
         self._calls_left = builder.settings.max_summary_calls
 
@@ -70,8 +68,6 @@ class Compactor:
 
         Raises ContextError rather than send a request known not to fit.
         """
-        for event in self.provider.prepare():
-            yield event
         window = self._builder.window()
         pruner, usable = policy_of(window).prune, window.usable
         if pruner and not pruner.once_a_prompt:

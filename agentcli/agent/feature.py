@@ -1,0 +1,105 @@
+"""A feature of a session as a value: the parts that one package adds to its calls, prompts and notices."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from itertools import chain
+
+from agentcli.agent.calls.call import Stage
+from agentcli.agent.calls.stages import CallStages
+from agentcli.agent.core import SessionCore
+from agentcli.agent.reply import ReplyBuilder
+from agentcli.agent.tool_context import Offer
+from agentcli.core.dataclass import dataclass
+from agentcli.core.event import Event
+
+
+async def no_wait(_: asyncio.Event) -> None:
+    """Wait for nothing."""
+
+
+async def no_fact() -> str:
+    """Return no reminder."""
+    return ""
+
+
+def no_events(_: ReplyBuilder) -> Iterable[Event]:
+    """Return no events."""
+    return ()
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Parts that a package adds to a session; everything but the name may be empty."""
+
+    name: str
+    stages: Sequence[Stage] = ()
+    """Stages that its calls pass."""
+    services: Sequence[Offer] = ()
+    """Services for its tools."""
+    opened: Callable[[asyncio.Event], Awaitable[object]] = no_wait
+    """Waits, before a turn, for what its first request needs; an interrupt ends the wait."""
+    fact: Callable[[], Awaitable[str]] = no_fact
+    """A reminder for the model, which is said again with a prompt once the view no longer says it."""
+    listing: Callable[[], str] = str
+    """A reminder for the model that is given once."""
+    before_request: Callable[[], Iterable[Event]] = tuple
+    """Records what must be in a request before there is made room for it."""
+    replied: Callable[[ReplyBuilder], Iterable[Event]] = no_events
+    """Records what a reply tells, before the reply itself is recorded."""
+    news: Callable[[], Sequence[str]] = tuple
+    """Events outside of the conversation since the last call, for the model."""
+    notices: Callable[[], Iterable[Event]] = tuple
+    """Notices for the person before a turn."""
+    closed: Callable[[], None] = nothing
+    """Stops the feature's processes and tasks when the session is closed."""
+
+
+MakeFeature = Callable[[SessionCore], Feature]
+"""Makes a feature of a session whose core is finished."""
+
+
+class FeatureList:
+    """The features of one session as one: what each adds, in their order."""
+
+    def __init__(self, features: Sequence[Feature], stages: CallStages) -> None:
+        self.all, self.stages = features, stages
+
+    async def opened(self, interrupt: asyncio.Event) -> None:
+        """Wait for what the first request needs."""
+        for one in self.all:
+            await one.opened(interrupt)
+
+    async def facts(self) -> Sequence[str]:
+        """Return the reminders that are due as long as the view does not have them."""
+        return [await one.fact() for one in self.all]
+
+    def listings(self) -> str:
+        """Return the lists that the model is given once."""
+        return "\n".join(filter(None, [one.listing() for one in self.all]))
+
+    def before_request(self) -> Iterator[Event]:
+        """Record what must be in the next request."""
+        return chain.from_iterable(one.before_request() for one in self.all)
+
+    def replied(self, reply: ReplyBuilder) -> Iterator[Event]:
+        """Record what a reply tells, before the reply itself is recorded."""
+        return chain.from_iterable(one.replied(reply) for one in self.all)
+
+    def news(self) -> Sequence[str]:
+        """Return notices for the model of events outside of the conversation."""
+        return [line for one in self.all for line in one.news()]
+
+    def notices(self) -> Iterable[Event]:
+        """Return notices for the person before a turn."""
+        return chain.from_iterable(one.notices() for one in self.all)
+
+    def close(self) -> None:
+        """End what features have running."""
+        for one in self.all:
+            one.closed()
