@@ -123,6 +123,7 @@ PARSING = (
 )
 NAMES = (
     "agentcli.hooks.files",
+    "agentcli.mcp.transport",
     "agentcli.project.definition",
     "agentcli.system.regular_file",
     "agentcli.system.temporary",

@@ -37,6 +37,7 @@ from agentcli.mcp.config import CALL_SECONDS, START_SECONDS, ServerDefinition
 from agentcli.mcp.listing import Listing, listed
 from agentcli.mcp.logs import ServerLogs
 from agentcli.mcp.stream_watch import answered_request, watched
+from agentcli.mcp.transport import Kind
 from agentcli.mcp.values import answer_of, content_of, fields_of, progress_text, resource_of
 
 T = TypeVar("T")
@@ -63,6 +64,7 @@ def _as_failure(error: Exception) -> Any:
     return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=answered, error=data))
 
 
+_Streams = AbstractAsyncContextManager[Any]
 Elicit = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
 """Asks the person a question of a server: the answers by field, or None if the person declines."""
 
@@ -92,7 +94,6 @@ class Connection:
 
     server: ServerDefinition
     host: Host
-    sse: bool = False
     listing: Listing = Listing()
     refused: int = 0
     """HTTP status with which the server refused a request before it was connected, or NO_LOGIN at any time; 0 if it did not."""
@@ -253,7 +254,7 @@ class Connection:
     @asynccontextmanager
     async def _opened(self, mode: str) -> AsyncIterator[Client]:
         async with contextlib.AsyncExitStack() as stack:
-            transport = await self._transport(stack)
+            transport = await _OPENED_BY[self.server.transport.name](self, stack)
             client = Client(
                 watched(transport, self.closed, _as_failure),
                 mode=mode,
@@ -265,22 +266,25 @@ class Connection:
             )
             yield await stack.enter_async_context(client)
 
-    async def _transport(self, stack: contextlib.AsyncExitStack) -> AbstractAsyncContextManager[Any]:
+    async def _program(self, stack: contextlib.AsyncExitStack) -> _Streams:
         server = self.server
-        if server.kind == "stdio":
-            log = stack.enter_context(contextlib.closing(self.host.logs.open(server.name)))
-            folder = self.host.cwd / server.cwd if server.cwd else self.host.cwd
-            given = StdioServerParameters(
-                command=server.command,
-                args=list(server.args),
-                env={**self.host.environment, **server.env},
-                cwd=folder,
-                encoding_error_handler="replace",
-            )
-            return stdio_client(given, errlog=log)
-        if server.kind == "sse" or self.sse:
-            headers = dict(server.headers)
-            return sse_client(server.url, headers=headers, auth=self.host.auth(), httpx_client_factory=self._http)
+        log = stack.enter_context(contextlib.closing(self.host.logs.open(server.name)))
+        folder = self.host.cwd / server.cwd if server.cwd else self.host.cwd
+        given = StdioServerParameters(
+            command=server.command,
+            args=list(server.args),
+            env={**self.host.environment, **server.env},
+            cwd=folder,
+            encoding_error_handler="replace",
+        )
+        return stdio_client(given, errlog=log)
+
+    async def _event_stream(self, stack: contextlib.AsyncExitStack) -> _Streams:
+        headers = dict(self.server.headers)
+        return sse_client(self.server.url, headers=headers, auth=self.host.auth(), httpx_client_factory=self._http)
+
+    async def _streamable_http(self, stack: contextlib.AsyncExitStack) -> _Streams:
+        server = self.server
         patience = httpx2.Timeout(server.startup_timeout, read=server.timeout)
         http = self._http(dict(server.headers), patience, self.host.auth())
         return streamable_http_client(server.url, http_client=await stack.enter_async_context(http))
@@ -301,7 +305,7 @@ class Connection:
         if response.is_success and asked.headers.get("Authorization", "").startswith("Bearer "):
             self.refused = 0
         # The stream that a GET asks for is optional, unless the server uses only streams.
-        if status < 400 or (asked.method != "POST" and not self.sse and self.server.kind != "sse"):
+        if status < 400 or (asked.method != "POST" and not self.server.transport.streams_only):
             return
         # Ignore the failed requests of a login, which follow the refusal.
         if status == NO_LOGIN or not (self.ready.is_set() or self.needs_login):
@@ -327,3 +331,10 @@ class Connection:
             | types.ResourceListChangedNotification,
         ):
             self._changed.set()
+
+
+_OPENED_BY: Mapping[Kind, Callable[[Connection, contextlib.AsyncExitStack], Awaitable[_Streams]]] = {
+    Kind.stdio: Connection._program,
+    Kind.http: Connection._streamable_http,
+    Kind.sse: Connection._event_stream,
+}

@@ -18,6 +18,7 @@ from agentcli.cli.printing import Column, print_table
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import display_path, safe, safe_line
 from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.mcp.transport import HTTP, STDIO, TRANSPORTS, Kind
 
 if TYPE_CHECKING:
     from agentcli.app.program import Program
@@ -31,14 +32,6 @@ class Scope(StrEnum):
 
     user = "user"
     project = "project"
-
-
-class Transport(StrEnum):
-    """The transport of a server."""
-
-    stdio = "stdio"
-    http = "http"
-    sse = "sse"
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="name of the server")]
@@ -94,7 +87,7 @@ def add(
     ],
     scope: InScope = Scope.user,
     transport: Annotated[
-        Transport | None, typer.Option("-t", "--transport", help="stdio, http or sse (default: http for a URL)")
+        Kind | None, typer.Option("-t", "--transport", help="stdio, http or sse (default: http for a URL)")
     ] = None,
     env: Annotated[
         list[str] | None, typer.Option("-e", "--env", metavar="KEY=VALUE", help="a variable; repeatable")
@@ -110,12 +103,13 @@ def add(
     """
     first, *rest = target
     is_url = first.startswith(("http://", "https://"))
-    if is_url and (rest or env or transport is Transport.stdio):
+    by = TRANSPORTS[transport] if transport is not None else HTTP if is_url else STDIO
+    if is_url and (rest or env or by.is_program):
         raise UsageError("A server with a URL takes no arguments and no variables; give it headers with -H.")
-    if not is_url and (header or transport in (Transport.http, Transport.sse)):
+    if not is_url and (header or not by.is_program):
         raise UsageError(f"{first!r} is not a URL. A command takes variables with -e, and no headers.")
     if is_url:
-        given: dict[str, Any] = {"type": (transport or Transport.http).value, "url": first}
+        given: dict[str, Any] = {"type": by.name.value, "url": first}
         given |= {"headers": _pairs(header, ":")} if header else {}
     else:
         given = {"type": "stdio", "command": first, "args": rest} | ({"env": _pairs(env, "=")} if env else {})
@@ -208,7 +202,7 @@ def log_out_of(name: Name, cwd: InFolder = "") -> None:
 
     program = _program(cwd, trust=True)
     server = _chosen(program, name)
-    if server.kind == "stdio" or not log_out(program, server):
+    if server.transport.is_program or not log_out(program, server):
         raise InputError(f"No login is stored for server {name}.")
     say(f"Forgot the login of {name}.")
 
@@ -253,7 +247,7 @@ def _row(program: Program, name: str) -> dict[str, Any]:
     state = "disabled" if server.disabled else "enabled" if program.servers.may_start(server) else "not approved"
     return {
         "name": name,
-        "type": server.kind,
+        "type": server.transport.name.value,
         "starts": server.target,
         "source": server.source,
         "scope": server.scope,

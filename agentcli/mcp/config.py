@@ -14,6 +14,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.mcp.names import SERVER_NAME
+from agentcli.mcp.transport import HTTP, STDIO, WRITTEN, Transport
 
 CALL_TIMEOUT = 120.0
 """Time in seconds without news after which a call is cancelled."""
@@ -23,16 +24,7 @@ STARTUP_TIMEOUT = 10.0
 """Time in seconds that a start, and each call, waits for a connecting server. Connecting continues in the background."""
 START_SECONDS = 600.0
 """Time in seconds after which an attempt to start a server is abandoned: the first start of a package downloads it."""
-Kind = Literal["stdio", "http", "sse"]
 Scope = Literal["user", "project", "flag", "plugin", "editor"]
-_KINDS: Mapping[str, Kind] = {
-    "stdio": "stdio",
-    "local": "stdio",
-    "http": "http",
-    "streamable-http": "http",
-    "streamableHttp": "http",
-    "sse": "sse",
-}
 _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "type": str,
     "command": str,
@@ -97,7 +89,7 @@ class ServerDefinition:
     """Definition of a server as in `source`, with variables not expanded. Times are in seconds."""
 
     name: str
-    kind: Kind
+    transport: Transport
     source: str = ""
     scope: Scope = "user"
     command: str = ""
@@ -122,7 +114,7 @@ class ServerDefinition:
     @property
     def target(self) -> str:
         """The command line to start, or the URL to connect to."""
-        return " ".join(map(_quoted, [self.command, *self.args])) if self.kind == "stdio" else self.url
+        return " ".join(map(_quoted, [self.command, *self.args])) if self.transport.is_program else self.url
 
     @property
     def starts(self) -> str:
@@ -183,32 +175,32 @@ def definition(name: str, given: Any, source: str, scope: Scope = "user") -> Def
     problems += _mistyped(f"{where}, oauth", _table(given, "oauth"), _LOGIN_FIELDS)
     values = {key: value for key, value in given.items() if key in _FIELDS and _fits(value, _FIELDS[key])}
     written, url = str(values.get("type", "")), str(values.get("url") or values.get("httpUrl") or "")
-    if written and written not in _KINDS:
+    if written and written not in WRITTEN:
         return Definitions(
             problems=(*problems, f'Server {where} has the type "{safe_line(written)}": it must be stdio, http or sse.')
         )
-    kind = _KINDS[written] if written else "stdio" if values.get("command") else "http"
-    if not (values.get("command") if kind == "stdio" else url):
-        needs = '"command" or "url"' if not written else '"command"' if kind == "stdio" else '"url"'
+    transport = WRITTEN[written] if written else STDIO if values.get("command") else HTTP
+    if not (values.get("command") if transport.is_program else url):
+        needs = f'"{transport.needs}"' if written else '"command" or "url"'
         return Definitions(problems=(*problems, f"Server {where} needs {needs}."))
-    return Definitions({name: _built(name, kind, url, values, given, source, scope)}, tuple(problems))
+    return Definitions({name: _built(name, transport, url, values, given, source, scope)}, tuple(problems))
 
 
 def _built(
-    name: str, kind: Kind, url: str, values: Mapping[str, Any], given: Any, source: str, scope: Scope
+    name: str, transport: Transport, url: str, values: Mapping[str, Any], given: Any, source: str, scope: Scope
 ) -> ServerDefinition:
     oauth = {key: value for key, value in _table(values, "oauth").items() if _fits(value, _LOGIN_FIELDS.get(key, ()))}
     scopes = oauth.get("scopes", ())
     return ServerDefinition(
         name,
-        kind,
+        transport,
         source,
         scope,
-        command=values.get("command", "") if kind == "stdio" else "",
+        command=values.get("command", "") if transport.is_program else "",
         args=tuple(map(str, values.get("args", ()))),
         env={str(key): str(value) for key, value in values.get("env", {}).items()},
         cwd=values.get("cwd", ""),
-        url=url if kind != "stdio" else "",
+        url="" if transport.is_program else url,
         headers={str(key): str(value) for key, value in values.get("headers", {}).items()},
         timeout=_seconds(values.get("timeout"), CALL_TIMEOUT),
         startup_timeout=_seconds(values.get("startupTimeout"), STARTUP_TIMEOUT),

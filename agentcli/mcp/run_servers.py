@@ -65,7 +65,7 @@ class RunServers:
         return [
             Started(f"the server {one.name}", [one.command, *one.args], folder / one.cwd)
             for one in self._sorted()[0]
-            if one.kind == "stdio"
+            if one.transport.is_program
         ]
 
     def to_log_in(self, name: str) -> ServerDefinition:
@@ -75,7 +75,7 @@ class RunServers:
         if server is None:
             near = did_you_mean(near_names(name, self.configured().servers))
             raise InputError(f"There is no server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
-        if server.kind == "stdio":
+        if server.transport.is_program:
             raise InputError(f"Server {name} is a program: it asks for no login here.")
         if name not in known:
             raise InputError(

@@ -55,7 +55,7 @@ class LoginStore:
 
 def authentication(project: ProjectContext, server: ServerDefinition) -> Any:
     """Return the authentication of requests to a server that the user has logged in to; None for any other server."""
-    if server.kind == "stdio" or not (project.dirs.state / FILE).exists():
+    if server.transport.is_program or not (project.dirs.state / FILE).exists():
         return None
     try:
         server = expanded(server, project.env)
@@ -75,7 +75,8 @@ def to_renew(project: ProjectContext, servers: Iterable[ServerDefinition]) -> It
         return
     for server in servers:
         with contextlib.suppress(MissingVariable):
-            if server.kind != "stdio" and LoginStore(project, expanded(server, project.env)).is_for_the_host:
+            has_login = not server.transport.is_program
+            if has_login and LoginStore(project, expanded(server, project.env)).is_for_the_host:
                 yield (
                     f"The login of server {server.name} was stored for every address of its host, and is not used any more: logins now hold for"
                     f" one address each. Run `agentcli mcp login {server.name}`, or `logout` to forget it."

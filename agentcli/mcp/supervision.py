@@ -242,9 +242,9 @@ class ServerLife:
         except MissingVariable as error:
             self._set("failed", f"it {error}")
             return
-        connection, why = await self._attempt(server, sse=False)
-        if why and connection.refused in (404, 405) and server.kind == "http":
-            connection, why = await self._attempt(server, sse=True)
+        connection, why = await self._attempt(server)
+        if why and connection.refused in (404, 405) and (older := server.transport.older) is not None:
+            connection, why = await self._attempt(replace(server, transport=older))
         if self._living is None:
             return  # `close` was called meanwhile
         if why is None:
@@ -280,13 +280,13 @@ class ServerLife:
             why = f"it did not answer within {START_SECONDS:g} s"
         self._outcome(connection, why)
 
-    async def _attempt(self, server: ServerDefinition, *, sse: bool) -> tuple[Connection, str | None]:
+    async def _attempt(self, server: ServerDefinition) -> tuple[Connection, str | None]:
         """Try once to connect; return the connection and the reason for a failure, None if the attempt continues after the deadline."""
         from agentcli.mcp.client import Connection
 
         self._connection = None
         self._log_start = self._host.logs.size(server.name)
-        connection = Connection(server, replace(self._host, changed=self._relisted), sse=sse)
+        connection = Connection(server, replace(self._host, changed=self._relisted))
         living = self._living = start_task(connection.live())
         self._latest = connection
         ready = start_task(connection.ready.wait())
@@ -311,7 +311,8 @@ class ServerLife:
         (error,) = await asyncio.gather(living, return_exceptions=True)
         if not isinstance(error, BaseException):
             return "it ended"
-        return not_connected_to(server.url, error, connection.refused) if server.kind != "stdio" else reason(error)
+        at_url = not server.transport.is_program
+        return not_connected_to(server.url, error, connection.refused) if at_url else reason(error)
 
     async def _watch(self, connection: Connection, living: asyncio.Task[None]) -> None:
         """Wait for the end of a connection; reconnect to a URL after a delay."""
@@ -325,7 +326,7 @@ class ServerLife:
             self._needs_login()
             return
         self._count(connection)
-        if self.server.kind == "stdio":
+        if self.server.transport.is_program:
             again = f"the next call starts it again{self._after()}"
             self._changed(f"Server {self.server.name} has ended{self._last_words()}; {again}.")
             return
@@ -392,7 +393,7 @@ class ServerLife:
 
     def _last_words(self) -> str:
         """Return the last telling line that the server wrote to stderr since its start, in parentheses; or the empty string."""
-        if self.server.kind != "stdio":
+        if not self.server.transport.is_program:
             return ""
         line = telling_line(self._host.logs.tail(self.server.name, self._log_start, _TAIL))
         return f" ({line})" if line else ""

@@ -91,8 +91,7 @@ async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool
     fresh = _Fresh()
     auth = provider(server, fresh, page)
     headers = {**server.headers, "Accept": "application/json, text/event-stream"}
-    method = "GET" if server.kind == "sse" else "POST"
-    body = None if server.kind == "sse" else _REQUEST
+    method, body = ("GET", None) if server.transport.streams_only else ("POST", _REQUEST)
     try:
         async with httpx2.AsyncClient(auth=auth, headers=headers, timeout=30.0) as client:
             response = await _sent(client, client.build_request(method, server.url, json=body))

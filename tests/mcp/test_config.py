@@ -42,7 +42,7 @@ def problems(given: Any, name: str = "x") -> str:
     ],
 )
 def test_each_form_of_a_definition_is_taken(given: Any, kind: str, target: str) -> None:
-    assert (one(given).kind, one(given).target) == (kind, target)
+    assert (one(given).transport.name, one(given).target) == (kind, target)
 
 
 @pytest.mark.parametrize(("written", "seconds"), [(60, 60), (999, 999), (60_000, 60), (0, 120), (-5, 120)])

@@ -1,0 +1,40 @@
+"""Transports of MCP servers: how a server is reached, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from agentcli.core.dataclass import dataclass
+
+
+class Kind(StrEnum):
+    """Names of the transports, as in files and on the command line."""
+
+    stdio = "stdio"
+    http = "http"
+    sse = "sse"
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """A way to reach a server."""
+
+    name: Kind
+    needs: str
+    """The field that a definition must have."""
+    is_program: bool = False
+    """True for a program of this machine, which is started and has no login; False for an address."""
+    streams_only: bool = False
+    """True if a client begins by opening a stream with GET, on which it reads all answers."""
+    older: Transport | None = None
+    """The transport to try if a server has nothing at its address for this one."""
+
+
+STDIO = Transport(Kind.stdio, needs="command", is_program=True)
+SSE = Transport(Kind.sse, needs="url", streams_only=True)
+HTTP = Transport(Kind.http, needs="url", older=SSE)
+TRANSPORTS: Mapping[str, Transport] = {transport.name: transport for transport in (STDIO, HTTP, SSE)}
+"""All transports by name."""
+WRITTEN: Mapping[str, Transport] = {**TRANSPORTS, "local": STDIO, "streamable-http": HTTP, "streamableHttp": HTTP}
+"""Transports by the names that files of other programs have for them, too."""
