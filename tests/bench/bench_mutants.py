@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import random
 import re
 import shutil
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import cache_from_source
 from itertools import takewhile
 from pathlib import Path
 from queue import SimpleQueue
@@ -37,6 +39,8 @@ SECONDS = 240
 """Longest run of them; one that takes longer counts as killed, since a loop that never ends is noticed."""
 SAME = ("-p", "no:cacheprovider", "-p", "no:randomly", "--hypothesis-seed=0")
 """Arguments by which the tests do the same in each run, whether a mutant is there or not."""
+COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Variables with which modules are compiled once for all mutants."""
 COPIES = 2
 """Mutants that are tried at a time."""
 
@@ -81,6 +85,9 @@ class Mutant:
     was: str
     now: str
     text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}  {self.was}  ->  {self.now}"
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -148,24 +155,25 @@ def copied(folder: Path) -> Path:
 
 
 def report(tests: Map, seed: int, count: int, sources: Sequence[str]) -> None:
-    """Print each mutant that survives, and the share of those that are killed."""
+    """Print each mutant that survives, as soon as it is known, and in the end the share of those that are killed."""
     chosen = [mutant(*change) for change in random.Random(seed).sample(list(places(sources)), count)]
     run = [through(tests, each) for each in chosen]
+    killed: dict[str, list[Mutant]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(COPIES) as threads:
         free: SimpleQueue[Path] = SimpleQueue()
         for number in range(COPIES):
             free.put(copied(Path(folder, str(number))))
-        killers = list(threads.map(partial(killer, free), chosen, run))
+        for change, ids, test in zip(chosen, run, threads.map(partial(killer, free), chosen, run), strict=True):
+            if test:
+                killed[test].append(change)
+            else:
+                print(change, f"({len(ids)} tests)" if ids else "(no test runs it)", flush=True)
         place = free.get()
-        broken = {test for test in sorted({*killers} - {"", LATE}) if failing(place, [test])}
-    killed = 0
-    for change, ids, test in zip(chosen, run, killers, strict=True):
-        if test and test not in broken:
-            killed += 1
-        else:
-            why = f"{test} fails without it" if test else f"{len(ids)} tests" if ids else "no test runs it"
-            print(f"{change.file}:{change.line}  {change.was}  ->  {change.now}  ({why})")
-    print(f"{killed} of {count} killed ({killed / count:.0%}); {sum(not ids for ids in run)} run by no test")
+        for test in [test for test in killed if test != LATE and failing(place, [test])]:
+            for change in killed.pop(test):
+                print(change, f"({test} fails without it)")
+    died = sum(map(len, killed.values()))
+    print(f"{died} of {count} killed ({died / count:.0%}); {sum(not ids for ids in run)} run by no test")
 
 
 def places(sources: Sequence[str]) -> Iterator[tuple[Path, int, int]]:
@@ -297,6 +305,9 @@ def killer(free: SimpleQueue[Path], mutant: Mutant, ids: Sequence[str]) -> str:
         return failing(place, ids)
     finally:
         file.write_text(kept)
+        Path(cache_from_source(str(file))).unlink(
+            missing_ok=True
+        )  # a text of the same size and second would be taken for it
         free.put(place)
         print(".", end="", file=sys.stderr, flush=True)
 
@@ -305,7 +316,9 @@ def failing(place: Path, ids: Sequence[str]) -> str:
     """Return the first of these tests that fails in a copy of the checkout, or an empty text; the first of all if none can be loaded."""
     run = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", *SAME, *ids]
     try:
-        ended = subprocess.run(run, cwd=place, capture_output=True, text=True, timeout=SECONDS, check=False)
+        ended = subprocess.run(
+            run, cwd=place, env=COMPILED, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
     except subprocess.TimeoutExpired:
         return LATE
     if not ended.returncode:

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
+
 from agentcli.context.assemble import assemble
 from agentcli.context.cache_health import CacheHealth, changed_between, explain_miss, health_of
 from agentcli.context.view import view
 from agentcli.core.message import Usage
 from agentcli.core.model import Prices, Request, ToolSchema
-from agentcli.core.record import Body, Prune, Settings, Title
+from agentcli.core.record import Body, Compaction, Prune, Settings, Title, Undo
 from agentcli.tools.registry import TRAITS
 from tests.context.made import call, history, prompt, records, reply, result
 from tests.context.transcripts import MODEL
@@ -129,3 +131,69 @@ def test_the_segment_that_changed_is_found_out_from_the_records() -> None:
     assert explain_miss(health_of(strange, MODEL, TRAITS), strange, MODEL).changed is None, (
         "another program made those requests"
     )
+
+
+def test_a_miss_reads_less_than_half_of_what_could_be_read_within_the_lifetime() -> None:
+    def misses(read: int, idle: float = 0.0, cached: int = 4_000) -> int:
+        first = CacheHealth().after(request(*TALK), Usage(0, 1, 0, 0, cached))
+        return first.after(request(*TALK), Usage(0, 1, 0, read, 0), idle=idle).misses
+
+    least = MODEL.cache_minimum
+    assert (misses(2_000), misses(1_999)) == (0, 1)
+    assert (misses(0, MODEL.cache_lifetime), misses(0, MODEL.cache_lifetime + 1)) == (1, 0)
+    assert (misses(0, cached=least), misses(0, cached=least - 1)) == (1, 0)
+
+
+def test_without_explicit_marks_the_whole_prompt_could_be_read() -> None:
+    implicit = replace(request(*TALK), model=replace(MODEL, cache_explicit=False, prices=Prices(1, 5)))
+    first = CacheHealth().after(implicit, Usage(9_000, 1))
+    assert first.after(implicit, Usage(4_501, 1, 0, 4_499)).misses == 1
+    assert first.after(implicit, Usage(4_500, 1, 0, 4_500)).misses == 0
+
+
+@pytest.mark.parametrize(
+    "edit", [Prune(("a",), 9, "test"), Compaction("auto", "compressed", "auto"), Settings("m"), Undo(1, "prune")]
+)
+def test_a_miss_right_after_an_edit_of_the_session_is_explained_by_it(edit: Body) -> None:
+    asked, answered = prompt("hi"), reply("ok", usage=Usage(10, 5, 0, 0, 9_000))
+    miss = reply("ok", usage=Usage(9_000, 5))
+    explained = health_of(records(asked, answered, edit, miss), MODEL, TRAITS)
+    assert (explained.misses, explained.warning()) == (0, "")
+    later = health_of(records(asked, answered, edit, answered, miss), MODEL, TRAITS)
+    assert (later.misses, later.missed) == (1, (4, 5))
+    failed = Compaction("auto", "failed", "auto")
+    assert health_of(records(asked, answered, failed, miss), MODEL, TRAITS).misses == 1
+
+
+def test_the_first_reply_and_one_of_another_model_miss_nothing() -> None:
+    answered, other = (reply("ok", usage=Usage(9_000, 5, 0, 0, 9_000)) for _ in range(2))
+    other = replace(other, model="other")
+    assert health_of(records(prompt("hi"), answered, other), MODEL, TRAITS).misses == 0
+    assert health_of(records(prompt("hi"), answered, answered), MODEL, TRAITS).misses == 1
+
+
+def test_the_warning_counts_misses_and_names_what_changed() -> None:
+    assert CacheHealth(in_a_row=1, changed="").warning() == (
+        "The provider's cache was missed once, although nothing in the request had changed."
+    )
+    assert CacheHealth(in_a_row=2, changed=None).warning() == "The provider's cache was missed 2 times in a row."
+    assert CacheHealth(misses=2).warning() == ""
+
+
+def test_records_far_apart_in_time_miss_nothing() -> None:
+    asked, answered, miss = (
+        prompt("hi"),
+        reply("ok", usage=Usage(10, 5, 0, 0, 9_000)),
+        reply("ok", usage=Usage(9_000, 5)),
+    )
+
+    def missed(first: str, second: str) -> int:
+        made = records(asked, answered, miss)
+        times = ("", first, second)
+        timed = [replace(record, time=time) for record, time in zip(made, times, strict=True)]
+        return health_of(timed, MODEL, TRAITS).misses
+
+    assert missed("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z") == 1
+    assert missed("2026-01-01T00:00:00Z", "2026-01-01T00:05:01Z") == 0
+    assert missed("", "2026-01-01T00:05:01Z") == 1
+    assert missed("2026-01-01T00:00:00", "2026-01-01T00:05:01Z") == 1

@@ -16,6 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 
 from agentcli.core.codec.encode import dumps, part_from_json, part_to_json
@@ -107,7 +108,7 @@ class Outputs:
     def _free(self, name: str, ending: str) -> str:
         # Some servers restart the numbers of their calls from time to time.
         stem = name.removesuffix(_ENDING)
-        numbered = (f"{stem}{f'-{n}' if n > 1 else ''}{ending}" for n in range(1, 1_000_000))
+        numbered = (f"{stem}{f'-{n}' if n > 1 else ''}{ending}" for n in count(1))
         return next(each for each in numbered if not (self._folder / each).exists())
 
     def save(self) -> None:

@@ -157,3 +157,76 @@ def test_a_long_command_is_cut_after_200_characters() -> None:
     whole = "make " + "x" * 195
     assert told(whole) == whole
     assert told(whole + "yz") == "make " + "x" * 194 + "…"
+
+
+def test_a_whole_snapshot_corrected_by_the_ledger() -> None:
+    story = Story()
+    story.user("Mend the build. Never touch vendor/.")
+    story.runs("cd /w && ls src", "a.py\nb.py")
+    story.reads("/w/src/a.py")
+    story.reads("/w/src/b.py")
+    story.reads("/w/docs/c.md")
+    story.edits("/w/src/a.py", additions=3, deletions=1)
+    story.runs("cd /w && make build", "error: no rule\nmake: *** stop", 2)
+    story.runs("cd /w && make build", "error: no rule\nmake: *** stop", 2)
+    story.runs("rm src/b.py")
+    story.runs("cd /other && echo `date`  x", "now")
+    story.runs("pytest -q", "3 passed in 0.1s")
+    story.says("The build works again. I left docs/c.md alone.")
+    todo = (TodoItem("Fix the parser", "in_progress"), TodoItem("Write the docs"), TodoItem("Look", "completed"))
+    said = Snapshot(
+        "goal",
+        knowledge=("The build needs make.",),
+        files=("READ: `src/b.py` - the lexer", "MODIFIED: `src/a.py` (+3 -1) - fixed the rule"),
+        actions=("Asked for the docs [#9]", "Ran `make build`, all good"),
+        plan=("[DONE] Fix the parser now", "Release it", "[TODO] Write docs"),
+    )
+    whole = merged(said, None, folded(Ledger(cwd="/w"), story.records, todo), SETTINGS)
+    assert render(whole).splitlines() == [
+        "<state_snapshot>",
+        "  <overall_goal>goal</overall_goal>",
+        "  <active_constraints>",
+        "    - (turn 1) Never touch vendor/.",
+        "  </active_constraints>",
+        "  <key_knowledge>",
+        "    - The build needs make.",
+        "  </key_knowledge>",
+        "  <file_system_state>",
+        "    - CWD: `/w`",
+        "    - DELETED: `/w/src/b.py` - the lexer [#17]",
+        "    - MODIFIED: `/w/src/a.py` (+3 -1, 4 lines) - fixed the rule [#11]",
+        "    - READ: `/w/docs/c.md` (2 lines) [#9]",
+        "  </file_system_state>",
+        "  <recent_actions>",
+        "    - `ls src` → exit 0: b.py [#3]",
+        "    - Asked for the docs [#9]",
+        "    - `make build` → exit 2 (2 runs): error: no rule [#15]",
+        "    - `rm src/b.py` → exit 0 [#17]",
+        "    - `cd /other && echo 'date' x` → exit 0: now [#19]",
+        "    - `pytest -q` → exit 0: 3 passed in 0.1s [#21]",
+        "    - Last test run: `pytest -q` passed: 3 passed in 0.1s",
+        "  </recent_actions>",
+        "  <current_plan>",
+        "    1. [IN PROGRESS] Fix the parser",
+        "    2. [TODO] Write the docs",
+        "    3. [DONE] Look",
+        "    4. [TODO] Release it",
+        "  </current_plan>",
+        "</state_snapshot>",
+    ]
+
+
+def test_knowledge_is_new_unless_it_has_the_same_words_or_nearly_and_the_same_names() -> None:
+    def kept(old: str, new: str) -> tuple[str, ...]:
+        return merged(Snapshot("g", knowledge=(new,)), Snapshot("g", knowledge=(old,)), Ledger(), SETTINGS).knowledge
+
+    old = "one two three four five six seven eight nine"
+    assert kept(old, "Nine eight seven six five four three two one!") == (old,)
+    longer = f"{old} ten eleven twelve"
+    assert kept(old, longer) == (longer,), "the new words contain the whole old item"
+    assert kept(old, old.replace("five", "ten")) == (old,), "8 of 10 words are common"
+    assert kept("a b c d", "e d c b a f") == ("a b c d", "e d c b a f"), "4 of 6 are not enough"
+    assert kept("It builds with `make all`", "With `make test` it builds") == (
+        "It builds with `make all`",
+        "With `make test` it builds",
+    )

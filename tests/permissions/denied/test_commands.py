@@ -96,7 +96,17 @@ def test_ordinary_commands_are_decided_about_as_without_the_rule(command: str, w
 
 
 @pytest.mark.parametrize(
-    "command", ["git status", "git log --oneline", "git branch", "git show --stat", "git diff -- src"]
+    "command",
+    [
+        *("git status", "git log --oneline", "git branch", "git show --stat", "git diff -- src"),
+        *(
+            "git --no-pager log --oneline",
+            "git -P log --oneline",
+            "git --no-optional-locks status",
+            "git -C src status",
+        ),
+        *("git --version", "git -c color.ui=never status"),
+    ],
 )
 def test_git_that_shows_nothing_denied_sees_the_files_as_they_are(command: str, tracked: Workspace) -> None:
     decision = bash(command, tracked, "yolo")
@@ -128,6 +138,13 @@ def test_git_that_shows_nothing_denied_sees_the_files_as_they_are(command: str, 
             "git stash show -p",
             "git cat-file --batch",
             "git log --follow -p src/a.py",
+        ),
+        *(
+            "git --no-pager show",
+            "git -C . show",
+            "git --git-dir .git status",
+            "git -p log --oneline",
+            "git -c pager.log=x log",
         ),
         *("git push .. main", "env git show", "echo HEAD | xargs git show", "git add -p", "git checkout -p"),
     ],
