@@ -82,7 +82,7 @@ class Checkpointer:
 
     def undo(self) -> Sequence[Event]:
         """Restore the files as they were before the newest edits of one reply, or the newest command. Raises InputError when there is none."""
-        return self._tell(self._changes.undo(), "Put back")
+        return self._tell(self._changes.undo(), "Restored")
 
     @property
     def redoes(self) -> int:
@@ -95,7 +95,7 @@ class Checkpointer:
 
     def rewind(self, seq: int) -> Sequence[Event]:
         """Restore the files as they were at record `seq`. Raises InputError when nothing was changed since."""
-        return self._tell(self._changes.rewind(seq), "Put back")
+        return self._tell(self._changes.rewind(seq), "Restored")
 
     def _around(self, tool: Tool, path: Path | None, call: ToolCall) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
@@ -114,7 +114,7 @@ class Checkpointer:
             new = {path: why for path, why in unseen.items() if path not in self._warned}
             if new:
                 self._warned |= new.keys()
-                self._warn(Warned(f"/undo and /rewind will not put back what changed here: {listed(self._here(new))}."))
+                self._warn(Warned(f"/undo and /rewind cannot restore changes here: {listed(self._here(new))}."))
 
     def _warn_of_background(self) -> None:
         if _BACKGROUND not in self._warned:
@@ -134,7 +134,7 @@ class Checkpointer:
             events.append(Noticed(f"{deleted}: {self._listed(gone)}."))
         events += [Noticed(f"Left alone: {self._near(str(path))}: {why}.") for path, why in restored.skipped.items()]
         if restored.uncovered:
-            events.append(Noticed(f"Not put back: {listed(self._here(restored.uncovered))}."))
+            events.append(Noticed(f"Not restored: {listed(self._here(restored.uncovered))}."))
         return events
 
     def _listed(self, paths: Sequence[Path]) -> str:

@@ -150,7 +150,7 @@ class Conversation:
         self.spending.limits.check(self.steps, usage, cost)
         if 0 < self.settings.max_steps <= self.steps:
             raise LimitReached(
-                f"The turn reached {self.steps} steps (agent.max_steps). Type “go on” to continue, or raise the limit."
+                f"The turn reached {self.steps} steps (agent.max_steps). Type “continue” to continue, or raise the limit."
             )
         self.spending.steps += 1
 
@@ -212,7 +212,7 @@ class Conversation:
         self.builder.model = self.fallback.instead_of(self.model.spec, error) or self.model
         self.builder.recount()
         now = self.model.spec.name
-        why = f"{error} The session goes on with {now} (agent.fallback_model); /model {former} goes back."
+        why = f"{error} The session continues with {now} (agent.fallback_model); /model {former} goes back."
         yield self.record(Settings(now, why=why))
         yield Noticed(why)
 

@@ -49,7 +49,11 @@ _EMPTY = Defect(
 )
 _CUT = Defect("cut", CUT, 3, "ran into its output limit", "Ask for less at a time, or raise agent.max_output.")
 _FULL = Defect(
-    "full", CUT, 3, "ran into the end of its context window", "Compact the conversation (/compress) or begin anew."
+    "full",
+    CUT,
+    3,
+    "ran into the end of its context window",
+    "Compact the conversation (/compress) or start a new session.",
 )
 _BROKEN_OFF = Defect(
     "unknown", BROKEN_OFF, 1, "ended its reply for an unknown reason", "Try again, or try another model."
@@ -70,7 +74,7 @@ def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
             return _FULL
         case "pause":
             again = max(0, most_pauses - 1)
-            cure = "Type “go on”."
+            cure = "Type “continue”."
             return Defect("pause", "", again, "paused without coming to an end", cure)
         case "refusal":
             return _REFUSED

@@ -140,7 +140,7 @@ async def _ask(conversation: Conversation, box: ReplyBox, interrupt: asyncio.Eve
                         async for event in events:
                             yield event
                     if conversation.builder.window().tokens >= before:
-                        why = f"{error} Nothing more can be summarised: unpin messages, or go on in a new session with /handoff."
+                        why = f"{error} Nothing more can be summarised: unpin messages, or continue in a new session with /handoff."
                         raise ContextError(why) from error
                 case "signature" | "pairing":
                     yield conversation.drop_thinking(str(error))

@@ -55,7 +55,7 @@ class SessionReport:
         tools = window.counter.overhead((), builder.tools)
         marks = {
             "prunes from": prunes_from(window),
-            "compacts where it pays from": compacts_early_from(window),
+            "compacts early from": compacts_early_from(window),
             "compacts at": compacts_from(window),
         }
         return show(window, planned, tools=tools, marks=marks)
@@ -122,7 +122,7 @@ def lost(journal: Journal) -> Sequence[str]:
         return ()
     listed = "; ".join([*named, *([f"and {more:,} more"] if more > 0 else [])])
     return (
-        f"Not all of this session could be read: {listed}. It goes on without; `agentcli sessions check` says more.",
+        f"Not all of this session could be read: {listed}. It continues without; `agentcli sessions check` says more.",
     )
 
 

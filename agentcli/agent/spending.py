@@ -118,7 +118,7 @@ class BudgetGuard:
             return replace(first, delay=verdict.delay), "" if verdict.action == "go" else verdict.reason
 
     async def _allowed(self, verdict: Verdict) -> bool:
-        ask = ApprovalRequest(ToolCall("budget", "budget", {}), "Go on beyond the budget", verdict.reason, "")
+        ask = ApprovalRequest(ToolCall("budget", "budget", {}), "Continue beyond the budget", verdict.reason, "")
         answer = await self._approve(ask)
         if answer is None or answer.choice == "no":
             return False

@@ -31,7 +31,7 @@ def worktree_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
         repository = Path(common) if bare else main
         remove = f"`git -C {_quoted(repository)} worktree remove --force {_quoted(tree)}` removes it with its changes"
         if branch := _branch(tree):
-            yield name, True, f"{display_path(tree)} holds the changes of a subagent (branch {branch}); {remove}"
+            yield name, True, f"{display_path(tree)} has the changes of a subagent (branch {branch}); {remove}"
             continue
         project = None if bare else project_id(main)
         yield name, *children.setdefault(project, _Subagents(program, project)).state(tree, remove)
@@ -51,7 +51,7 @@ class _Subagents:
             return False, f"{place}: no session works in it; {remove}"
         if self._store.is_open(child):
             return True, f"{place}: a subagent is at work in it"
-        resume = f"`agentcli resume {self._parent(child)}` lets it go on there"
+        resume = f"`agentcli resume {self._parent(child)}` resumes it there"
         return False, f"{place}: its subagent was interrupted; {resume}; {remove}"
 
     @cached_property

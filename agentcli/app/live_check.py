@@ -66,7 +66,7 @@ def offer(asked: Sequence[Probe]) -> str:
     total = sum(probe.cost or 0.0 for probe in asked)
     unknown = any(probe.cost is None for probe in asked)
     names = ", ".join(probe.model.name for probe in asked)
-    price = f"${total:.4f} in all" + (", those of unknown price not counted" if unknown else "")
+    price = f"${total:.4f} in all" + (", without models of unknown price" if unknown else "")
     return f"This sends one small real request each to {names}: at most {price}."
 
 

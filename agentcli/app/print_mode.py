@@ -102,9 +102,7 @@ async def _handed_off(
     if session.compactor.handoff is None:
         return session
     fresh = program.sessions.hand_off(session, session.compactor.handoff)
-    front.show(
-        Noticed(f"Session {fresh.journal.id} goes on from {session.journal.id}:\n{session.compactor.handoff.text}")
-    )
+    front.show(Noticed(f"Session {fresh.journal.id} continues {session.journal.id}:\n{session.compactor.handoff.text}"))
     front.goes_on_as(fresh.journal.id)
     await session.end("clear")
     return fresh
@@ -131,7 +129,7 @@ def _finish(session: AgentSession, ended: TurnEnded, front: Headless, caught: li
     journal, error, cure = session.journal, how.error, ""
     later = isinstance(error, ModelError) and (error.retryable or error.cause == "auth")
     if later and journal.folder is not None and not journal.trouble():
-        cure = f"`agentcli resume {journal.id}` goes on where this run stopped."
+        cure = f"`agentcli resume {journal.id}` continues this run."
     return front.finish(error=error, subtype=how.subtype, exit_code=how.exit_code, cure=cure)
 
 

@@ -79,7 +79,10 @@ class Selection:
         if obstacle is None or isinstance(obstacle, CredentialsError):
             return self._project.options.model or history.model or self.model_name(), ""
         other = self._models.now().spec(self.model_name()).name
-        return other, f"This session cannot go on with {own}. {obstacle} It goes on with {other}; -m takes another."
+        return (
+            other,
+            f"This session cannot continue with {own}. {obstacle} It continues with {other}; -m takes another.",
+        )
 
     def model_name(self) -> str:
         """Return the model of a new session. Raises CredentialsError, saying how to set a key, if none is configured.

@@ -118,7 +118,7 @@ async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Eve
         if checked != 0:
             why = f"The check ended with exit code {checked}; see check.txt."
             # Many test suites download something, and find no network in the sandbox.
-            hint = " It runs in the sandbox: what it needs from the network is for the set-up to fetch."
+            hint = " It runs in the sandbox: fetch what it needs from the network in the set-up."
             row = replace(row, state="failed", why=why + hint * work.plan.boxed)
     return row
 

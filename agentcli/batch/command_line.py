@@ -221,7 +221,7 @@ def _tasks(
     fresh = Path(time.strftime("batch-%Y%m%d-%H%M%S"))
     if each:
         if not prompt:
-            raise UsageError("--each needs -p TEXT, in which {path} stands for the file.")
+            raise UsageError("--each needs -p TEXT, in which {path} is replaced by the file.")
         return each_path(each, prompt, Path.cwd(), defaults), (tasks or fresh).resolve()
     if tasks is None:
         raise UsageError("Name a file of tasks, or use --each GLOB -p TEXT.")

@@ -55,7 +55,7 @@ def merge(
         raise InputError("No task that passed has changed anything: there is nothing to merge.")
     repos = {batch.tasks[id]["repo"] for id in commits}
     if len(repos) > 1:
-        raise InputError(f"The tasks are of {len(repos)} repositories: merge those of one, by their ids.")
+        raise InputError(f"The tasks are of {len(repos)} repositories: merge one repository's at a time, by their ids.")
     repo = repos.pop()
     ref = f"refs/heads/{branch}"
     if f"branch {ref}" in git(repo, "worktree", "list", "--porcelain").splitlines():

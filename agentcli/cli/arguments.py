@@ -59,7 +59,7 @@ def contradiction(options: Options) -> str:
             "Name one with `agentcli resume SESSION --fork`, or use the newest with `agentcli -c --fork`."
         )
     if options.session_id and options.session is not None:
-        return "--session-id is for a new session; to go on with one: agentcli resume ID."
+        return "--session-id is for a new session; to continue one: agentcli resume ID."
     if options.handoff is not None and (options.session is None or not options.print):
         return (
             "--handoff needs a session and -p: agentcli resume SESSION --handoff TEXT -p PROMPT. "

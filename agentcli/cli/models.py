@@ -106,7 +106,7 @@ def _refresh(program: Program, source: str) -> None:
     path = program.dirs.state / model_figures.FILE
     if source == OFF:
         path.unlink(missing_ok=True)
-        say("Windows and prices are those of the built-in table again.")
+        say("Windows and prices are from the built-in table again.")
         return
     known = {*BUILT_IN, *program.models.providers}
     found = model_figures.parsed(model_figures.read(source), source, date.today().isoformat(), known)

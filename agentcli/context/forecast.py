@@ -85,11 +85,11 @@ def _price(edit: EditCost, limits: Limits, call: float | None) -> Sequence[str]:
     fresh = limits.prices.input / 1e6 if limits.prices else 0.0
     if not fresh or call is None:
         when = _when(requests_to_pay(edit, write, read, output))
-        return [f"Price: unknown for this model; the cache is written anew for {edit.behind:,} tokens. {when}"]
+        return [f"Price: unknown for this model; the cache is rewritten for {edit.behind:,} tokens. {when}"]
     rewriting = (edit.behind * (write - read) + edit.thoughts * output) * fresh
     saved = (edit.removed + edit.thoughts) * read * fresh
     return [
-        f"Price now: ${call:.4f} for the summary, ${rewriting:.4f} to write the cache anew.",
+        f"Price now: ${call:.4f} for the summary, ${rewriting:.4f} to rewrite the cache.",
         f"Saves ${saved:.4f} a request. {_when((call + rewriting) / saved if saved else math.inf)}",
     ]
 

@@ -90,7 +90,7 @@ def _list(found: Sequence[tuple[Skill | AgentKind, Place, Path]], json: bool) ->
         values = ((one.name, one.description, str(path), place.scope) for one, place, path in found)
         say_json([dict(zip(keys, each, strict=True)) for each in values])
     elif not found:
-        print_styled([("There are none here.", "")])
+        print_styled([("None found.", "")])
     else:
         columns = (Column("name", style="bold"), Column("from"), Column("description", wraps=True), Column("path"))
         rows = [(one.name, place.scope, one.description, display_path(path)) for one, place, path in found]

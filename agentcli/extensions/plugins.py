@@ -286,7 +286,7 @@ def _manifest(file: Path, folder: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise Unusable(f"{file.name} is no valid JSON ({safe_line(str(error))})") from error
     if not isinstance(manifest, dict):
-        raise Unusable(f"{file.name} holds no JSON object")
+        raise Unusable(f"{file.name} contains no JSON object")
     return manifest
 
 

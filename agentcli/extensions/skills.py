@@ -207,7 +207,7 @@ def _name_errors(given: str, folder: Path) -> Iterator[str]:
     if not all(letter.isalnum() or letter == "-" for letter in name):
         yield f"The name {safe_line(name)} may have letters, digits and hyphens only."
     if name != unicodedata.normalize("NFKC", folder.resolve().name):
-        yield f"The name {safe_line(name)} is not that of the folder, {safe_line(folder.resolve().name)}."
+        yield f"The name {safe_line(name)} differs from the folder's name, {safe_line(folder.resolve().name)}."
 
 
 def _remarks(head: FrontMatter, folder: Path) -> Iterator[str]:

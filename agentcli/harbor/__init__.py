@@ -63,7 +63,7 @@ class LimitReachedError(NonZeroAgentExitCodeError):  # type: ignore[misc]
 
 class _OwnOptions(InstalledAgentOptions):  # type: ignore[misc]
     package: str | None = Field(
-        default=None, description="What is installed: a requirement, a URL, or a wheel on this machine."
+        default=None, description="The package to install: a requirement, a URL, or a local wheel."
     )
     arguments: str | None = Field(default=None, description="More arguments of agentcli, as in a shell.")
 

@@ -188,7 +188,7 @@ def read_hooks(
     except (ValueError, RecursionError):
         return _broken(source, "it is no usable JSON")
     if not isinstance(raw, dict):
-        return _broken(source, "it holds no JSON object")
+        return _broken(source, "it contains no JSON object")
     if raw.get("disableAllHooks") is True:
         return HookFile(notes=(f"{source} switches its hooks off (disableAllHooks).",))
     variables = tuple((env or {}).items())
@@ -230,7 +230,7 @@ class _Reading:
             event = own.get(name, str(name))
             if event not in EVENTS:
                 near = did_you_mean(near_names(event, EVENTS))
-                self.notes.append(f"Event {safe_line(event)[:60]} is not one of ours; its hooks never run here.{near}")
+                self.notes.append(f"Event {safe_line(event)[:60]} is not supported; its hooks never run.{near}")
             elif not isinstance(groups, list):
                 self._note(f"{event} is no list: its hooks do not run.")
             else:

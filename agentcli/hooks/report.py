@@ -41,7 +41,7 @@ def lines(program: Program, session: AgentSession) -> list[str]:
     hooks, notes = listed(program)
     shown = [_line(one, session.hooks.last.get(one.hook)) for one in hooks]
     if any(one.state != "active" for one in hooks):
-        shown.append("/hooks approve asks about those that are not approved.")
+        shown.append("/hooks approve asks about unapproved ones.")
     return [*(shown or [NO_HOOKS]), *notes]
 
 

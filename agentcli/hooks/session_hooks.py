@@ -158,7 +158,7 @@ class SessionHooks(NoHooks):
         old = before_compression("manual" if kind == "manual" else "auto", journal.id, journal.folder, **more)
         former = await self._ran(old, interrupt)
         found = await self._fire("PreCompact", kind, interrupt, trigger=kind, custom_instructions=focus)
-        warnings = [Warned(f"{ran.warning.rstrip('.')}. The compaction goes on.") for ran in former if ran.warning]
+        warnings = [Warned(f"{ran.warning.rstrip('.')}. The compaction continues.") for ran in former if ran.warning]
         return replace(found, events=(*warnings, *found.events))
 
     async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:

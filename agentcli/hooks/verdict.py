@@ -37,7 +37,7 @@ def verdict(event: str, exit_code: int | None, stdout: str, stderr: str) -> Verd
         if exit_code == 0 and event in SPEAKING:
             found = Verdict(context=text)
         if _LATE_JSON.search(text) and any(f'"{name}"' in text for name in _DECISIVE):
-            trouble = "other text stands before its JSON"
+            trouble = "there is other text before its JSON"
     if exit_code == _BLOCKING_EXIT:
         said = found.reason or stderr.strip() or found.message or "a hook blocked it"
         return replace(found, answer="deny", reason=said, failed="")
@@ -80,7 +80,7 @@ def _read(event: str, text: str) -> Verdict:
     message = _field(raw, "systemMessage", str)
     answer = _strongest([general, specific, behaviour])
     if "permissionDecision" in raw and not answer:
-        raise ValueError("permissionDecision must stand in hookSpecificOutput")
+        raise ValueError("permissionDecision belongs in hookSpecificOutput")
     why = _field(own, "permissionDecisionReason", str) or _field(request, "message", str) or reason
     inputs = (_field(own, "updatedInput", dict), _field(request, "updatedInput", dict))
     ends = _field(raw, "continue", bool) is False or _field(request, "interrupt", bool) is True

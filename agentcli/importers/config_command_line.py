@@ -57,5 +57,5 @@ def import_config(
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("Nobody is there to agree: add --yes to write, or --dry-run to only see the plan.")
+        raise UsageError("No terminal to confirm: add --yes to write, or --dry-run to only see the plan.")
     return confirmed("Write this?")

@@ -235,7 +235,7 @@ def _question(asked: Elicitation, field: ElicitedField) -> Question:
     more = f" ({field.description})" if field.description else ""
     choices = [*field.choices] or (["true", "false"] if field.kind == "boolean" else [])
     wanted = "" if field.required else " — optional"
-    present = f", {_names(field)} where you skip it" if field.default not in (None, "", []) else ""
+    present = f", {_names(field)} if you skip it" if field.default not in (None, "", []) else ""
     return Question(
         f"{asked.server}: {asked.message} {about}{more}{wanted}{present}",
         about if len(about) <= HEADER else "",

@@ -137,7 +137,7 @@ async def _answered(arrived: asyncio.Future[str], pasted: Callable[[], Awaitable
         if arrived.done():
             return arrived.result()
         if typing is None or not typing.done():
-            raise InputError(f"Nobody logged in within {LOGIN_SECONDS:g} s.")
+            raise InputError(f"No login within {LOGIN_SECONDS:g} s.")
         text = typing.result()
         if text is None:
             raise InputError("The login was given up.")

@@ -78,7 +78,7 @@ def code_of(address: str) -> AuthorizationCodeResult:
     """Return the code in the address that a login led to. Raise InputError with the server's reason if it has none."""
     found = {name: values[0] for name, values in parse_qs(urlsplit(address.strip()).query).items()}
     if "code" not in found:
-        why = found.get("error_description") or found.get("error") or "the address holds no code"
+        why = found.get("error_description") or found.get("error") or "the address contains no code"
         raise InputError(f"The login failed: {why}.")
     return AuthorizationCodeResult(code=found["code"], state=found.get("state"), iss=found.get("iss"))
 

@@ -99,9 +99,9 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
             "deny", "mode plan", f"plan mode is on, which changes nothing: {nature.why or 'this may change something'}"
         )
     if nature.destroys:
-        return Decision("ask", "destructive", nature.destroys, unsaved="what can only destroy is asked about each time")
+        return Decision("ask", "destructive", nature.destroys, unsaved="destructive commands ask each time")
     if nature.protected:
-        return Decision("ask", "protected path", nature.protected, unsaved="what is protected is asked about each time")
+        return Decision("ask", "protected path", nature.protected, unsaved="calls on protected files ask each time")
     if nature.interacts:
         return Decision("ask", "interaction", nature.interacts, unsaved="it is asked about each time")
     if nature.asked:
@@ -135,7 +135,7 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         if contained.reads:
             return Decision("allow", "read-only", _ONLY_READS)
         if not contained.why:
-            why = "the sandbox holds it, and what it changes in the workspace can be put back"
+            why = "the sandbox contains it, and its changes in the workspace can be undone"
             return Decision("allow", "mode auto", why, records=contained.records)
         return _asked("auto", contained.why, nature)
     return _asked(mode, nature.why or "this tool may change something", nature)
@@ -284,7 +284,7 @@ def _file_nature(
     if not write and _stays_below(pattern) and _in_a_skill(target, workspace):
         verdict = PathVerdict("free", "", target)
     if verdict.verdict == "free" and write and (folder := installed_in(path, target, workspace)):
-        verdict = PathVerdict("protected", f"{folder} holds installed programs", target)
+        verdict = PathVerdict("protected", f"{folder} contains installed programs", target)
     covering = _writers(tools) if write else _readers(tools) | {call.name}
     denials = reading_denials(rules.deny, tools)
     deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))

@@ -91,11 +91,11 @@ class Workspace:
 def impossible(path: str) -> str:
     """Return the reason why no system call accepts this path, or the empty string."""
     if "\0" in path:
-        return "the path holds a NUL byte"
+        return "the path contains a NUL byte"
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
-        return "the path holds half a character"
+        return "the path contains half a character"
     return ""
 
 
@@ -174,7 +174,7 @@ def judge_path(text: str, workspace: Workspace, *, write: bool, cwd: Path | None
         return PathVerdict("refused", why)
     first, *others = (_judge(reading, workspace, write) for reading in _readings(text, workspace, cwd or workspace.cwd))
     if not _plain(text) and any(invisible(letter) for letter in text):
-        return PathVerdict("protected", "the path holds invisible characters", first.path)
+        return PathVerdict("protected", "the path contains invisible characters", first.path)
     return replace(max((first, *others), key=lambda verdict: _SEVERITY[verdict.verdict]), path=first.path)
 
 

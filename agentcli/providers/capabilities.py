@@ -22,7 +22,7 @@ TITLES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "thinking": ("thinking", "it answers without"),
         "summaries": ("summaries of its thoughts", "they are not shown"),
-        "thoughts": ("its own earlier thoughts", "it goes on without them"),
+        "thoughts": ("its own earlier thoughts", "it continues without them"),
         "effort": ("an effort", "it thinks as much as it does by default"),
         "context_editing": ("context_management", "agentcli clears old outputs itself"),
         "cache": ("cache marks", "every request is paid in full unless it caches by itself"),
@@ -60,7 +60,7 @@ def gaps(learnt: Learnt) -> str:
     if not learnt.since:
         return ""
     first = datetime.fromtimestamp(min(learnt.since.values()), UTC).date()
-    return f"goes on without {', '.join(map(title, sorted(learnt.since)))} (found out on {first})"
+    return f"continues without {', '.join(map(title, sorted(learnt.since)))} (found out on {first})"
 
 
 def reduced(request: Request, lacking: Iterable[str]) -> Request:

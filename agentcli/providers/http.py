@@ -98,7 +98,7 @@ def _tls_context(file: str | None, _folder: str | None) -> ssl.SSLContext:
     try:
         return httpx2.create_ssl_context()
     except OSError as error:
-        why = "it holds none in PEM form" if isinstance(error, ssl.SSLError) else error.strerror
+        why = "it contains none in PEM form" if isinstance(error, ssl.SSLError) else error.strerror
         raise ModelError(
             f"The certificates in SSL_CERT_FILE ({file}) cannot be read: {why}. Correct it, or remove the variable.",
             "certificate",
@@ -203,7 +203,7 @@ def _unreachable(error: httpx2.RequestError, settings: ProviderSettings, host: s
     _, preset = PRESETS.get(settings.name, ("", None))
     if unstarted and preset is not None and preset.is_local:
         started = f"Start {preset.title}: `{preset.start}`"
-        message = f"Nothing runs at {settings.base_url}. {started}; where it is elsewhere, set base_url in [providers.{settings.name}]."
+        message = f"Nothing runs at {settings.base_url}. {started}; if it runs elsewhere, set base_url in [providers.{settings.name}]."
         return ModelError(message, "network", brief=f"Nothing runs at {address}. {started}", unstarted=True)
     brief = f"{address} cannot be reached: {why}"
     origin = _origin(settings, host)

@@ -83,7 +83,7 @@ def main(arguments: list[str]) -> None:
     scratch = f"/tmp/agentcli-{os.getuid()}"
     os.makedirs(scratch, mode=0o700, exist_ok=True)
     if os.lstat(scratch).st_uid != os.getuid() or os.path.islink(scratch):
-        raise OSError(f"{scratch} belongs to somebody else")
+        raise OSError(f"{scratch} belongs to another user")
     os.environ["TMPDIR"] = scratch
     os.environ["XDG_CACHE_HOME"] = f"{scratch}/.cache"
     os.chdir(rights["cwd"])

@@ -261,7 +261,9 @@ def _orphaned(folder: Path, found: _Findings) -> Iterator[Problem]:
     for path in found.orphans:
         yield Problem("orphan", f"outputs/{path.name} belongs to no record", file=f"outputs/{path.name}", notice=True)
     for name in sorted(found.outputs - there.keys()):
-        yield Problem("orphan", f"outputs/{name} is gone; its result has only what the model saw", notice=True)
+        yield Problem(
+            "orphan", f"outputs/{name} is missing; its result has only the part that the model saw", notice=True
+        )
 
 
 def _left_over(folder: Path) -> Iterator[Problem]:

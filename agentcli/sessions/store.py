@@ -280,7 +280,7 @@ class Store:
         folder = self.trash.take_back(self.deleted_id(selector))
         info = glance(folder)
         if info is None:
-            raise StoreError(f"{folder} was restored but holds no session.")
+            raise StoreError(f"{folder} was restored but contains no session.")
         return info
 
     def trashed(self) -> Sequence[SessionInfo]:

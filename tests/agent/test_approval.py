@@ -114,7 +114,7 @@ def test_the_question_tells_why_no_rule_can_be_saved(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("", call("bash", command="echo x > .env")), say("Done.")], person=person)
     say_to(session, "go")
     assert person.asked[0].always == ""
-    assert person.asked[0].unsaved == "what is protected is asked about each time"
+    assert person.asked[0].unsaved == "calls on protected files ask each time"
 
 
 def test_no_and_why_reach_the_model(tmp_path: Path) -> None:

@@ -66,11 +66,11 @@ def test_an_ignored_folder_with_too_many_files_is_told_when_something_comes_or_g
     for n in range(21):
         (work / "big" / f"{n}").write_text("big\n")
     [warned] = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
-    why = "big (is ignored by git and holds too many files)"
-    assert warned == f"/undo and /rewind will not put back what changed here: {why}."
+    why = "big (is ignored by git and has too many files)"
+    assert warned == f"/undo and /rewind cannot restore changes here: {why}."
     assert [event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)] == [
         "Deleted, since this session created it: a.py.",
-        f"Not put back: {why}.",
+        f"Not restored: {why}.",
     ]
 
 
@@ -195,14 +195,14 @@ def test_what_cannot_be_taken_back_is_said_when_it_is_changed_and_when_files_go_
     (work / "big.bin").write_bytes(b"x" * 2_000)
     told = [event.message for event in say_to(session, "go") if isinstance(event, Warned)]
     assert len(told) == 1  # once a file
-    assert "/undo and /rewind will not put back" in told[0]
+    assert "/undo and /rewind cannot restore changes here" in told[0]
     assert "here: big.bin (is larger than 1,000 bytes)" in told[0]
     [prompt] = [
         entry.seq for entry in session.history.entries if isinstance(entry.body, Message) and entry.body.turn == 1
     ][:1]
     said = [event.message for event in session.undo_stack.rewind_files(prompt) if isinstance(event, Noticed)]
     assert not (work / "a.txt").exists()
-    assert any("Not put back" in line and "big.bin" in line for line in said)
+    assert any("Not restored" in line and "big.bin" in line for line in said)
 
 
 def test_what_a_background_command_changes_later_is_said_to_be_without_a_way_back(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_an_undo_tells_what_it_deleted_from_what_it_put_back_and_leaves_no_empty
     say_to(session, "go")
     assert (work / "a.txt").read_text() == "two\n"
     told = [event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)]
-    assert told == ["Put back: a.txt.", "Deleted, since this session created it: src/pkg/made.py."]
+    assert told == ["Restored: a.txt.", "Deleted, since this session created it: src/pkg/made.py."]
     assert [path.name for path in work.iterdir()] == ["a.txt"]
     (again,) = [event.message for event in session.undo_stack.redo() if isinstance(event, Noticed)]
     assert set(again.removeprefix("Changed again: ").removesuffix(".").split(", ")) == {"a.txt", "src/pkg/made.py"}

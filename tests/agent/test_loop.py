@@ -119,7 +119,7 @@ def test_pauses_without_end_end_the_turn(tmp_path: Path, most: int) -> None:
     session = open_session(tmp_path, lambda _: say("Wait.", stop="pause"), max_pauses=most)
     last = ended(say_to(session, "go"))
     assert (last.ending, last.steps, last.text) == ("incomplete", most, "Wait.")
-    assert "go on" in str(last.error)
+    assert "continue" in str(last.error)
 
 
 def test_pauses_with_replies_between_them_go_on(tmp_path: Path) -> None:

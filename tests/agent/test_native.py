@@ -292,7 +292,7 @@ def test_a_server_that_clears_nothing_is_found_out_and_auto_stands_in(stage: Sta
         ))  # fmt: skip
         events = stage.say(session, "Read them all.")
         notices = [event.message for event in events if isinstance(event, Noticed)]
-        assert sum("did not clear what it was asked to" in notice for notice in notices) == 1
+        assert sum("did not clear the outputs as requested" in notice for notice in notices) == 1
         assert not session.history.held
         assert "context_management" not in server.requests[-1].json
         assert len(results(session)) == READS

@@ -36,7 +36,7 @@ def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> No
         Prune(("a", "b"), 4_000, "The cache is cold after 9 minutes."),
         Prune((), 0, "thinking dropped: the provider refused it", drop_thinking_before=4),
         Retry(0, 5.0, "a budget runs low"),
-        Settings("a/b", why="Overloaded. The session goes on with a/b."),
+        Settings("a/b", why="Overloaded. The session continues with a/b."),
         Settings("a/c"),
     ]
     assert list(automatic_actions(map(record, bodies))) == [
@@ -46,7 +46,7 @@ def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> No
         "2026-11-20 10:20 Pruned 2 old calls, 4,000 tokens. The cache is cold after 9 minutes.",
         "2026-11-20 10:20 thinking dropped: the provider refused it",
         "2026-11-20 10:20 Waiting 5 s: a budget runs low",
-        "2026-11-20 10:20 Overloaded. The session goes on with a/b.",
+        "2026-11-20 10:20 Overloaded. The session continues with a/b.",
     ]
 
 

@@ -526,7 +526,7 @@ def test_subagents_that_a_crash_interrupted_are_told_once_and_go_on_with_all_the
     events = say_to(session, "resume them", "and now?")
     notices = [event.message for event in events if isinstance(event, Noticed) and "interrupted" in event.message]
     assert notices == [
-        "A subagent was interrupted when the program ended (find it). The model is told, and can have them go on."
+        "A subagent was interrupted when the program ended (find it). The model is told, and can resume them."
     ]
     texts = [part.text for message in asked[-1].messages for part in message.parts if isinstance(part, Text)]
     told = [text for text in texts if "were interrupted" in text]

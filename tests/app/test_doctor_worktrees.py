@@ -54,7 +54,7 @@ def test_a_worktree_that_a_crash_left_is_named_with_the_session_that_resumes_it(
     [(_, ok, detail)] = worktree_rows(program)
     remove = f"`git -C {program.cwd} worktree remove --force {tree.folder}`"
     assert not ok
-    assert f"its subagent was interrupted; `agentcli resume {parent.id}` lets it go on there; {remove}" in detail
+    assert f"its subagent was interrupted; `agentcli resume {parent.id}` resumes it there; {remove}" in detail
     subprocess.run(remove.strip("`").split(), check=True)
     assert [*worktree_rows(program)] == []
 
@@ -64,7 +64,7 @@ def test_worktrees_that_are_done_with_have_their_branch_and_those_of_nobody_thei
     worktree(program, "stray")
     (kept, ok, about_kept), (stray, well, about_stray) = worktree_rows(program)
     assert (kept, ok, stray, well) == ("worktree kept", True, "worktree stray", False)
-    assert "holds the changes of a subagent (branch agentcli/x); `git -C " in about_kept
+    assert "has the changes of a subagent (branch agentcli/x); `git -C " in about_kept
     assert "no session works in it; `git -C " in about_stray
     shutil.rmtree(program.cwd / ".git")
     assert ["its repository is gone; `rm -r " in detail for _, _, detail in worktree_rows(program)] == [True, True]

@@ -252,7 +252,7 @@ def test_doctor_and_models_list_what_an_endpoint_lacks(program: Program) -> None
         ran = program.run("-p", "hello", "-m", "anthropic/claude-sonnet-5")
         assert (ran.code, ran.out) == (0, "Hi.\n"), ran.err
         assert ran.err.count("anthropic/claude-sonnet-5 does not take thinking: it answers without.") == 1
-        missing = "goes on without thinking"
+        missing = "continues without thinking"
         assert f"limits of anthropic/claude-sonnet-5: {missing}" in program.run("doctor").out
         assert f"anthropic/claude-sonnet-5 {missing}" in program.run("models").out
         assert len(server.requests) == 2

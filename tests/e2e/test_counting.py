@@ -29,7 +29,7 @@ def test_without_a_vocabulary_nothing_is_fetched_and_the_stand_in_is_named(progr
         assert program.run("-p", "hello", "-m", "script:echo", *TIKTOKEN).out == "hello\n"
         assert counted_by(program, *TIKTOKEN) == "calibrated"
         shown = program.run("context", "show", *TIKTOKEN).out
-        assert "Token counts: calibrated estimate. It stands in for tiktoken, which has no vocabulary on disk." in shown
+        assert "Token counts: calibrated estimate. Used instead of tiktoken, which has no vocabulary on disk." in shown
         program.config('[context]\nestimator = "tiktoken"\n')
         [line] = [line for line in program.run("doctor").out.split("\n") if "token counting" in line]
         assert "calibrated instead of tiktoken" in line

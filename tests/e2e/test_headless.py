@@ -96,7 +96,7 @@ def test_a_run_that_may_go_on_later_names_its_session_if_that_is_stored(program:
         stored = program.ask("-p", "hi", "-m", CLAUDE)
         fleeting = program.ask("-p", "hi", "-m", CLAUDE, "--no-session")
     assert (stored.code, fleeting.code) == (75, 75)
-    assert stored.err.endswith(f"`agentcli resume {stored.result['session_id']}` goes on where this run stopped.\n")
+    assert stored.err.endswith(f"`agentcli resume {stored.result['session_id']}` continues this run.\n")
     assert "Gave up after 2 requests" in fleeting.result["error"]
     assert "resume" not in fleeting.err + fleeting.out
     assert "agentcli -c" not in stored.err + fleeting.err
@@ -471,7 +471,7 @@ def test_a_compaction_a_prune_and_files_are_taken_back_without_a_person(program:
     assert ran.of("compaction")[0]["status"] == "compressed"
     back = program.ask("resume", "--last", "-p", "/uncompress")
     assert back.code == 0, back.err
-    assert "The window holds" in back.result["text"]
+    assert "The context has" in back.result["text"]
     assert (program.work / "a.txt").exists()
     assert program.run("resume", "--last", "-p", "/undo").code == 0
     assert not (program.work / "a.txt").exists()

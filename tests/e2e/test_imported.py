@@ -139,4 +139,4 @@ def test_all_sessions_of_a_database_are_imported_or_the_one_that_is_chosen(progr
     assert program.records(chosen.out.strip())[0]["title"] == "Another"
     missing = program.run("sessions", "import", str(path), "--session", "none")
     assert missing.code == 42
-    assert "It holds: ses_1 (Rounding of totals), ses_2 (Another)" in missing.err
+    assert "It has: ses_1 (Rounding of totals), ses_2 (Another)" in missing.err

@@ -220,7 +220,7 @@ def test_a_rewind_of_both_goes_back_and_forth_and_leaves_git_alone(program: Prog
             t.send("\r")
             t.until("Restore what?")
             t.send("\x1b[B\x1b[B\r")
-            t.until("Put back")
+            t.until("Restored")
             t.settle()
             assert (work / "a.txt").read_text() == "one\n"
             assert not (work / "b.txt").exists()

@@ -133,7 +133,7 @@ def test_a_base_url_without_http_is_named_with_the_variable_that_holds_it(progra
     ("variable", "value", "said"),
     [
         ("SSL_CERT_FILE", "/nobody/has.pem", "SSL_CERT_FILE (/nobody/has.pem) cannot be read: No such file"),
-        ("SSL_CERT_FILE", __file__, "cannot be read: it holds none in PEM form"),
+        ("SSL_CERT_FILE", __file__, "cannot be read: it contains none in PEM form"),
         (
             "ALL_PROXY",
             "socks5://127.0.0.1:1",

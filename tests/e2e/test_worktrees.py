@@ -45,7 +45,7 @@ def test_a_killed_subagent_is_named_by_doctor_and_goes_on_in_its_worktree(progra
     [parent, child] = [json.loads(ran)["id"] for ran in _sessions(program)]
     row = next(line for line in program.run("doctor").out.splitlines() if f"worktree {tree.name}" in line)
     assert row.startswith("warn")
-    assert f"`agentcli resume {parent}` lets it go on there" in row
+    assert f"`agentcli resume {parent}` resumes it there" in row
     resumed = calls("task", description="work", prompt="Go on.", resume=child)
     second = calls("write", file_path="second.txt", content="2\n")
     model = script(program, resumed, second, {"text": "Child done."}, {"text": "Done."})

@@ -138,7 +138,7 @@ def test_an_agent_without_a_name_or_description_is_left_out(tmp_path: Path) -> N
         ("name: Pdf\ndescription: d", "must be in lower case"),
         ("name: pdf--x\ndescription: d", "two in a row"),
         ("name: pdf_x\ndescription: d", "letters, digits and hyphens"),
-        ("name: other\ndescription: d", "is not that of the folder, pdf"),
+        ("name: other\ndescription: d", "differs from the folder's name, pdf"),
         (f"name: pdf\ndescription: {'d' * 1025}", "1,025 characters"),
         ("name: pdf\ndescription: d\nmodel: x", "the specification does not have: model"),
         ("name: pdf\ndescription: a: b", "no valid YAML"),

@@ -228,7 +228,7 @@ def test_hooks_stand_where_the_manifest_says_and_those_of_gemini_have_its_names(
     (hook,) = found.hooks
     assert (hook.event, hook.dialect, hook.timeout, hook.matcher) == ("PreToolUse", "gemini", 5.0, "write_file")
     assert dict(hook.env)["extensionPath"] == str(home / "ext")
-    assert "BeforeModel is not one of ours" in found.notes[0]
+    assert "BeforeModel is not supported" in found.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,13 @@ def test_each_event_has_its_time(tmp_path: Path, event: str, seconds: float) -> 
     ("content", "note"),
     [
         ('{"hooks": {\n\n"a" 1}}', "hooks.json line 3: Expecting ':' delimiter — nothing in it takes effect."),
-        ("[]", "hooks.json: it holds no JSON object — nothing in it takes effect."),
+        ("[]", "hooks.json: it contains no JSON object — nothing in it takes effect."),
         ("[" * 100_000, "hooks.json: it is no usable JSON — nothing in it takes effect."),
         (" " * 1_000_001, "hooks.json: it is larger than 1,000,000 bytes — nothing in it takes effect."),
         ({"hooks": []}, 'hooks.json: "hooks" is no object: none of its hooks run.'),
         ({"hooks": {"Stop": {}}}, "hooks.json: Stop is no list: its hooks do not run."),
         ({"hooks": {"Stop": [5]}}, 'hooks.json: Stop has an entry without a list "hooks": it is left out.'),
-        ({"hooks": {"Stopp": []}}, "Event Stopp is not one of ours; its hooks never run here. Did you mean Stop"),
+        ({"hooks": {"Stopp": []}}, "Event Stopp is not supported; its hooks never run. Did you mean Stop"),
         (
             {"hooks": {"Stop": [{"hooks": [{"type": "prompt"}]}]}},
             "hooks.json: hooks of type prompt are left out: only commands run here.",

@@ -97,7 +97,7 @@ def test_a_broken_hook_cannot_break_the_compaction() -> None:
     events = compress(journal, good, hooks=around(journal, hooks("exit 1")))
     assert ended(events).status == "compressed"
     assert [event.message for event in events if isinstance(event, Warned)] == [
-        "The hook PreCompress failed with exit status 1. The compaction goes on."
+        "The hook PreCompress failed with exit status 1. The compaction continues."
     ]
 
 

@@ -181,11 +181,11 @@ def test_of_several_the_strongest_answer_counts_and_all_texts() -> None:
 
 
 def test_an_answer_that_cannot_count_is_a_failure_that_says_why() -> None:
-    assert said(permissionDecision="deny").failed.endswith("permissionDecision must stand in hookSpecificOutput")
+    assert said(permissionDecision="deny").failed.endswith("permissionDecision belongs in hookSpecificOutput")
     assert said(permissionDecision="deny", **specific("PreToolUse", permissionDecision="deny")).blocks
     denial = json.dumps(specific("PreToolUse", permissionDecision="deny"), indent=2)
     late = verdict("PreToolUse", 0, f"Shell ready\n{denial}", "")
-    assert (late.blocks, late.failed) == (False, "other text stands before its JSON")
+    assert (late.blocks, late.failed) == (False, "there is other text before its JSON")
     prompt = verdict("UserPromptSubmit", 0, 'hello\n{"decision": "block"}', "")
     assert (prompt.blocks, bool(prompt.failed)) == (False, True)
     assert verdict("UserPromptSubmit", 0, 'see {"a": 1} here\n{"b": 2}', "").failed == ""

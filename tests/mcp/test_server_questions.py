@@ -58,7 +58,7 @@ def test_a_form_is_filled_in_each_answer_in_its_type(project: Path) -> None:
     assert answer == {"action": "accept", "content": content}
     assert person.asked[0] == "one: Who are you? Your name"
     assert person.asked[1] == "one: Who are you? age — optional"
-    assert person.asked[5] == "one: Who are you? left — optional, as it was where you skip it"
+    assert person.asked[5] == "one: Who are you? left — optional, as it was if you skip it"
 
 
 def test_choices_stand_there_by_their_names_and_the_server_gets_their_values(project: Path) -> None:
@@ -73,7 +73,7 @@ def test_choices_stand_there_by_their_names_and_the_server_gets_their_values(pro
         ["Saw", "Axe, large"],
     ]
     assert (hero.multiple, tools.multiple) == (False, True)
-    assert pet.question.endswith("Cats where you skip it")
+    assert pet.question.endswith("Cats if you skip it")
 
 
 def test_a_long_form_is_shown_first_and_can_be_declined_as_a_whole(project: Path) -> None:

@@ -40,7 +40,7 @@ def test_a_login_leads_to_a_code_or_says_why_not() -> None:
     assert (found.code, found.state, found.iss) == ("c0de", "s", "https://as")
     with pytest.raises(InputError, match="The login failed: he said no"):
         code_of("/callback?error=access_denied&error_description=he+said+no")
-    with pytest.raises(InputError, match="holds no code"):
+    with pytest.raises(InputError, match="contains no code"):
         code_of("what was pasted")
 
 

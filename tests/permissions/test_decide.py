@@ -376,7 +376,7 @@ def test_no_rule_is_offered_for_interpreters_wrappers_and_network_tools(workspac
         ("git push", "git uses the network"),
         ("curl x", "curl uses the network"),
         ("make $X", "uses $… or $(…): can't be checked"),
-        ("cat .env", "what is protected is asked about each time"),
+        ("cat .env", "calls on protected files ask each time"),
         ("npm publish", "the rule bash(npm publish) still asks"),
         ("make", ""),
     ],

@@ -149,7 +149,7 @@ def test_a_redacted_export_opens_too_and_says_what_it_is(store: Store, tmp_path:
     assert SECRET not in file.read_text()
     assert json.loads(file.read_text())["redacted"] is True
     imported = read(file)
-    assert imported.notes == ("the export was changed, for one by redaction: its records are chained anew",)
+    assert imported.notes == ("the export was changed, for example by redaction: its records get a new chain",)
     info = store_imported(store.root, imported, tmp_path)
     again = store.open(info.project_id, info.id)
     assert (again.notes, [record.kind for record in again.records()]) == ((), ["message", "message"])

@@ -110,7 +110,7 @@ def compaction_and_uncompress(story: Story) -> None:
     story.type("/uncompress\r", until="Compaction undone")
     story.scene("Taken back")
     story.type("do you still know them?\r", until="Yes: a, b and c.")
-    story.scene("It goes on with all of it")
+    story.scene("It continues with all of it")
 
 
 def undo_and_rewind(story: Story) -> None:
@@ -118,7 +118,7 @@ def undo_and_rewind(story: Story) -> None:
     story.start("--mode", "auto-edit", replies=[say("I change it.", EDIT), say("Changed."), say("Nothing else.")])
     story.terminal.until("? keys")
     story.type("fix the discount\r", until=" in, ")
-    story.type("/undo\r", until="Put back")
+    story.type("/undo\r", until="Restored")
     story.type("/redo\r")
     story.scene("Undone and done again")
     story.type("anything else?\r", until="Nothing else.")

@@ -242,6 +242,6 @@ def _too_full(window: Window) -> str:
     why = "and cannot be made smaller" if tried else "and auto-compaction is switched off"
     cure = "Unpin messages (/unpin)" if tried else "Compact by hand (/compress)"
     return (
-        f"The context holds {window.tokens:,} tokens of {window.usable:,} {why}. "
-        f"{cure}, go on in a new session (/handoff), or take a model with a larger window (/model)."
+        f"The context has {window.tokens:,} tokens of {window.usable:,} {why}. "
+        f"{cure}, continue in a new session (/handoff), or use a model with a larger window (/model)."
     )

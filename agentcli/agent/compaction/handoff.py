@@ -60,7 +60,7 @@ class HandoffRun:
         self.result = Handoff(first_record(task, result.summary.text, self._brief.focus, number), until)
         size = window.counter.text(self.result.text)
         yield CompactionEnded(
-            "manual", "compressed", "handoff", before, size, f"The handoff holds {size:,} tokens. {why}".strip()
+            "manual", "compressed", "handoff", before, size, f"The handoff has {size:,} tokens. {why}".strip()
         )
 
     async def _summary(self, task: SummaryTask) -> tuple[SummaryResult, str]:

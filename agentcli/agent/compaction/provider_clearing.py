@@ -73,7 +73,7 @@ class ProviderClearing:
             body = reported(window.view, applied, history, window.settings, window.traits)
             if not applied.tool_uses and boundary(tool_uses(window.view, window.settings)):
                 self._builder.clears_nothing = True
-                yield Noticed(f"{self._builder.model.spec.name} did not clear what it was asked to. {INSTEAD}")
+                yield Noticed(f"{self._builder.model.spec.name} did not clear the outputs as requested. {INSTEAD}")
         if body is not None:
             yield self._record(body)
             if body.cleared:

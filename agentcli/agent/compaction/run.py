@@ -147,7 +147,7 @@ class CompactionRun:
         try:
             result, trouble = written.result()
         except Interrupted:
-            yield from self._gave_up("Interrupted: the session goes on unchanged.")
+            yield from self._gave_up("Interrupted: the session continues unchanged.")
             return
         if task.plan.optional and (trouble := trouble or result.summary.note):
             why = f"The model's summary was unusable ({trouble}). No compaction is needed yet, so the session continues unchanged."
@@ -164,11 +164,11 @@ class CompactionRun:
         record, shrunk = self._first_that_fits(task, result, bool(trouble))
         spent = self._charged(record, result)
         if shrunk is None:
-            why = "The tokens could not be counted; the session goes on unchanged."
+            why = "The tokens could not be counted; the session continues unchanged."
             yield from self._failed(spent, "failed_token_count", why)
             return
         if not self._worth_it(task, shrunk):
-            why = f"The result would be {_share(shrunk)}; the session goes on unchanged. {_OFFER}"
+            why = f"The result would be {_share(shrunk)}; the session continues unchanged. {_OFFER}"
             yield from self._failed(spent, "failed_inflated", why)
             return
         before = task.plan.tokens_before

@@ -58,7 +58,7 @@ def interruption_notices(found: Sequence[Unfinished]) -> Sequence[str]:
     names = ", ".join(safe_line(one.description or one.id) for one in found)
     count = "A subagent was" if len(found) == 1 else f"{len(found)} subagents were"
     return (
-        [f"{count} interrupted when the program ended ({names}). The model is told, and can have them go on."]
+        [f"{count} interrupted when the program ended ({names}). The model is told, and can resume them."]
         if found
         else []
     )

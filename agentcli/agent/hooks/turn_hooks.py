@@ -136,7 +136,7 @@ class TurnHooks:
         if self._stops <= STOPS:
             return held
         told = Warned(
-            f"The hook {held.names or 'of Stop'} has had the turn go on {STOPS} times in a row; it is ignored now."
+            f"The hook {held.names or 'of Stop'} has kept the turn going {STOPS} times in a row; it is ignored now."
         )
         return replace(NOTHING, events=(*held.events, told))
 

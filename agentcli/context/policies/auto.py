@@ -172,7 +172,7 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     clipped = _too_large(window, messages[at:], excess, queued.call_ids)
     floor -= sum(clipped.values())
     if not at and not clipped:
-        why = f"Too little stands before the newest steps to be worth a summary ({before:,} tokens in all)."
+        why = f"Too little precedes the newest steps to be worth a summary ({before:,} tokens in all)."
         return keep_all(POLICY, window, why, trigger=trigger)
     most = limits.usable if before > limits.usable else limits.hard
     if floor >= before * (1 - settings.min_shrink) or floor > most:
@@ -232,7 +232,7 @@ def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
     seen = replace(window.view, messages=tuple(kept))
     # Not a copy of the window: a copy would share the cached results for the whole view, and replace them.
     stays = Window(seen, window.limits, window.counter, window.settings, window.traits)
-    prune, _ = by_price(stays, Pressure(free="a compaction writes the cache anew in any case"))
+    prune, _ = by_price(stays, Pressure(free="a compaction rewrites the cache in any case"))
     return prune or nothing_queued
 
 

@@ -70,7 +70,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     )
 
 
-NOTHING_OLD = "There is no old tool output to summarise yet; what was said, and what is recent, stays."
+NOTHING_OLD = "There is no old tool output to summarise yet; messages and recent outputs stay."
 EXHAUSTED = (
     "Nothing is left to compact: a summary is never summarised again. Go on in a new session "
     "that starts with a summary of this one (/handoff)."

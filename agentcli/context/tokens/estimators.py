@@ -142,7 +142,7 @@ def estimator(name: str, folders: Iterable[Path] = (), tiktoken: TiktokenSetting
             return Calibrated()
 
 
-NO_VOCABULARY = "It stands in for tiktoken, which has no vocabulary on disk."
+NO_VOCABULARY = "Used instead of tiktoken, which has no vocabulary on disk."
 
 
 def vocabularies(encodings: Iterable[str], folders: Iterable[Path] = ()) -> list[tuple[Path, str]]:

@@ -153,7 +153,7 @@ def _objection(program: Program, item: Item) -> str:
     except AgentError as error:
         return str(error).splitlines()[0]
     if item.to == "hooks.json" and SECRET in mask(json.dumps(item.value)):
-        return "its command holds a secret"
+        return "its command contains a secret"
     return ""
 
 

@@ -45,7 +45,7 @@ def read_all(
         if holds_database(path):
             yield from opencode_database.read_database(path, chosen)
         elif chosen:
-            raise InputError("it holds only one session, so --session does not apply")
+            raise InputError("it has only one session, so --session does not apply")
         else:
             with reading("the file"):  # errors that no single line shows
                 imported = _READERS[format](through(lines(path), 0))

@@ -57,7 +57,7 @@ def read(lines: Iterable[str]) -> Imported:
     whole = [(number, entry) for number, entry in entries if entry.get("uuid")]
     main = [(number, entry) for number, entry in whole if not entry.get("isSidechain")]
     if whole and not main:
-        raise InputError("it holds only what a subagent did: import the file of the session that started it")
+        raise InputError("it contains only a subagent's work: import the file of the session that started it")
     current = _current(main)
     if len(current) < len(main):
         notes.append(f"{len(main) - len(current)} entries of abandoned branches were left out")

@@ -54,7 +54,7 @@ def candidates(path: Path, *, name: str = "", chosen: str = "", named: bool = Fa
     if not holds_database(path):
         found = _candidate(path, name, named)
         if chosen:
-            raise InputError(f"{name or path} holds only one session, so --session does not apply.")
+            raise InputError(f"{name or path} has only one session, so --session does not apply.")
         return [found]
     program = recognise(path)
     rows = [row for row in rows_of(path) if (chosen in (row.id, row.title) if chosen else not row.subagent)]

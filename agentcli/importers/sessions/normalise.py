@@ -28,7 +28,7 @@ def settle(foreign: Foreign) -> Imported:
     Raises InputError if there is no message at all.
     """
     if not any(isinstance(item.content, Message | Summary) for item in foreign.items):
-        raise InputError("; ".join(("it holds no prompt and no reply", *foreign.notes[:MOST_NOTES])))
+        raise InputError("; ".join(("it contains no prompt and no reply", *foreign.notes[:MOST_NOTES])))
     items, orphans = _paired(_told_apart(foreign.items))
     title = foreign.title or _title_from(items)
     first = foreign.time or next((item.time for item in items if item.time), "")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 _TABLES = {"session", "message", "part"}
-NOTHING_SAID = "it holds no session in which anything was said"
+NOTHING_SAID = "it has no session with messages"
 NAMED = 20
 """Maximum number of a database's sessions that an error names."""
 
@@ -119,7 +119,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
 def _listed(rows: Sequence[Json]) -> str:
     names = [f"{row['id']} ({row['title']})" for row in rows if not row.get("parent_id")]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"It holds: {', '.join(names[:NAMED])}{more}." if names else "It holds none."
+    return f"It has: {', '.join(names[:NAMED])}{more}." if names else "It has none."
 
 
 def _info(row: Json) -> Json:

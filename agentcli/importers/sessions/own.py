@@ -39,7 +39,7 @@ def read(lines: Iterable[str]) -> Imported:
     if not _complete(records, missing if unbroken else set()):
         raise InputError("records are missing from the export: references to them would be wrong")
     if not unbroken:
-        notes.append("the export was changed, for one by redaction: its records are chained anew")
+        notes.append("the export was changed, for example by redaction: its records get a new chain")
     if contents:
         notes.append("the states of files in it are left out: /undo and /rewind reach back to the import")
     history = fold(records)

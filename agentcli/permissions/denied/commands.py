@@ -278,7 +278,7 @@ def _denied_by_git(verdict: GitVerdict, denials: Sequence[Rule], workspace: Work
     rule = denial_of(file, denials, workspace) or denials[0]
     what = _shown(file, workspace) if verdict.held.known else "what"
     why = (
-        f"the repository holds {what}, which the rule {rule} from {rule.origin} keeps from being read, and git may show it. "
+        f"the repository contains {what}, which the rule {rule} from {rule.origin} keeps from being read, and git may show it. "
         f"Name what to show, or leave it out: git diff -- . ':(exclude){_shown(file, workspace)}'"
     )
     return Denial(rule, why)

@@ -127,7 +127,7 @@ def _meant(command: Command, folders: tuple[Path, ...], workspace: Workspace) ->
     worst = Reading()
     patterns = (*command.words, *command.loop.words) if command.loop else command.words
     if named := next(filter(None, map(could_name_protected, patterns)), ""):
-        return Reading(f"{named} may stand for a protected file", protected=True)
+        return Reading(f"{named} may match a protected file", protected=True)
     rounds = meanings(command, folders, workspace)
     if isinstance(rounds, str):
         return Reading(rounds)

@@ -239,7 +239,7 @@ def _long(table: _Options, word: str, waiting: list[str], found: Found) -> str:
     if name in table.long_valued:
         kind = table.long_valued[name]
         if (kind == "pair" and equals) or (not equals and len(waiting) < 1 + (kind == "pair")):
-            return f"{name} lacks its value"
+            return f"{name} has no value"
         if kind == "pair":
             waiting.pop()
         return _value(kind, value if equals else waiting.pop(), name, found)
@@ -254,7 +254,7 @@ def _short(table: _Options, word: str, waiting: list[str], found: Found) -> str:
         if letter in table.valued:
             rest = word[index:]
             if not rest and not waiting:
-                return f"-{letter} lacks its value"
+                return f"-{letter} has no value"
             return _value(table.valued[letter], rest or waiting.pop(), f"-{letter}", found)
         if letter not in table.flags:
             return f"-{letter} may change files"

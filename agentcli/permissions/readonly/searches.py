@@ -182,6 +182,6 @@ def find_reads(arguments: Sequence[str]) -> list[tuple[str, str]] | str:
         if word not in _FIND_TESTS | _FIND_FILES:
             return f"find {word} is not known to only read"
         if not waiting:
-            return f"find {word} lacks its value"
+            return f"find {word} has no value"
         found.append(("path" if word in _FIND_FILES else "text", waiting.pop()))
     return found

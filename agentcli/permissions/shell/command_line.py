@@ -190,11 +190,11 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
         return CommandLine(text, f"the command is longer than {limits.characters:,} characters")
     parts, whole = contents(text)
     if len(parts) > limits.commands:
-        return CommandLine(text, f"the line holds more than {limits.commands} commands")
+        return CommandLine(text, f"the line has more than {limits.commands} commands")
     read = read_plain(text)
     obstacle, commands = (read.why, ()) if isinstance(read, NotPlain) else ("", read)
     if len(commands) > limits.parts:
-        obstacle, commands = f"the line holds more than {limits.parts} commands", ()
+        obstacle, commands = f"the line has more than {limits.parts} commands", ()
     in_turn = read_in_turn(commands, workspace)
     readings = tuple(reading for reading, _ in in_turn)
     inside = tuple(
@@ -266,7 +266,7 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -
     values = [piece.text for piece in part.words]
     for piece in (*part.words[1:], *part.reads, *part.writes):
         if piece.loose and _could_stand_for_protected(piece.text):
-            return f"{piece.text} may stand for a protected file"
+            return f"{piece.text} may match a protected file"
     if values and len(folders) == 1 and not part.writes and not part.reads and all(piece.known for piece in part.words):
         (reading,) = read_only((Command(tuple(values), "", True),), workspace)
         if not reading.why or reading.protected:

@@ -49,7 +49,7 @@ class Containment:
     reads: bool = False
 
 
-ASKED = Containment("no sandbox holds it")
+ASKED = Containment("no sandbox can contain it")
 
 
 def containment(
@@ -182,7 +182,7 @@ def _removal_problem(
     """Return the reason why files that a command removes could not be restored, or the empty string."""
     finds = name == "find" and ("-delete" in arguments or not (_REMOVING | _GONE_FOR_GOOD).isdisjoint(arguments))
     if name in _GONE_FOR_GOOD or name in _DISCARDING:
-        return f"{name} discards what was there"
+        return f"{name} discards the old content"
     if name not in _REMOVING and not finds:
         return ""
     if workspace.undo is None:
@@ -198,7 +198,7 @@ def _removal_problem(
         operands = [word for word in operands[:1] if "/" in word or os.path.lexists(folders[0] / word)] or ["."]
     removed = [path for word in operands for folder in folders for path in _matches(word, folder)]
     if _too_large(workspace, workspace.undo):
-        return "removes files, and the workspace is too large to be put back whole"
+        return "removes files, and the workspace is too large to be restored"
     return next(filter(None, (_lost(path, workspace.undo) for path in removed)), "")
 
 
@@ -230,19 +230,19 @@ def _lost(path: Path, undo: UndoCover | None) -> str:
     if undo is None:
         return "replaces a file, and nothing could put it back"
     if not stat.S_ISDIR(status.st_mode):
-        return f"{path.name} is too large to be put back" if status.st_size > most else ""
+        return f"{path.name} is too large to be restored" if status.st_size > most else ""
     if path.name in skipped:
-        return "" if path.name in _CACHES else f"{path.name} could not be put back"
+        return "" if path.name in _CACHES else f"{path.name} could not be restored"
     left = undo.files
     for folder, folders, names in os.walk(path):
         for name in [*folders, *names]:
             left -= 1
             if left < 0 or (name in skipped and name not in _CACHES) or names_protected(name, write=True):
-                return f"{path.name} holds {name if left >= 0 else 'too much'}, which could not be put back"
+                return f"{path.name} holds {name if left >= 0 else 'too much'}, which could not be restored"
         folders[:] = [name for name in folders if name not in _CACHES]
         large = (name for name in names if _size(os.path.join(folder, name)) > most)
         if found := next(large, ""):
-            return f"{path.name} holds {found}, which is too large to be put back"
+            return f"{path.name} holds {found}, which is too large to be restored"
     return ""
 
 

@@ -47,7 +47,7 @@ def destruction(text: str, parts: Sequence[Part], workspace: Workspace) -> str:
     if _FORK_BOMB.search(text):
         return "a fork bomb stops the machine"
     if _SCRIPTED.search(text):
-        return "it removes a whole tree that nobody means to lose"
+        return "it removes a whole tree, such as a home folder"
     parts = [*parts, *_with_values(text), *_printed(parts)]
     folders = _folders(text, parts, workspace)
     printed = [piece.text for part in parts if _name(part) in ("echo", "printf") for piece in part.words[1:]]
@@ -110,7 +110,7 @@ def _destroys(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
     short = "".join(word[1:] for word in options if not word.startswith("--"))
     recursive = "r" in short.lower() or any(len(word) > 3 and "--recursive".startswith(word) for word in options)
     if _FORMATTING.fullmatch(name) and operands:
-        return f"{name} erases what was there"
+        return f"{name} erases the old content"
     if device := _overwritten(name, arguments, operands):
         return f"{name} overwrites {device}"
     if name == "rm" and "--no-preserve-root" in options:

@@ -78,7 +78,7 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     alone.
     """
     if odd := next((letter for letter in text if letter == PLACE or (letter not in "\n\t" and invisible(letter))), ""):
-        return NotPlain(f"holds the invisible character U+{ord(odd):04X}")
+        return NotPlain(f"contains the invisible character U+{ord(odd):04X}")
     read = _lex(text)
     if isinstance(read, NotPlain):
         return read
@@ -265,7 +265,7 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
     if wild and (first or any(PLACE in each for each in value)):
         return NotPlain(f"uses a wildcard{UNCHECKED}")
     if (index < len(text) and text[index] not in " \t\n;|&<>") or index == start:
-        return NotPlain(f"{OBSTACLES.get(text[index], 'holds something unusual')}{UNCHECKED}")
+        return NotPlain(f"{OBSTACLES.get(text[index], 'contains something unusual')}{UNCHECKED}")
     if text[index : index + 1] in ("<", ">"):
         return NotPlain(f"{OBSTACLES[text[index]]}{UNCHECKED}")
     return "".join(value), index, "".join(pattern) if wild else ""

@@ -109,7 +109,7 @@ class Changes:
 
     def _take_back(self, taking: Taking, nothing: str) -> Restored:
         if not taking.targets:
-            raise InputError(nothing + (f" Not put back: {listed(taking.uncovered)}." if taking.uncovered else ""))
+            raise InputError(nothing + (f" Not restored: {listed(taking.uncovered)}." if taking.uncovered else ""))
         restored = self._checkpoints.restore(taking.targets, taking.batches)
         if restored.changed:
             self._append(restored.record)

@@ -212,7 +212,7 @@ class Checkpoints:
         if target.wanted is None and not target.created:
             return "was not made by the agent"
         if current != target.left:
-            return "was changed since by somebody else"
+            return "was changed since by another program"
         return self._forbids(target.path)
 
     def _put_back(self, target: Target, current: State | None) -> str:

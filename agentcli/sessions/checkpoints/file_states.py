@@ -115,7 +115,7 @@ class StateReader:
                     case "skipped":
                         skipped.append(root / name)
                     case "large":
-                        uncovered[root / name] = "is ignored by git and holds too many files"
+                        uncovered[root / name] = "is ignored by git and has too many files"
                     case _:
                         most = self.limits.ignored_bytes if kind == "ignored" else self.limits.file_bytes
                         self._look_at(os.path.join(root, name), states, uncovered, False, most)

@@ -212,7 +212,7 @@ class Reader:
             return self._lost(Loss(seq, record, self.shelf.path(seq)))
         matches = claim == digest(data)
         if claim and not matches:
-            why = f"record {seq} is not what was written (its SHA-256 differs from what record {seq + 1} says)"
+            why = f"record {seq} differs from what was written (its SHA-256 differs from what record {seq + 1} says)"
             if proven:
                 return self._lost(Loss(seq, why, self.shelf.path(seq)))
             self.doubts.append(Loss(seq, f"record {seq} or record {seq + 1} was changed: their chain is broken"))

@@ -82,7 +82,7 @@ def _busy(path: Path) -> str:
     return (
         f"Session {path.parent.name} is open for writing in another agentcli{process}. "
         f"Open it read-only with `agentcli sessions show {path.parent.name}`, "
-        f"or go on in a copy with `agentcli resume {path.parent.name} --fork`."
+        f"or continue in a copy with `agentcli resume {path.parent.name} --fork`."
     )
 
 

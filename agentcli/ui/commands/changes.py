@@ -152,7 +152,7 @@ async def _to_review(context: Context, what: str) -> tuple[Changes | None, str]:
         return tree, ""
     offered = await asyncio.to_thread(choices, context.session.cwd)
     files = tree.diff.count("\n+++ ") + tree.diff.count("\nBinary files ")
-    listed = [Choice("What is not committed", plural(files, "file") if files else "nothing")]
+    listed = [Choice("Uncommitted changes", plural(files, "file") if files else "nothing")]
     listed += [Choice(f"This branch since {name}" if what == "branch" else name, what) for name, what in offered]
     chosen = await context.terminal.pick("Review which changes?", listed)
     if chosen is None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
 
 _ACTIONS = {
-    "reconnect": "connect it anew",
+    "reconnect": "reconnect it",
     "disable": "end it in this run",
     "enable": "connect it again",
     "login": "log in to it in the browser",
-    "log": "show the end of what it wrote to stderr",
+    "log": "show the end of its stderr",
     "tools": "list its tools",
 }
 LOG_LINES = 40

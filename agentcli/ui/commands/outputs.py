@@ -123,7 +123,7 @@ async def as_turn(
                         if notices or not isinstance(event, Noticed):
                             yield event
                     told = (*answer.notices, *_messages(events))
-                    window = f"The window holds {session.report.window().used:,} tokens."
+                    window = f"The context has {session.report.window().used:,} tokens."
                     answer = replace(answer, notices=told, window=window)
                 case Work(_, work):
                     async with closing(work(interrupt)) as done:

@@ -52,7 +52,7 @@ _FIXED = (
     ("Enter", "send; while it works: queue for after the turn"),
     ("Alt-Enter", "new line; while it works: steer at the next safe point"),
     ("Ctrl-J, \\ Enter", "new line; Shift-Enter too, where supported"),
-    ("Esc", "interrupt, keeping what came; twice on an empty line: go back to an earlier prompt"),
+    ("Esc", "interrupt, keeping what has arrived; twice on an empty line: go back to an earlier prompt"),
     ("Ctrl-C", "interrupt, else clear; twice: leave"),
     ("Ctrl-D", "leave"),
     ("Up, Down", "take back a queued message; earlier prompts"),

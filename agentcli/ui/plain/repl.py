@@ -57,10 +57,10 @@ _ALL = (signal.SIGINT, *_SIGNALS)
 
 _HELP = (
     "Enter sends a line. Lines typed while it works wait for their turn.",
-    "Ctrl-C interrupts what goes on, keeping what came; twice: leave. Ctrl-D leaves.",
+    "Ctrl-C interrupts, keeping what has arrived; twice: quit. Ctrl-D quits.",
     "A line that begins with / is a command: /help lists them. @path attaches a file or folder.",
     "!command runs a shell command and shows it to the model, !!command without showing it.",
-    "Questions are answered by a number, by y or n, or by e to change what is proposed.",
+    "Answer questions with a number, y or n, or e to edit the proposal.",
 )
 
 
@@ -291,7 +291,7 @@ class PlainTerminal:
         """Ask a question and wait for the answer; lines typed before the question do not count."""
 
         def again() -> None:
-            self.say("", "Ignored what was typed before this question. Prompts wait for their turn.")
+            self.say("", "Ignored keys typed before this question. Prompts wait for their turn.")
             self._write(safe(question))
 
         self._write(safe(question))

@@ -339,7 +339,7 @@ def test_no_secret_is_copied(home: Path) -> None:
     everything = shown + "".join(path.read_text() for path in (home / ".config").rglob("*") if path.is_file())
     assert TOKEN not in everything
     assert "hunter2" not in everything
-    assert "its command holds a secret" in shown
+    assert "its command contains a secret" in shown
 
 
 def test_nothing_is_overwritten_and_a_second_run_changes_nothing(home: Path) -> None:

@@ -348,7 +348,7 @@ def test_a_file_in_which_nothing_was_said_is_told_as_such(tmp_path: Path):
         json.dumps({"sessionId": "a", "projectHash": "b", "startTime": "2026-01-01T00:00:00Z", "messages": []})
     )
     (outcome,) = ImportRun(Store(tmp_path / "store"), tmp_path).run(candidates(file, named=True))
-    assert (outcome.status, outcome.why) == ("failed", f"{file}: it holds no prompt and no reply")
+    assert (outcome.status, outcome.why) == ("failed", f"{file}: it contains no prompt and no reply")
 
 
 def test_a_history_that_was_cleared_takes_nothing_away(tmp_path: Path):

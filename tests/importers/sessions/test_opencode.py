@@ -272,7 +272,7 @@ def test_one_session_of_a_database_is_chosen_by_id_or_title(path: Path):
     assert [session.title for session in read_all(path, "ses_2")] == ["Another"]
     assert [session.title for session in read_all(path, "Another")] == ["Another"]
     assert len([*read_all(path, "ses_3")]) == 1
-    with pytest.raises(InputError, match=r"no session 'ses_9' in it. It holds: ses_1 \(Rounding of totals\), ses_2"):
+    with pytest.raises(InputError, match=r"no session 'ses_9' in it. It has: ses_1 \(Rounding of totals\), ses_2"):
         list(read_all(path, "ses_9"))
     with pytest.raises(InputError, match="only one session"):
         list(read_all(SAMPLE, "ses_1"))
@@ -308,7 +308,7 @@ def test_a_database_in_which_nothing_was_said_is_refused(path: Path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DELETE FROM message")
         connection.commit()
-    with pytest.raises(InputError, match="holds no session in which anything was said"):
+    with pytest.raises(InputError, match="has no session with messages"):
         read(path)
 
 

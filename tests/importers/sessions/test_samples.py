@@ -133,7 +133,7 @@ def test_a_file_of_nothing_but_a_subagents_work_is_refused(tmp_path: Path):
     file = tmp_path / "agent.jsonl"
     lines = (SAMPLES / "claude-code.jsonl").read_text().splitlines()
     file.write_text("\n".join(json.dumps({**json.loads(line), "isSidechain": True}) for line in lines))
-    with pytest.raises(InputError, match="only what a subagent did: import the file of the session that started it"):
+    with pytest.raises(InputError, match="only a subagent's work: import the file of the session that started it"):
         read(file)
 
 
@@ -143,7 +143,7 @@ def test_a_file_in_which_nothing_was_said_is_refused(name: str, tmp_path: Path):
     kinds = ("session_meta", "session", "system")
     kept = [line for line in (SAMPLES / name).read_text().splitlines() if json.loads(line).get("type") in kinds]
     file.write_text("\n".join(kept))
-    with pytest.raises(InputError, match="holds no prompt and no reply"):
+    with pytest.raises(InputError, match="contains no prompt and no reply"):
         read(file)
 
 

@@ -32,7 +32,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def tracked(workspace: Workspace) -> Workspace:
-    """The same, and the repository holds the secrets."""
+    """The same, and the repository contains the secrets."""
     for words in ("init -q -b main", "add -A", "-c user.name=a -c user.email=a@b.c commit -qm first"):
         git(words, workspace.cwd)
     return workspace

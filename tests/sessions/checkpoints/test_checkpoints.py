@@ -149,7 +149,7 @@ def test_a_file_that_the_user_changed_since_is_left_alone(work: Work) -> None:
     work.edit(a_py="a = 2\n", b_py="b = 2\n")
     work.path("a.py").write_text("mine\n")
     restored = work.undo()
-    assert restored.skipped == {work.path("a.py"): "was changed since by somebody else"}
+    assert restored.skipped == {work.path("a.py"): "was changed since by another program"}
     assert work.files() == {"a.py": "mine\n", "b.py": "b = 1\n"}
 
 
@@ -369,7 +369,7 @@ def test_a_link_that_the_user_turned_elsewhere_is_left_alone(work: Work) -> None
     work.run("true")
     work.path("link").unlink()
     work.path("link").symlink_to("mine")
-    assert work.undo().skipped == {work.path("link"): "was changed since by somebody else"}
+    assert work.undo().skipped == {work.path("link"): "was changed since by another program"}
     assert os.readlink(work.path("link")) == "mine"
 
 

@@ -50,7 +50,7 @@ def test_a_review_sends_the_changes_and_asks_for_a_list_of_places(context: Sendi
 def test_a_review_without_an_argument_lets_one_choose(context: Sending) -> None:
     context.answers = [0]
     assert type_(context, "/review") == ["to the model: Review the working tree."]
-    assert context.asked[:3] == ["Review which changes?", "What is not committed", "This branch since main"]
+    assert context.asked[:3] == ["Review which changes?", "Uncommitted changes", "This branch since main"]
     context.answers = [2]
     assert type_(context, "/review")[0].endswith("Second.")
     assert type_(context, "/review") == [], "left without a choice"

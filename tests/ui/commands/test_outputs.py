@@ -45,7 +45,7 @@ def turn(folder: Path, command: definition.Command, argument: str = "") -> list[
     """The events of a command in a front end without a terminal; the text of the TurnEnded is the answer."""
 
     def text_of(answer: Answer) -> str:
-        return "|".join((*answer.lines, *answer.notices, answer.window.partition(" holds")[0]))
+        return "|".join((*answer.lines, *answer.notices, answer.window.partition(" has ")[0]))
 
     async def events() -> list[Event]:
         session = open_session(folder, [say("42")])
@@ -64,7 +64,7 @@ def test_a_report_is_drawn_at_a_terminal_and_is_the_answer_elsewhere(tmp_path: P
 
 
 def test_an_act_answers_with_its_messages_and_the_window(tmp_path: Path) -> None:
-    assert turn(tmp_path, mend) == [Noticed("Mended."), TurnEnded("done", "Mended.|The window")]
+    assert turn(tmp_path, mend) == [Noticed("Mended."), TurnEnded("done", "Mended.|The context")]
 
 
 def test_a_prompt_for_the_model_ends_with_its_turn(tmp_path: Path) -> None:

@@ -133,4 +133,4 @@ def test_a_question_mark_lists_what_can_be_typed(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
         t.send("?\r")
-        t.until("Ctrl-C interrupts what goes on")
+        t.until("Ctrl-C interrupts, keeping")
