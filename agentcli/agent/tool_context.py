@@ -10,10 +10,10 @@ from typing import cast
 
 from agentcli.agent.streams import PrintedEvents
 from agentcli.core.event import Recorded, ToolProgress
-from agentcli.core.journal import Journal
+from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.model import LineNumbers
 from agentcli.core.record import Body, Todo, TodoItem
-from agentcli.core.text.passage import Needles, OutOfTime, Passage, passages
+from agentcli.core.text.passage import Entry, Mark, Needles, OutOfTime, Passage, passages
 from agentcli.core.tool import CallScope, Service, ToolLimits
 from agentcli.permissions.paths import Workspace
 
@@ -90,6 +90,14 @@ class SessionPassages:
         """Yield the passages of this session's records up to number `newest` that may contain the needles, and of this call, newest first."""
         return _passages(self._journal, needles, call_id, newest, until)
 
+    def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
+        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may hold."""
+        return _marks(self._journal, terms, newest, until)
+
+    def passages_of(self, mark: Mark) -> Sequence[Passage]:
+        """Return the passages of a marked record; none if it cannot be read."""
+        return _passages_of(self._journal, mark.seq, mark.turn)
+
     def index(self) -> Iterator[float]:
         """Complete this session's index, then the index of its predecessor."""
         journal: Journal | None = self._journal
@@ -107,9 +115,36 @@ def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | No
     former = journal.predecessor
     if former is None:
         return
-    last = former.until if newest is None or newest >= 0 else former.until + 1 + newest
     try:
-        for passage in _passages(former.journal, needles, call_id, last, until):
+        for passage in _passages(former.journal, needles, call_id, _last(former, newest), until):
             yield replace(passage, seq=former.number(passage.seq))
     except OutOfTime as left:
         raise OutOfTime(former.number(left.seq)) from None
+
+
+def _marks(journal: Journal, terms: Sequence[str], newest: int | None, until: float) -> Iterator[Mark]:
+    """Yield the marks of a session, then those of its predecessor, numbered below 1."""
+    if newest is None or newest > 0:
+        yield from journal.marks(terms, newest, until)
+    former = journal.predecessor
+    if former is None:
+        return
+    try:
+        for mark in _marks(former.journal, terms, _last(former, newest), until):
+            yield replace(mark, seq=former.number(mark.seq))
+    except OutOfTime as left:
+        raise OutOfTime(former.number(left.seq)) from None
+
+
+def _passages_of(journal: Journal, seq: int, turn: int) -> Sequence[Passage]:
+    former = journal.predecessor if seq < 0 else None
+    if former is not None:
+        found = _passages_of(former.journal, seq + former.until + 1, turn)
+        return tuple(replace(passage, seq=former.number(passage.seq)) for passage in found)
+    record = journal.record(seq)
+    return tuple(passages(Entry(record, turn), journal.output)) if record else ()
+
+
+def _last(former: Predecessor, newest: int | None) -> int:
+    """Return the number in a former session of the record `newest`, or of its last one."""
+    return former.until if newest is None or newest >= 0 else former.until + 1 + newest

@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Part
 from agentcli.core.record import Body, Record
-from agentcli.core.text.passage import Entry, Needles
+from agentcli.core.text.passage import Entry, Mark, Needles
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,13 @@ class Journal(Protocol):
 
         Every match is among them, even in records rewound or summarised since. Raises OutOfTime once `time.monotonic` has passed `until`,
         but only after it has looked at some records.
+        """
+        ...
+
+    def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
+        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may hold, whatever their case.
+
+        No record is read for it. Raises OutOfTime as `candidates` does.
         """
         ...
 

@@ -10,7 +10,7 @@ from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Part
 from agentcli.core.record import Body, Record, Undo
-from agentcli.core.text.passage import Entry, Needles, call_ids
+from agentcli.core.text.passage import Entry, Mark, Needles, call_ids, folded, passages
 from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.info import new_id, stamp
 from agentcli.sessions.storage.writer import output_name
@@ -117,6 +117,14 @@ class MemorySession:
             if newest is None or record.seq <= newest:
                 entries.append(Entry(record, turn))
         return (entry for entry in reversed(entries) if not call_id or call_id in call_ids(entry.record.body))
+
+    def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
+        """Yield the records up to number `newest` that have texts, newest first, with the terms that they hold."""
+        wanted = [folded(term) for term in terms]
+        for entry in self.candidates(newest=newest):
+            if texts := [folded(passage.text) for passage in passages(entry, self.output)]:
+                held = sum(1 << n for n, term in enumerate(wanted) if any(term in text for text in texts))
+                yield Mark(entry.record.seq, entry.turn, held, sum(map(len, texts)))
 
     def index(self) -> Iterator[float]:
         """Yield nothing: there is no index to make."""

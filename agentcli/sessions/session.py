@@ -16,7 +16,7 @@ from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Predecessor
 from agentcli.core.message import Part
 from agentcli.core.record import Body, Record, Settings, Undo
-from agentcli.core.text.passage import Entry, Needles
+from agentcli.core.text.passage import Entry, Mark, Needles
 from agentcli.sessions.checkpoints.undo import lasting, paid
 from agentcli.sessions.info import SessionInfo, encode_info, new_id, note, stamp
 from agentcli.sessions.storage.recall_index import FOLDER as RECALL
@@ -176,6 +176,13 @@ class Session:
             record = self.record(seq)
             if record is not None:
                 yield Entry(record, turn)
+
+    def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
+        """Yield the records up to number `newest` that have texts, newest first, with the terms that they may hold, by the index."""
+        last = self._info.records if newest is None else min(newest, self._info.records)
+        return self._recall.marks(
+            last, self.record, terms, save=_index_is_saved(self._writer, self._closed), until=until
+        )
 
     def index(self) -> Iterator[float]:
         """Make the missing parts of the index, yielding the progress; a read-only session keeps them in memory."""

@@ -58,7 +58,8 @@ def came_back(found: list[str]) -> None:
     assert "line 50 holds" in part
     assert "line 51 holds" not in part
     assert [line for line in hits.split("\n") if "holds the number" in line and "119" not in line] == []
-    assert "old_0" in everywhere
+    assert " output read]" in everywhere
+    assert "file 0" in everywhere
 
 
 ASKED = (

@@ -70,25 +70,99 @@ def test_everything_is_searched_from_the_newest_back_with_record_turn_and_role(c
     said(ctx, "input", "content: raise Error", "c1", "write")
     output(ctx, "c1", "ok\n" + "Error: one\n" * 7)
     said(ctx, "summary", "- An Error was found.")
-    assert call("recall", pattern="Error").output.split("\n") == [
-        "5 turn 2 summary: 1: - An Error was found.",
-        *(f"4 turn 2 output c1 bash: {n}: Error: one" for n in range(2, 7)),
-        "  … 2 more lines in c1",
-        "3 turn 2 input c1 write: 1: content: raise Error",
-        "2 turn 1 assistant: 1: We decided on Error codes.",
-        "1 turn 1 user: 2: The server has Error 5.",
+    assert call("recall", pattern="Error:|Error").output.split("\n") == [
+        "[5 turn 2 summary]",
+        "- An Error was found.",
+        "[4 turn 2 output bash]",
+        "1: ok",
+        *["Error: one"] * 7,
+        "[3 turn 2 input write]",
+        "content: raise Error",
+        "[2 turn 1 assistant]",
+        "We decided on Error codes.",
+        "[1 turn 1 user]",
+        "1: Which port?",
+        "The server has Error 5.",
     ]
-    assert call("recall", pattern="Error", role="assistant").output.startswith("2 turn 1 assistant: 1: We")
-    assert call("recall", pattern="Error", **{"from": 2, "to": 3}).output.split("\n") == [
-        "3 turn 2 input c1 write: 1: content: raise Error",
-        "2 turn 1 assistant: 1: We decided on Error codes.",
-    ]
+    assert call("recall", pattern="Error", role="assistant").output.split("\n")[0] == "[2 turn 1 assistant]"
+    assert {*call("recall", pattern="Error", **{"from": 2, "to": 3}).output.split("\n")[::2]} == {
+        "[3 turn 2 input write]",
+        "[2 turn 1 assistant]",
+    }
     assert call("recall", to=2).output.split("\n") == [
-        "2 turn 1 assistant: 1: We decided on Error codes.",
-        "1 turn 1 user: 1: Which port?",
-        "  … 1 more line in 1",
+        "[2 turn 1 assistant]",
+        "We decided on Error codes.",
+        "[1 turn 1 user]",
+        "1: Which port?",
+        "The server has Error 5.",
     ]
     assert call("recall", pattern="nowhere").output == "Nothing in this session matches."
+
+
+def test_words_are_found_in_any_order_and_form_and_within_names(call: Call, ctx: Bench) -> None:
+    said(ctx, "assistant", "I looked at some of it.\n" * 40)
+    said(ctx, "assistant", "The retries were merged into one place: _retryPolicy waits 250 ms.")
+    for n in range(60):
+        said(ctx, "assistant", f"Part {n} is done; one more place is next.")
+    for words in ("retry policy wait", "merging retries place", "RETRIES merge", "waits retry_policy"):
+        assert call("recall", pattern=words).output.split("\n")[:2] == [
+            "[2 turn 1 assistant]",
+            "The retries were merged into one place: _retryPolicy waits 250 ms.",
+        ], words
+
+
+def test_rare_words_count_more_than_frequent_ones_and_the_newer_comes_first_among_equals(
+    call: Call, ctx: Bench
+) -> None:
+    for n in range(50):
+        said(ctx, "output", f"the tests ran and the build ran: {n}", f"c{n}", "bash")
+    said(ctx, "user", "The quota is 40.")
+    said(ctx, "assistant", "Nothing to say.")
+    said(ctx, "user", "The quota is 50.")
+    found = [line for line in call("recall", pattern="the quota of the build").output.split("\n") if line[0] != "["]
+    assert found[:2] == ["The quota is 50.", "The quota is 40."]
+
+
+def test_lower_case_ignores_case_and_capitals_are_tried_as_they_are_first(call: Call, ctx: Bench) -> None:
+    said(ctx, "output", "TypeError: x", "c1", "bash")
+    said(ctx, "output", "a typeerror in prose", "c2", "bash")
+    assert call("recall", pattern=r"typeerror\b").output.count("[") == 2
+    assert call("recall", pattern=r"TypeError\b").output == "[1 turn 1 output bash]\nTypeError: x"
+    assert "TypeError: x" in call("recall", pattern=r"TYPEERROR:\s").output
+    assert "TypeError" in call("recall", id="c1", pattern="type errors typeerror").output
+
+
+def test_a_regular_expression_that_matches_nothing_is_searched_by_its_words(call: Call, ctx: Bench) -> None:
+    said(ctx, "output", "the timeout of the gateway: 30 s", "c1", "bash")
+    assert "30 s" in call("recall", pattern=r"gateway.*timeout").output
+
+
+def test_a_page_of_hits_takes_a_thousand_tokens_at_most_and_says_where_the_next_begins(call: Call, ctx: Bench) -> None:
+    for n in range(40):
+        said(ctx, "output", f"needle {n} {'xy ' * n}" + "\nmore text of its own" * 30, f"c{n}", "bash")
+    for pattern in ("needle", r"needle \d+"):
+        page = call("recall", pattern=pattern).output
+        assert len(page.encode()) < 3_200
+        first = page.count("[", 0, page.rindex("[")) + 1
+        assert page.endswith(f"go on with offset={first}]")
+        assert page.split("\n")[0] not in call("recall", pattern=pattern, offset=first).output
+
+
+def test_the_list_of_names_of_a_summary_is_not_searched(call: Call, ctx: Bench) -> None:
+    said(
+        ctx,
+        "summary",
+        "<state_snapshot>\nThe port is 80.\n<also_named>\nread_line, fold\n</also_named>\n</state_snapshot>",
+    )
+    assert call("recall", pattern="read_line").output == "Nothing in this session matches."
+    assert call("recall", pattern=r"read_\w+").output == "Nothing in this session matches."
+    assert "80" in call("recall", pattern="port").output
+
+
+def test_the_same_text_is_shown_once(call: Call, ctx: Bench) -> None:
+    for n in range(5):
+        output(ctx, f"c{n}", "the build of the gateway took 12 s\nall is well\nno more to say here")
+    assert call("recall", pattern="gateway build").output.count("12 s") == 1
 
 
 def test_what_cannot_be_searched_is_said(call: Call, ctx: Bench) -> None:
@@ -142,13 +216,13 @@ def test_a_search_is_not_found_by_itself(call: Call, ctx: Bench) -> None:
 def test_a_search_that_finds_too_much_or_takes_too_long_says_where_to_go_on(call: Call, ctx: Bench) -> None:
     for n in range(10):
         said(ctx, "user", f"word {n}")
-    first = call("recall", pattern="word", limit=3).output.split("\n")
+    first = call("recall", pattern=r"word\W", limit=3).output.split("\n")
     assert first[-1] == "[Older records were not searched; go on with to=7]"
-    assert first[2].startswith("8 turn")
-    rest = call("recall", pattern="word", limit=3, to=7).output.split("\n")
-    assert rest[0].startswith("7 turn")
+    assert first[4].startswith("[8 turn")
+    rest = call("recall", pattern=r"word\W", limit=3, to=7).output.split("\n")
+    assert rest[0].startswith("[7 turn")
     ctx.limits = ToolLimits(recall_seconds=0.0)
-    assert "go on with to=10" in call("recall", pattern="word").output
+    assert "go on with to=10" in call("recall", pattern=r"word\W").output
 
 
 class Slow(Bench):

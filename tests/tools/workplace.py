@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from agentcli.core.record import TodoItem
-from agentcli.core.text.passage import Needles, Passage
+from agentcli.core.text.passage import Mark, Needles, Passage
 from agentcli.core.tool import CallScope, Question, Service, ToolLimits
 from agentcli.system.programs import search_path
 from agentcli.tools.ask_user import Answers
@@ -74,6 +74,14 @@ class Bench:
     ) -> Iterator[Passage]:
         found = sorted((p for p in self.said if newest is None or p.seq <= newest), key=lambda p: -p.seq)
         return (passage for passage in found if call_id in ("", passage.call_id))
+
+    def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
+        for passage in self.passages(newest=newest, until=until):
+            held = sum(1 << n for n, term in enumerate(terms) if term in passage.text.casefold())
+            yield Mark(passage.seq, passage.turn, held, len(passage.text))
+
+    def passages_of(self, mark: Mark) -> Sequence[Passage]:
+        return [passage for passage in self.said if passage.seq == mark.seq]
 
     def index(self) -> Iterator[float]:
         return iter(())

@@ -35,6 +35,19 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A record that has texts, by the index: which of the asked terms it may hold, as bits, and the size of its texts.
+
+    `size` is in pieces of text that occur in no other place of the record, so a text that repeats itself counts once.
+    """
+
+    seq: int
+    turn: int
+    held: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A text of a session, whole. `call_id`, `name`, `title` and `status` describe its call, if it is part of a call."""
 

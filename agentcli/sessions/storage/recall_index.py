@@ -21,7 +21,7 @@ from threading import Thread
 from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Message
 from agentcli.core.record import Record
-from agentcli.core.text.passage import Entry, Needles, OutOfTime, call_ids, folded, passages
+from agentcli.core.text.passage import Entry, Mark, Needles, OutOfTime, call_ids, folded, passages
 from agentcli.system.disk import Disk, make_folder, write_file
 
 FOLDER = "recall"
@@ -84,16 +84,35 @@ class RecallIndex:
         With `save`, missing segments are made again and written. Raises OutOfTime between two segments once
         `time.monotonic` has passed `until`.
         """
+        sieve = _Sieve(needles, call_id)
+        for seq, row in self._newest_first(newest, load, save=save, until=until):
+            if sieve.passes(row):
+                yield seq, _ROW.unpack_from(row)[0]
+
+    def marks(
+        self, newest: int, load: Load, terms: Sequence[str], *, save: bool = True, until: float = math.inf
+    ) -> Iterator[Mark]:
+        """Yield a mark for each record up to `newest` that has texts, newest first, with the terms that it may hold.
+
+        Terms are texts, compared without case. The rest is as in `candidates`.
+        """
+        sieve = _Sieve([[term] for term in terms])
+        for seq, row in self._newest_first(newest, load, save=save, until=until):
+            turn, _, kind, size = _ROW.unpack_from(row)
+            if kind != _NOTHING:
+                yield Mark(seq, turn, sieve.held(row), size * 8 // _BITS_EACH or LARGEST)
+
+    def _newest_first(self, newest: int, load: Load, *, save: bool, until: float) -> Iterator[tuple[int, bytes]]:
+        """Yield number and row of the records up to `newest`. Raises OutOfTime between two segments."""
         self.settle()
-        sieve, newest_segment = _Sieve(needles, call_id), (newest - 1) // SEGMENT + 1
+        newest_segment = (newest - 1) // SEGMENT + 1
         for segment in range(newest_segment, 0, -1):
             if segment < newest_segment and time.monotonic() > until:
                 raise OutOfTime(segment * SEGMENT)
             rows = self._segment(segment) or self._fill(segment, load, save=save, newest=newest)
             first = (segment - 1) * SEGMENT + 1
-            for number in range(len(rows) - 1, -1, -1):
-                if first + number <= newest and sieve.passes(rows[number]):
-                    yield first + number, _ROW.unpack_from(rows[number])[0]
+            for number in range(min(len(rows), newest - first + 1) - 1, -1, -1):
+                yield first + number, rows[number]
 
     def fill(self, newest: int, load: Load, *, save: bool = True) -> Iterator[float]:
         """Make the missing segments, newest first; after each, yield the share of them that is done."""
@@ -231,7 +250,7 @@ def _split(data: bytes) -> Sequence[bytes]:
 class _Sieve:
     """A filter that decides by a row if its record may match."""
 
-    def __init__(self, needles: Needles, call_id: str) -> None:
+    def __init__(self, needles: Needles, call_id: str = "") -> None:
         self._call = zlib.crc32(call_id.encode("utf-8", "surrogatepass")) if call_id else None
         self._wanted = [[piece for text in group for piece in _pieces(_folded(text))] for group in needles]
         self._places: dict[int, list[list[tuple[int, int]]]] = {}
@@ -245,6 +264,20 @@ class _Sieve:
         start = _ROW.size + 4 * calls
         places = self._places.get(size) or self._placed(size)
         return any(all(row[start + byte] & mask for byte, mask in group) for group in places)
+
+    def held(self, row: bytes) -> int:
+        """Return the alternatives that a row with texts may hold, as bits."""
+        _, calls, kind, size = _ROW.unpack_from(row)
+        if kind != _SIEVE:
+            return (1 << len(self._wanted)) - 1
+        start, held = _ROW.size + 4 * calls, 0
+        for number, group in enumerate(self._places.get(size) or self._placed(size)):
+            for byte, mask in group:
+                if not row[start + byte] & mask:
+                    break
+            else:
+                held |= 1 << number
+        return held
 
     def _placed(self, size: int) -> list[list[tuple[int, int]]]:
         groups = [sorted(_places(group, size)) for group in self._wanted]

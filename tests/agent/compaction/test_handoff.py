@@ -87,8 +87,8 @@ def test_recall_reaches_the_records_of_the_one_before(program: Program) -> None:
         assert f"{count} rounds" in recalled(fresh, pattern=f"test_{module}.py::test_{name}")
         assert f"{name} in src/{module}.py gives up" in recalled(fresh, pattern=name, role="assistant")
     hit = recalled(fresh, pattern="def read_line").splitlines()[0]
-    assert hit.startswith("-")
-    assert "gives up after 21 rounds" in recalled(fresh, id=hit.split()[0])
+    assert hit.startswith("[-")
+    assert "gives up after 21 rounds" in recalled(fresh, id=hit.split()[0][1:])
     assert "gives up after 21 rounds" in recalled(fresh, id="call_1")
 
 

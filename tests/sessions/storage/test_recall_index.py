@@ -92,6 +92,27 @@ def test_few_records_are_read_and_none_that_matches_is_left_out(session: Session
     assert len(numbers(session, "number401")) < COUNT / 5
 
 
+def test_marks_tell_which_terms_a_record_may_hold_and_leave_out_records_without_texts(session: Session) -> None:
+    marks = list(session.marks(["Number401", "NEEDLE", "nothing of the kind"]))
+    assert [mark.seq for mark in marks] == sorted({mark.seq for mark in marks}, reverse=True)
+    assert len(marks) == COUNT - COUNT // 5
+    for bit, pattern in enumerate(("(?i)number401", "(?i)needle")):
+        assert set(holding(session, pattern)) <= {mark.seq for mark in marks if mark.held >> bit & 1}
+    assert sum(mark.held & 1 for mark in marks) < COUNT / 5
+    assert not [mark for mark in marks if mark.held >> 2]
+    assert next(session.marks(["x"], newest=402)).seq == 402
+
+
+def test_marks_are_the_same_in_memory(session: Session) -> None:
+    kept = MemorySession()
+    for record in session.records():
+        kept.append(record.body)
+    wanted = ["number7", "port 8443"]
+    sure = {mark.seq: mark.held for mark in kept.marks(wanted)}
+    for mark in session.marks(wanted):
+        assert sure[mark.seq] & ~mark.held == 0
+
+
 def test_a_call_is_found_by_its_id_with_input_and_output(session: Session) -> None:
     assert numbers(session, "", "c401") == [403, 402]
     assert numbers(session, "", "c9999") == []

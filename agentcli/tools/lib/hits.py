@@ -1,0 +1,95 @@
+"""Hits of a search in the texts of a session, and how they are shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.text.passage import Passage
+
+_MOST_EACH = 3
+"""Maximum matching places that a search for a regular expression shows of each passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A part of a passage, from `start` to `end`, that answers a query, and how well."""
+
+    score: float
+    passage: Passage
+    start: int
+    end: int
+
+
+def at_lines(passage: Passage, numbers: Sequence[int]) -> Iterator[Hit]:
+    """Yield the first places of some lines in a passage; a line that is shown with the one before is part of that."""
+    starts = [0, *(match.end() for match in re.finditer("\n", passage.text)), len(passage.text) + 1]
+    known, count = -2, 0
+    for n in numbers:
+        if n <= known + 1 and count:
+            known = n
+            continue
+        if count == _MOST_EACH:
+            return
+        yield Hit(1.0, passage, starts[n - 1], starts[n] - 1)
+        known, count = n, count + 1
+
+
+def different(found: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the hits without those that say nearly the same as a better one; of many, only the best are compared."""
+    kept: list[tuple[Hit, frozenset[str]]] = []
+    for hit in found[:_COMPARED]:
+        words = frozenset(_WORDS.findall(hit.passage.text[hit.start : hit.end + _AROUND]))
+        if not any(len(words & others) >= _ALIKE * len(words | others) for _, others in kept):
+            kept.append((hit, words))
+    return [hit for hit, _ in kept]
+
+
+_COMPARED = 60
+_AROUND = 200
+_ALIKE = 0.8
+_WORDS = re.compile(r"\w+")
+
+
+def lead(passage: Passage, line: int) -> str:
+    """Return the beginning of a message of which a later line is shown, because it often says what all of it is about."""
+    if line < _FIRST_LINES or passage.role not in ("user", "assistant"):
+        return ""
+    first = passage.text.strip().split("\n", 1)[0]
+    return f" {first[:_LEAD]}{'…' if len(first) > _LEAD else ''}"
+
+
+_FIRST_LINES, _LEAD = 2, 100
+
+
+def shown(hit: Hit, room: int) -> tuple[int, str]:
+    """Return the first line of a hit and its text with its neighbourhood, at most about `room` characters."""
+    text = hit.passage.text
+    start = text.rfind("\n", 0, hit.start) + 1
+    if hit.start - start > room // 3:
+        start = _blank(text, hit.start - room // 3)
+    stop = min(max(hit.end, start), start + room)
+    line_end = text.find("\n", stop)
+    end = len(text) if line_end < 0 else line_end
+    if end > start + room:
+        end = start + room
+    while end < len(text):  # lines behind, as many as fit
+        following = text.find("\n", end + 1)
+        following = len(text) if following < 0 else following
+        if following > start + room:
+            break
+        end = following
+    before = text.rfind("\n", 0, max(start - 1, 0)) + 1
+    if start and text[start - 1] == "\n" and end - before <= room:
+        start = before
+    whole_start = start == 0 or text[start - 1] == "\n"
+    whole_end = end >= len(text) or text[end] == "\n"
+    part = text[start:end].strip("\n")
+    return text.count("\n", 0, start) + 1, f"{'' if whole_start else '…'}{part}{'' if whole_end else '…'}"
+
+
+def _blank(text: str, at: int) -> int:
+    """Return the place behind the next blank from `at`."""
+    found = text.find(" ", at, at + 40)
+    return found + 1 if found >= 0 else at
