@@ -212,6 +212,8 @@ class SnapshotSettings:
 
     share: Share = 0.15
     """Largest snapshot, as a share of the usable window."""
+    unverified: int = 20
+    """Maximum sentences of a summary that no record shows; the newest stay."""
     rules_share: Share = 0.2
     """Largest set of the user's rules, as a share of the usable window."""
     knowledge_share: Share = 0.5

@@ -17,7 +17,7 @@ from agentcli.agent.compaction.summariser import Summariser
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot.form import Snapshot, parse
 from agentcli.context.snapshot.items import Sources, apply, parse_items
-from agentcli.context.snapshot.transcript import facts
+from agentcli.context.snapshot.transcript import sources as texts
 from agentcli.context.snapshot.verify import Evidence, verified
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
@@ -46,7 +46,7 @@ def survivors() -> dict[str, tuple[int, int]]:
         for block in message.blocks
         if block.source == "user" and isinstance(block.part, Text)
     ]
-    whole = Evidence(facts(messages), user_texts=said)
+    whole = Evidence(texts(messages), user_texts=said)
     sources = Sources(messages, whole)
 
     def left(lines: list[str]) -> int:

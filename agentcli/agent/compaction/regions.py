@@ -11,7 +11,7 @@ from agentcli.agent.compaction.summariser import Summariser
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.inject import wrap
 from agentcli.context.policies.regions import heading
-from agentcli.context.snapshot.form import TRUNCATED
+from agentcli.context.snapshot.form import TRUNCATED, unverified_lines
 from agentcli.context.snapshot.transcript import dialogue, recite
 from agentcli.context.snapshot.verify import Evidence, Struck, speaks_another_language, verified_text
 from agentcli.context.view import ViewMessage, replaced_key
@@ -76,8 +76,10 @@ def replaced(
     texts = {}
     for number, keys in enumerate(task.plan.regions, 1):
         messages = _segment(task, keys)
-        text, gone = verified_text(answers.get(number, ""), evidence)
+        text, unverified, gone = verified_text(answers.get(number, ""), evidence)
         struck += gone
+        if unverified:
+            text = "\n".join(filter(None, (text, *unverified_lines(unverified))))
         turns = [message.turn for message in messages]
         longest = 4 * (
             brief.window.settings.regions.summary_of(sum(map(brief.window.size, messages)))

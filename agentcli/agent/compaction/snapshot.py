@@ -157,6 +157,7 @@ def finished(snapshot: Snapshot, brief: Brief) -> str:
         files=_clean(snapshot.files, brief),
         actions=_clean(snapshot.actions, brief),
         plan=_clean(snapshot.plan, brief),
+        unverified=_clean(snapshot.unverified, brief),
         names=_clean(snapshot.names, brief),
     )
     return render(trimmed(clean, brief.longest))

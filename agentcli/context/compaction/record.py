@@ -19,10 +19,11 @@ from agentcli.context.loss.price import priced
 from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.plans import Plan, compactable
 from agentcli.context.settings import SnapshotSettings
-from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse
+from agentcli.context.snapshot.anchors import Source
+from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse, uncited
 from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import ledger_lines
-from agentcli.context.snapshot.transcript import facts
+from agentcli.context.snapshot.transcript import sources
 from agentcli.context.snapshot.verify import Evidence
 from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key
 from agentcli.context.window import Window
@@ -96,14 +97,20 @@ class SummaryTask:
 
     def evidence(self) -> Evidence:
         """Return the evidence that the summary is verified against."""
-        former = self.former.snapshot if self.former else ""
-        known = (*facts(self.gone), *ledger_lines(self.ledger), former, *(words.text for words in self.user_words))
-        return Evidence(known, self.form.sentence_characters, self.user_texts)
+        kept = enumerate((*ledger_lines(self.ledger), *_proven(self.former_snapshot)), 1)
+        going = {message.seq for message in self.gone}
+        stays = (message for message in compactable(self.view) if message.seq not in going)
+        known = (*sources(self.gone), *sources(stays), *(Source(line, step=-number) for number, line in kept))
+        return Evidence(known, self.form.sentence_characters, self._said(compactable(self.view)))
 
     @property
     def user_texts(self) -> tuple[VerbatimText, ...]:
         """User's own words, oldest first: the carried ones, then the ones in the part to summarise."""
-        typed = {words.seq: words for message in self.gone for words in typed_texts(message)}
+        return self._said(self.gone)
+
+    def _said(self, messages: Iterable[ViewMessage]) -> tuple[VerbatimText, ...]:
+        """Return the carried words of the user and those in these messages, oldest first."""
+        typed = {words.seq: words for message in messages for words in typed_texts(message)}
         carried = {words.seq: words for words in (*self.ledger.rules, *self.user_words)}
         merged = {**carried, **typed}
         return tuple(merged[seq] for seq in sorted(merged))
@@ -206,6 +213,13 @@ def _reduced(message: ViewMessage, going: set[int | str]) -> ViewMessage:
     """Return the message with only the blocks whose record is summarised or that a region names."""
     blocks = tuple(block for block in message.blocks if block.seq in going or replaced_key(block) in going)
     return message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
+
+
+def _proven(former: Snapshot | None) -> Iterator[str]:
+    """Yield the lines of a former snapshot that were proven when it was made."""
+    if former is not None:
+        yield former.goal
+        yield from map(uncited, (*former.knowledge, *former.files, *former.actions, *former.plan))
 
 
 def _typed(messages: Sequence[ViewMessage]) -> Iterator[str]:

@@ -13,9 +13,8 @@ from agentcli.context.loss.price import faded, is_worth
 from agentcli.context.loss.settings import LossSettings
 from agentcli.context.snapshot.form import LEFT_OUT, Snapshot, cite, last_cited, render, uncited
 from agentcli.context.snapshot.reconcile import is_ledger_line, is_lookup, is_report, is_test_line, same_step
-from agentcli.context.snapshot.transcript import every_word
-from agentcli.context.snapshot.verify import Evidence, Struck, claims, judged
-from agentcli.context.view import Block, ViewMessage
+from agentcli.context.snapshot.verify import Evidence, Sifted, Struck, judged, verified_goal
+from agentcli.context.view import ViewMessage
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolResult
 
@@ -82,54 +81,26 @@ def numbered(former: Snapshot) -> str:
 
 
 class Sources:
-    """The records of the summarised part, by step: a call and its results prove together.
-
-    `whole` is the evidence of all known sources.
-    """
+    """The records of the summarised part, and the step of each: a call and its results prove together."""
 
     def __init__(self, gone: Iterable[ViewMessage], whole: Evidence) -> None:
         self.whole = whole
         self.users: frozenset[int] = frozenset()
-        self._blocks: dict[int, list[Block]] = {}
         self._step: dict[int, int] = {}
-        self._evidence: dict[int, Evidence] = {}
-        for message in gone:
-            self._add(message)
+        last = 0
+        for block in (block for message in gone for block in message.blocks):
+            last = last if last and isinstance(block.part, ToolResult) else block.seq
+            self._step[block.seq] = last
+            if block.source == "user":
+                self.users |= {block.seq}
 
     def known(self, seqs: Iterable[int]) -> tuple[int, ...]:
         """Return the seqs that are records of the summarised part."""
         return tuple(seq for seq in dict.fromkeys(seqs) if seq in self._step)
 
-    def cited(self, seqs: Iterable[int]) -> Evidence:
-        """Return the evidence of the steps that these records belong to."""
-        steps = dict.fromkeys(self._step[seq] for seq in self.known(seqs))
-        return self._joined(tuple(steps))
-
-    def home(self, sentence: str) -> int | None:
-        """Return the newest step that alone supports all claims of a sentence; None if there is none or the sentence makes no claim."""
-        named = list(claims(sentence))
-        if not named:
-            return None
-        candidates = (step for step in reversed(self._blocks) if all(map(self._joined((step,)).supports, named)))
-        return next(candidates, None)
-
-    def _joined(self, steps: tuple[int, ...]) -> Evidence:
-        known = self._evidence.get(steps[0]) if len(steps) == 1 else None
-        if known is None:
-            texts = [text for step in steps for block in self._blocks[step] for text in every_word(block)]
-            known = Evidence(texts, self.whole.longest, self.whole.user_texts)
-        if len(steps) == 1:
-            self._evidence[steps[0]] = known
-        return known
-
-    def _add(self, message: ViewMessage) -> None:
-        for block in message.blocks:
-            answers = isinstance(block.part, ToolResult) and self._blocks
-            step = next(reversed(self._blocks)) if answers else block.seq
-            self._step[block.seq] = step
-            self._blocks.setdefault(step, []).append(block)
-            if block.source == "user":
-                self.users |= {block.seq}
+    def steps(self, seqs: Iterable[int]) -> tuple[int, ...]:
+        """Return the steps that these records belong to."""
+        return tuple(dict.fromkeys(self._step[seq] for seq in self.known(seqs)))
 
 
 def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snapshot, tuple[Struck, ...]]:
@@ -138,11 +109,11 @@ def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snap
     An item of the former snapshot is removed only if the delta cites a record of the summarised part for it; the user's own
     words only if that record is the user's.
     """
-    struck: list[Struck] = []
+    result = Sifted()
     gone = _obsolete(delta, former or Snapshot(), sources)
     written: dict[Section, list[str]] = {section: [] for section in SECTIONS}
     for item in delta.items:
-        if text := _proved(item, sources, struck):
+        if text := _proved(item, sources, result):
             written[item.section].append(text)
     before = former or Snapshot()
     steps = [step for step in before.plan if uncited(step) not in gone]
@@ -153,8 +124,9 @@ def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snap
         actions=(*(line for line in _reports(before) if uncited(line) not in gone), *written["action"]),
         plan=(*(step for step in steps if not any(same_step(step, new) for new in written["plan"])), *written["plan"]),
         obsolete=tuple(gone),
+        unverified=tuple(dict.fromkeys(result.doubtful)),
     )
-    return snapshot, tuple(struck)
+    return snapshot, tuple(result.struck)
 
 
 def worthwhile(snapshot: Snapshot, ledger: Ledger, loss: LossSettings) -> Snapshot:
@@ -184,23 +156,17 @@ def _obsolete(delta: Delta, former: Snapshot, sources: Sources) -> tuple[str, ..
     return tuple(gone)
 
 
-def _proved(item: Item, sources: Sources, struck: list[Struck]) -> str:
+def _proved(item: Item, sources: Sources, result: Sifted) -> str:
     """Return an item with the records that prove it, without its unproven sentences."""
-    seqs = list(sources.known(item.seqs))
-    evidence = sources.cited(seqs)
-    step = item.section == "plan"
+    if item.section == "goal":
+        return verified_goal(item.text, sources.whole, result)
+    seqs, steps = list(sources.known(item.seqs)), sources.steps(item.seqs)
     kept = []
     for sentence in sentences(item.text):
-        text, why = judged(sentence, evidence, step)
-        if why and (home := sources.home(sentence)) is not None:
-            text, why = judged(sentence, sources.cited((home,)), step)
-            seqs += [home] if not why else []
-        if not why and not sources.whole.is_about(sentence):
-            why = "nothing in the conversation is about that"
-        if why:
-            struck.append(Struck(sentence, why))
-        else:
-            kept.append(text)
+        found = judged(sentence, sources.whole, step=item.section == "plan", cited=steps)
+        result.note(sentence, found)
+        kept += [found.text] if found.text else []
+        seqs += sources.known([found.seq])
     return cite(" ".join(dict.fromkeys(kept)), seqs) if kept else ""
 
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import WITHOUT_MODEL, Snapshot, cite, last_cited, uncited
-from agentcli.context.snapshot.verify import Evidence, claims, unsupported
+from agentcli.context.snapshot.knowledge import merged_knowledge
+from agentcli.context.snapshot.verify import Evidence, unsupported
 from agentcli.core.record import TodoItem
 
 _MARKS = {"pending": "[TODO]", "in_progress": "[IN PROGRESS]", "completed": "[DONE]"}
@@ -28,10 +29,13 @@ def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: Sna
     return Snapshot(
         goal=new.goal or (former.goal if former else ""),
         rules=ledger.rules,
-        knowledge=_knowledge(former.knowledge if former else (), new),
+        knowledge=merged_knowledge(former.knowledge if former else (), new.knowledge, new.obsolete),
         files=_files(ledger, whys, settings),
         actions=_actions(new.actions, ledger, settings),
         plan=_plan(new.plan or (former.plan if former else ()), ledger.todo),
+        unverified=tuple(dict.fromkeys((*(former.unverified if former else ()), *new.unverified)))[
+            -settings.unverified :
+        ],
         note=new.note,
         covers=new.covers,
     )
@@ -48,52 +52,14 @@ def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: Sn
 
 
 def ledger_lines(ledger: Ledger) -> Iterator[str]:
-    """Yield the ledger as text: evidence for a summary."""
+    """Yield the ledger as text, without the user's rules: evidence for a summary."""
     yield ledger.cwd
     yield from (_file_line(fact, "") for fact in ledger.files)
     yield from (command.command for command in ledger.commands)
     yield from (_command_line(command, len(command.command)) for command in ledger.commands)
     yield from (item.content for item in ledger.todo)
-    yield from (words.text for words in (*ledger.rules, *ledger.reports))
+    yield from (words.text for words in ledger.reports)
     yield from _test_lines(ledger)
-
-
-def _knowledge(former: Sequence[str], new: Snapshot) -> tuple[str, ...]:
-    kept = [item for item in former if not any(_names(gone, item) for gone in new.obsolete)]
-    for item in new.knowledge:
-        if any(_alike(item, old) for old in kept):
-            continue
-        # A new wording that contains a whole old item replaces it.
-        kept = [old for old in kept if uncited(old) not in item]
-        kept.append(item)
-    return tuple(kept)
-
-
-def _names(gone: str, item: str) -> bool:
-    """Return True if a line that declares something obsolete means this item: it must repeat at least its beginning."""
-    gone, item = _bare(gone), _bare(item)
-    return bool(gone) and (
-        gone == item or (len(gone) >= _RECOGNISABLE and item.startswith(gone)) or gone.startswith(item)
-    )
-
-
-def _alike(item: str, old: str) -> bool:
-    """Return True if an item adds nothing to an old one: the same words, or nearly, about the same names and numbers."""
-    new_words, old_words = set(_bare(item).split()), set(_bare(old).split())
-    if new_words <= old_words:
-        return True
-    common = len(new_words & old_words) / len(new_words | old_words)
-    return common >= _SAME_FACT and set(claims(uncited(item))) == set(claims(uncited(old)))
-
-
-_SAME_FACT = 0.8
-
-
-def _bare(text: str) -> str:
-    return re.sub(r"[\W_]+", " ", uncited(text)).strip().casefold()
-
-
-_RECOGNISABLE = 20
 
 
 def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> tuple[str, ...]:
@@ -327,7 +293,7 @@ def _plan(steps: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
 
 def same_step(one: str, other: str) -> bool:
     """Return True if two steps are the same in other words or another state: most words of the shorter are in the longer."""
-    texts = (set(_bare(_MARK.sub("", step)).split()) for step in (one, other))
+    texts = (set(re.sub(r"[\W_]+", " ", uncited(_MARK.sub("", step))).casefold().split()) for step in (one, other))
     shorter, longer = sorted(texts, key=len)
     return len(shorter & longer) >= _SAME_STEP * len(shorter)
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from agentcli.context.inject import escape
 from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot.anchors import Source, Speaker
 from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import Block, ViewMessage
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
@@ -106,11 +107,32 @@ def _lengths(clip: int, longest: int) -> _Lengths:
     return {"output": clip, "words": longest, "input": max(clip, 200)}
 
 
-def facts(messages: Iterable[ViewMessage]) -> Iterator[str]:
+def sources(messages: Iterable[ViewMessage]) -> Iterator[Source]:
     """Yield the whole text of these messages, including thoughts: evidence for a summary of them."""
+    calls: dict[str, tuple[int, str]] = {}
     for message in messages:
         for block in message.blocks:
-            yield from every_word(block)
+            step, head, speaker = block.seq, "", _SPEAKERS.get(block.tier, "tool")
+            match block.part:
+                case ToolCall(call_id, _, given):
+                    calls[call_id] = step, _head(given)
+                case ToolResult(call_id):
+                    step, head = calls.get(call_id, (step, ""))
+                case _:
+                    pass
+            for text in every_word(block):
+                yield Source(text, block.seq, step, speaker, head, message.turn)
+
+
+def _head(given: Mapping[str, object]) -> str:
+    """Return the short inputs of a call: what its outputs are about."""
+    return " ".join(text for text in map(str, given.values()) if len(text) <= _HEAD)
+
+
+_SPEAKERS: Mapping[int, Speaker] = {1: "user", 2: "agent"}
+"""Speaker of each tier of trust."""
+_HEAD = 200
+"""Longest of these inputs, in characters."""
 
 
 def dialogue(messages: Iterable[ViewMessage]) -> Iterator[str]:

@@ -1,16 +1,21 @@
-"""Verification of a model's summary against its sources: unsupported sentences, and sentences that pose as another speaker, are struck."""
+"""Verification of a model's summary against its sources, sentence by sentence and by evidence, not by words of any language.
+
+A sentence stands if one record of the history holds most of it, with all names, paths and numbers. The user's will stands
+in the user's own words alone: a sentence that is closest to their words becomes a quotation of them. Of the rest, a
+sentence that has something in common with a record is listed as unverified, and any other is struck.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import field, replace
+from functools import cache, cached_property
 
 from agentcli.context.ledger.standing_rules import sentences
 from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot.anchors import Anchor, Anchors, Source
 from agentcli.context.snapshot.form import Snapshot
-from agentcli.context.snapshot.imperatives import offence
 from agentcli.context.snapshot.language import language, may_be
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
@@ -24,6 +29,35 @@ class Struck:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A sentence in acceptable form, or the reason why it does not stand; `doubtful` if it is then listed as unverified.
+
+    `words` is the quotation alone where the sentence became one of the user. `seq` is the record that shows it, 0 if unknown.
+    """
+
+    text: str = ""
+    why: str = ""
+    doubtful: bool = False
+    seq: int = 0
+    words: str = ""
+
+
+@dataclass(slots=True)
+class Sifted:
+    """What became of a summary's sentences: the struck ones with the reasons, and those that no record shows."""
+
+    struck: list[Struck] = field(default_factory=list)
+    doubtful: list[str] = field(default_factory=list)
+
+    def note(self, sentence: str, judged: Judged) -> None:
+        """Note a sentence if it does not stand."""
+        if judged.why:
+            self.struck.append(Struck(sentence, judged.why))
+        if judged.doubtful:
+            self.doubtful.append(sentence)
+
+
 _DEFAULT = SnapshotSettings()
 
 
@@ -31,20 +65,21 @@ class Evidence:
     """Sources that a summary may use: the summarised part, the ledger, and the verified snapshot before.
 
     `longest` is the length in characters of the longest acceptable sentence, `user_texts` the user's own words: all that a
-    summary may quote of the user's will.
+    summary may quote of the user's will. A plain text counts as said by the agent.
     """
 
     def __init__(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str | Source],
         longest: int = _DEFAULT.sentence_characters,
         user_texts: Sequence[VerbatimText] = (),
     ) -> None:
         self.longest = longest
         self.user_texts = tuple(user_texts)
-        self._texts = tuple(texts)
+        sources = [Source(text) if isinstance(text, str) else text for text in texts]
+        self._sources = sources
+        self._texts = tuple(source.text for source in sources)
         self._whole = ""
-        self._stems: frozenset[str] = frozenset()
         # Most texts and words repeat, and neither a word nor a number contains a blank.
         each = " ".join({piece for text in set(self._texts) for piece in text.split()})
         self._words = frozenset(_WORD.findall(each.casefold()))
@@ -60,25 +95,25 @@ class Evidence:
         folded = claim.casefold()
         return folded in self._words if _WORD.fullmatch(folded) else self._stands_alone(folded)
 
-    def quotation(self, span: str) -> str:
-        """Return the user's own sentences around a quotation, with the turn, or an empty text if the user did not say so byte for byte."""
+    def quotation(self, span: str) -> VerbatimText | None:
+        """Return the user's own whole sentences around a quotation, or None if the user did not say so byte for byte."""
         if len(span.split()) < 2 and len(span) < _SHORTEST_QUOTATION:
-            return ""
+            return None
         for words in self.user_texts:
             line = " ".join(words.text.split())
             start = line.find(span)
             if start >= 0:
-                return _quoted(line, start, start + len(span), words.turn)
-        return ""
+                return replace(words, text=_quoted(line, start, start + len(span)))
+        return None
 
-    def is_about(self, sentence: str) -> bool:
-        """Return False if hardly any word of a sentence occurs: its topic, or its language, never came up."""
-        words = [word[:_STEM] for word in _PROSE.findall(sentence.casefold())]
-        if len(words) < _FEWEST_WORDS or len(self._words) < _VOCABULARY:
-            return True
-        if not self._stems:
-            self._stems = frozenset(word[:_STEM] for word in self._words)
-        return sum(word in self._stems for word in words) >= _KNOWN * len(words)
+    def anchors(self, sentence: str, cited: Iterable[int] = ()) -> tuple[Anchor | None, Anchor | None]:
+        """Return the best anchor of a sentence in the user's words and elsewhere; `cited` are steps that it names as proof."""
+        return self._index.of(sentence, tuple(claims(sentence)), cited)
+
+    @cached_property
+    def _index(self) -> Anchors:
+        said = (Source(words.text, words.seq, words.seq, "user", turn=words.turn) for words in self.user_texts)
+        return Anchors((*said, *(source for source in self._sources if source.speaker != "user")))
 
     def _stands_alone(self, claim: str) -> bool:
         """Return True if the claim occurs without being a piece of a longer word."""
@@ -102,33 +137,45 @@ class Evidence:
 
 
 def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[Struck, ...]]:
-    """Return the snapshot without the sentences that the evidence does not support, and the struck sentences."""
-    struck: list[Struck] = []
+    """Return the snapshot with the sentences that the evidence shows, and the ones that do not stand."""
+    result = Sifted()
 
     def sift(section: Iterable[str], step: bool = False) -> tuple[str, ...]:
-        return tuple(item for item in (sifted(item, evidence, struck, step=step) for item in section) if item)
+        return tuple(item for item in (sifted(item, evidence, result, step=step) for item in section) if item)
 
     checked = replace(
         snapshot,
-        goal=sifted(snapshot.goal, evidence, struck),
+        goal=verified_goal(snapshot.goal, evidence, result),
         knowledge=sift(snapshot.knowledge),
         files=sift(snapshot.files),
         actions=sift(snapshot.actions),
         plan=sift(snapshot.plan, step=True),
     )
-    return checked, tuple(struck)
+    return replace(checked, unverified=tuple(dict.fromkeys(result.doubtful))), tuple(result.struck)
 
 
-def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[Struck, ...]]:
-    """Return a summary in free form without unsupported sentences, and the struck ones; headings and blank lines stay."""
-    struck: list[Struck] = []
+def verified_goal(goal: str, evidence: Evidence, result: Sifted) -> str:
+    """Return a goal as far as it is shown, in the user's own words where it is about their will."""
+    kept = []
+    for sentence in sentences(goal):
+        found = judged(sentence, evidence)
+        if found.why:
+            result.struck.append(Struck(sentence, found.why))
+        else:
+            kept.append(found.words or found.text)
+    return " ".join(dict.fromkeys(kept))
+
+
+def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[str, ...], tuple[Struck, ...]]:
+    """Return a summary in free form with the sentences that are shown, the unverified and the refused ones; headings and blank lines stay."""
+    result = Sifted()
     lines = []
     for line in summary.splitlines():
         indent, words = _INDENT.match(line).groups()  # type: ignore[union-attr]
-        kept = sifted(words, evidence, struck)
+        kept = words if _HEADING.match(line) else sifted(words, evidence, result)
         if kept or not words.strip():
             lines.append(indent + kept if words.strip() else "")
-    return "\n".join(lines).strip(), tuple(struck)
+    return "\n".join(lines).strip(), tuple(dict.fromkeys(result.doubtful)), tuple(result.struck)
 
 
 def speaks_another_language(summary: str, dialogue: Iterable[str]) -> str:
@@ -163,51 +210,64 @@ def claims(sentence: str) -> Iterator[str]:
         rest = pattern.sub(" ", rest)
 
 
-def sifted(item: str, evidence: Evidence, struck: list[Struck], *, step: bool = False) -> str:
-    """Return the sentences of an item that the evidence supports, in acceptable form; add the others to `struck`.
+def sifted(item: str, evidence: Evidence, result: Sifted, *, step: bool = False) -> str:
+    """Return the sentences of an item that the evidence shows, in acceptable form; note the others in `result`.
 
-    A sentence about the user's will becomes the user's own sentence, whatever the summary makes of it. `step`: the item is a
-    step of the plan.
+    `step`: the item is a step of the plan, which need not have happened.
     """
     kept = []
     for sentence in sentences(item):
-        text, why = judged(sentence, evidence, step)
-        if why:
-            struck.append(Struck(sentence, why))
-        else:
-            kept.append(text)
+        found = judged(sentence, evidence, step=step)
+        result.note(sentence, found)
+        kept += [found.text] if found.text else []
     return " ".join(dict.fromkeys(kept))
 
 
-def judged(sentence: str, evidence: Evidence, step: bool = False) -> tuple[str, str]:
-    """Return a sentence in acceptable form and an empty reason, or an empty text and the reason to strike it."""
+def judged(sentence: str, evidence: Evidence, *, step: bool = False, cited: Iterable[int] = ()) -> Judged:
+    """Decide whether a sentence stands, and as what; `cited` are the steps that it names as its proof."""
     if len(sentence) > evidence.longest:
-        return "", f"longer than {evidence.longest:,} characters"
+        return Judged(why=f"longer than {evidence.longest:,} characters")
     if _POSES.search(sentence):
-        return "", "poses as somebody else"
-    text = _STEP_MARK.sub("", sentence)
-    spans = [_claimed(match) for match in _SPOKEN.finditer(text)]
-    if quoted := next((quoted for quoted in map(evidence.quotation, (text.strip(), *spans)) if quoted), ""):
-        if offence(text, step=step):
-            return quoted, ""
-    elif wrong := offence(_SPOKEN.sub(" ", text), step=step):
-        return "", f"{wrong}, and only the user's own words do that"
-    elif any(offence(span) == "speaks for the user" for span in spans):
-        return "", "quotes a will that is not the user's"
-    if claim := unsupported(text, evidence):
-        return "", f"{claim!r} does not occur"
-    return (sentence, "") if evidence.is_about(text) else ("", "nothing in the conversation is about that")
+        return Judged(why="poses as somebody else")
+    text = _STEP_MARK.sub("", sentence).strip()
+    if not _LETTERS.search(text):
+        return Judged()
+    quoted = next(filter(None, map(evidence.quotation, (text, *_spoken(text)))), None)
+    if claim := "" if quoted else unsupported(text, evidence):
+        return Judged(why=f"{claim!r} does not occur")
+    by_user, elsewhere = evidence.anchors(text, cited)
+    least = _STEP_SHARE if step else _SHARE
+    if elsewhere and _bears(elsewhere, least) and elsewhere.share >= (by_user.share if by_user else 0):
+        return Judged(sentence, seq=elsewhere.source.seq)
+    if quoted is None and by_user and by_user.share >= _WILL_SHARE:
+        quoted = VerbatimText(by_user.source.seq, by_user.source.turn, by_user.passage)
+    if quoted:
+        said = f'The user said (turn {quoted.turn}): "{quoted.text}"'
+        return Judged(said, seq=quoted.seq, words=quoted.text)
+    # What is closer to the user's words than to any record is about their will: it stands in their words or nowhere.
+    touched = elsewhere is not None and elsewhere.share >= max(_TOUCHED, by_user.share if by_user else 0)
+    return Judged(why="no record shows it", doubtful=touched)
 
 
-def _quoted(line: str, start: int, end: int, turn: int) -> str:
-    """Return as a report the whole sentences around the words from `start` to `end` of a line: half a sentence may say the opposite."""
+def _bears(anchor: Anchor, least: float) -> bool:
+    """Return True if an anchor elsewhere than in the user's words is enough: what a tool printed says nothing without a name in it."""
+    enough = anchor.share >= least and anchor.weight >= _LEAST_WEIGHT and anchor.complete
+    return enough and (anchor.named or anchor.source.speaker != "tool")
+
+
+def _spoken(text: str) -> Iterator[str]:
+    return (_claimed(match) for match in _QUOTATION.finditer(text))
+
+
+def _quoted(line: str, start: int, end: int) -> str:
+    """Return the whole sentences around the words from `start` to `end` of a line: half a sentence may say the opposite."""
     place, whole = 0, []
     for sentence in sentences(line):
         place = line.index(sentence, place)
         if place < end and start < place + len(sentence):
             whole.append(sentence)
         place += len(sentence)
-    return f'The user said (turn {turn}): "{" ".join(whole)}"'
+    return " ".join(whole)
 
 
 def _claimed(match: re.Match[str]) -> str:
@@ -224,17 +284,20 @@ _UNSPACED = "\u2e80"
 """First character of these scripts."""
 _LETTER = rf"[^\W{_UNSPACED}-\U0010ffff]"
 _WORD = re.compile(rf"{_LETTER}+")
+_LETTERS = re.compile(r"[^\W_]")
 _NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*")
 _INDENT = re.compile(r"^(\s*(?:[-*•]|\d+[.)]|#+)?\s*)(.*)$")
-_PROSE = re.compile(rf"[^\W\d_{_UNSPACED}-\U0010ffff]{{4,}}")
-_STEM, _FEWEST_WORDS, _VOCABULARY, _KNOWN = 5, 4, 400, 0.25
+_HEADING = re.compile(r"\s*#+\s.{1,24}$")
 _SHORTEST_QUOTATION = 6
+_SHARE, _STEP_SHARE, _WILL_SHARE, _TOUCHED = 0.6, 0.4, 0.45, 0.25
+"""Share of a sentence that one passage must hold if it is to stand, as a step of the plan, as a quotation, as unverified."""
+_LEAST_WEIGHT = 1.5
+"""Weight of the words in common below which a passage bears nothing."""
 _STEP_MARK = re.compile(r"\[(?:DONE|IN PROGRESS|TODO)\]")
 _CODE = re.compile(r"`+([^`]+)`+")
 _QUOTATION = re.compile(
     r"\"([^\"]+)\"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』|(?<!\w)'([^']{2,})'(?!\w)|(?<!\w)‘([^’]{2,})’(?!\w)"
 )
-_SPOKEN = re.compile(f"{_CODE.pattern}|{_QUOTATION.pattern}")
 
 
 @cache

@@ -200,7 +200,13 @@ def goes_on(journal: Journal, story: Story, **more: Any) -> None:
         journal.append(record.body)
 
 
-def long_story(steps: int = 40, size: int = 2_000, turns: int = 1, story: Story | None = None) -> Story:
+FOUND = "The parser is recursive, the lexer is slow, and the parser was edited."
+"""What the agent says at the beginning of a long story."""
+
+
+def long_story(
+    steps: int = 40, size: int = 2_000, turns: int = 1, story: Story | None = None, found: str = FOUND
+) -> Story:
     """A session of reads, edits and tests, as agents have them."""
     story = Story() if story is None else story
     for turn in range(story.turn, story.turn + turns):
@@ -217,6 +223,7 @@ def long_story(steps: int = 40, size: int = 2_000, turns: int = 1, story: Story 
                 story.edits(f"/w/src/mod{n}.py", f"old{n}", f"new{n}", additions=1, deletions=1)
             else:
                 line = f"def function_{n}(): return {n}\n"
-                story.reads(f"/w/src/mod{n}.py", line * (size // len(line)))
+                text = found if step == 0 else ""
+                story.does("read", line * (size // len(line)), text=text, file_path=f"/w/src/mod{n}.py")
         story.says(f"Part {turn} is done for now.")
     return story

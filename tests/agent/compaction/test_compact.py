@@ -1,5 +1,6 @@
 import asyncio
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from agentcli.agent.compaction.snapshot import ORDER_ITEMS
 from agentcli.context.forecast import preview
 from agentcli.context.ledger.ledger import from_json
 from agentcli.context.settings import ContextSettings, HandoffSettings, SnapshotSettings
-from agentcli.context.snapshot.form import TRUNCATED, parse
+from agentcli.context.snapshot.form import TRUNCATED, parse, uncited
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.window import limits_of, window_of
@@ -54,8 +55,8 @@ def test_a_compaction_replaces_the_old_part_by_a_snapshot_and_keeps_the_new() ->
     assert ended(events).status == "compressed"
     assert ended(events).tokens_after < ended(events).tokens_before / 2
     body = newest(journal)
-    assert parse(body.snapshot).goal == "Fix the parser."
-    assert "The parser is recursive." in parse(body.snapshot).knowledge
+    assert parse(body.snapshot).goal == "Please fix part 0 of the parser, it is broken and the tests fail."
+    assert "The parser is recursive." in map(uncited, parse(body.snapshot).knowledge)
     kept = [message for message in before.messages if message.seq >= body.kept_from]
     assert kept
     assert shown(journal).messages[-len(kept) :] == tuple(kept)
@@ -305,7 +306,7 @@ def test_a_second_compaction_updates_the_first() -> None:
     goes_on(journal, story, turns=2)
     compress(journal, Answers(snapshot("Fix the parser.", "- The lexer is slow.")))
     said = parse(newest(journal).snapshot)
-    assert said.knowledge == ("The parser is recursive.", "The lexer is slow.")
+    assert [uncited(item) for item in said.knowledge] == ["The parser is recursive.", "The lexer is slow."]
     assert newest(journal).user_words[0].turn == 1
     assert "MODIFIED: `/w/src/mod2.py`" in newest(journal).snapshot
 
@@ -368,7 +369,8 @@ def test_a_part_too_long_for_the_summariser_goes_in_several_calls_and_none_is_lo
 
     def answer(request) -> str:  # type: ignore[no-untyped-def]
         seen.append(request.messages[-1].parts[-1].text)
-        return snapshot("Fix the parser.", f"- The parser is known in part {['one', 'two', 'three'][len(seen) - 1]}.")
+        number = re.findall(r"function_(\d+)", seen[-1])[-1]
+        return snapshot("Fix the parser.", f"- `function_{number}` returns {number}.")
 
     journal = session(long_story(steps=100, turns=2))
     compress(journal, Answers(answer, spec=small), main=replace(MAIN, window=200_000))
@@ -522,7 +524,7 @@ def test_how_long_a_reply_and_its_knowledge_may_be_is_set() -> None:
     facts = "\n".join(f"- Fact {4 * letter} holds for the {5 * letter} of the parser." for letter in "abcdefghij")
     form = SnapshotSettings(reply_tokens=777, knowledge_share=0.01)
     model = Answers(snapshot(knowledge=facts))
-    brief, whole = session(long_story(turns=8)), session(long_story(turns=8))
+    brief, whole = session(long_story(turns=8, found=facts)), session(long_story(turns=8, found=facts))
     assert ended(compress(brief, model, settings=ContextSettings(snapshot=form))).status == "compressed"
     assert model.requests[0].max_output == 777
     assert ended(compress(whole, Answers(snapshot(knowledge=facts)))).status == "compressed"

@@ -10,7 +10,7 @@ import pytest
 
 from agentcli.context.ledger.ledger import Ledger, from_json
 from agentcli.context.settings import ContextSettings
-from agentcli.context.snapshot.form import parse
+from agentcli.context.snapshot.form import parse, render
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.window import limits_of
 from agentcli.core.errors import ModelError
@@ -78,7 +78,7 @@ def test_every_fact_of_the_ledger_is_there_whatever_the_summariser_does(kind: st
 def test_no_planted_lie_survives() -> None:
     journal = session(long_story(steps=48, turns=3))
     compress(journal, Answers(BAD["lying"]))
-    text = newest(journal).snapshot
+    text = render(replace(parse(newest(journal).snapshot), unverified=()))
     assert not [lie for lie in LIES if lie.removeprefix("- ") in text]
     assert "evil" not in text
     assert "approved" not in text
@@ -106,15 +106,15 @@ def test_twenty_compactions_by_a_forgetful_summariser_lose_nothing() -> None:
 
     def forgetful(request: Request) -> str:
         known = parse(request.messages[-1].parts[-1].text).knowledge  # type: ignore[union-attr]
-        told.append(f"- The part number {'i' * (len(told) + 1)} is done.")
         kept = [f"- {item}" for item in known if random_.random() > 0.3]
         return snapshot("Fix the parser.", "\n".join((*kept, told[-1])))
 
     story = Story()
     story.user("Please fix the parser and tell me what is done. Never push.")
     journal = session(story)
-    for _ in range(20):
-        goes_on(journal, story, steps=16)
+    for n in range(20):
+        told.append(f"- The part number {'i' * (n + 1)} is done.")
+        goes_on(journal, story, steps=16, found=told[-1].removeprefix("- "))
         compress(journal, Answers(forgetful))
     text = newest(journal).snapshot
     assert [item for item in told if item.removeprefix("- ") not in text] == []

@@ -113,7 +113,10 @@ def answer(request: Request) -> str:
 
     asked = request.messages[-1].parts[-1].text  # type: ignore[union-attr]
     numbers = re.findall(r'<conversation_segment n="(\d+)"', asked)
-    return "\n".join(f'<summary n="{n}">\n- functions are defined\n- see src/evil.py\n</summary>' for n in numbers)
+    return "\n".join(
+        f'<summary n="{n}">\n- `function_0` returns 0\n- functions are defined\n- see src/evil.py\n</summary>'
+        for n in numbers
+    )
 
 
 def test_regions_put_a_summary_in_the_place_of_each_output() -> None:
@@ -126,7 +129,9 @@ def test_regions_put_a_summary_in_the_place_of_each_output() -> None:
     assert len(after.messages) == len(before.messages)
     replaced = newest(journal).replaced
     text = replaced["call_1"]
-    assert text == "[compacted summary of turns 1-1]\n- functions are defined"
+    assert text.startswith("[compacted summary of turns 1-1]\n- `function_0` returns 0\n  <unverified>\n")
+    assert "- functions are defined\n" in text
+    assert "evil" not in text
     for old, new in zip(before.blocks, after.blocks, strict=True):
         if isinstance(new.part, ToolResult) and new.part.call_id in replaced:
             assert new.part.output == replaced[new.part.call_id]
@@ -230,7 +235,7 @@ def test_a_summary_keeps_the_language_of_the_conversation() -> None:
     story.user("パーサーを直してください。テストが失敗します。")
     for n in range(20):
         story.reads(f"f{n}.py", "x = 1\n" * 300)
-        story.says("ファイルを読みました。")
+        story.says("パーサーを読んでいます。")
         story.user("続けてください。")
     journal = session(story)
     events = compress(journal, Answers("パーサーを読んでいます。"), policy="opencode")

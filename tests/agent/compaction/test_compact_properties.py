@@ -174,12 +174,13 @@ def test_a_plan_divides_the_records_and_is_the_same_every_time(policy: PolicyNam
     ),
 )
 def test_a_second_compaction_loses_no_knowledge(facts: list[str], again: list[str]) -> None:
-    story = long_story(steps=24)
+    found = "\n".join((*facts, *again))
+    story = long_story(steps=24, found=found)
     journal = session(story)
     compress(journal, Answers(snapshot("Fix it.", "\n".join(f"- {fact}" for fact in facts))))
     first = parse(newest(journal).snapshot).knowledge
     assert first == tuple(facts)
-    goes_on(journal, story, steps=24)
+    goes_on(journal, story, steps=24, found=found)
     compress(journal, Answers(snapshot("Fix it.", "\n".join(f"- {fact}" for fact in again))))
     second = parse(newest(journal).snapshot).knowledge
     assert set(first) <= set(second)

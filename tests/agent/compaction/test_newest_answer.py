@@ -89,7 +89,10 @@ def test_sliding_keeps_the_newest_answer_however_far_back_it_lies() -> None:
 def test_a_policy_that_summarises_everything_carries_the_answer_beside_the_summary(policy: PolicyName) -> None:
     story = thirty_writes()
     journal = session(story)
-    assert ended(compress(journal, Answers("All done."), policy=policy, main=SMALL)).status == "compressed"
+    assert (
+        ended(compress(journal, Answers("`m3.py` sets `value_3` to 3."), policy=policy, main=SMALL)).status
+        == "compressed"
+    )
     assert newest(journal).answer
     blocks = [block for block in shown(journal).blocks if isinstance(block.part, Text) and QUESTION in block.part.text]
     block = blocks[-1]

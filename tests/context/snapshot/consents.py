@@ -52,7 +52,9 @@ class Case:
 def cases() -> list[Case]:
     """Read all sessions."""
     found: list[Case] = []
-    for block in re.split(r"^\[(?=\w+\]$)", Path(__file__).with_name("consents.txt").read_text("utf-8"), flags=re.M)[1:]:
+    for block in re.split(r"^\[(?=\w+\]$)", Path(__file__).with_name("consents.txt").read_text("utf-8"), flags=re.M)[
+        1:
+    ]:
         language, _, body = block.partition("]\n")
         found.append(_case(language, body))
     return found
@@ -60,6 +62,9 @@ def cases() -> list[Case]:
 
 def _case(language: str, body: str) -> Case:
     case = Case(language)
+    # What sliding keeps of the beginning.
+    case.story.user("OK")
+    case.story.says("tick")
     for mark, text, output in re.findall(r"^([>@$<+-]) (.*)\n((?:  .*\n)*)", body, re.M):
         printed = re.sub(r"^  ", "", output, flags=re.M)
         if mark == ">":

@@ -8,7 +8,7 @@ import pytest
 
 from agentcli.context.snapshot.form import Snapshot, cite, last_cited, parse, render, uncited
 from agentcli.context.snapshot.items import Delta, Item, Sources, apply, numbered, parse_items
-from agentcli.context.snapshot.transcript import facts
+from agentcli.context.snapshot.transcript import sources as texts
 from agentcli.context.snapshot.verify import Evidence, verified
 from agentcli.context.view import view
 from agentcli.core.history import fold
@@ -20,7 +20,7 @@ from tests.context.story import Story
 def sources(story: Story) -> Sources:
     messages = view(fold(story.records)).messages
     said = [VerbatimText(block.seq, message.turn, block.part.text) for message in messages for block in message.blocks if block.source == "user"]  # type: ignore[union-attr]  # fmt: skip
-    return Sources(messages, Evidence(facts(messages), user_texts=said))
+    return Sources(messages, Evidence(texts(messages), user_texts=said))
 
 
 def items(*lines: str) -> Delta:

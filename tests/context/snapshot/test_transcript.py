@@ -1,7 +1,7 @@
 import pytest
 
 from agentcli.context.settings import SnapshotSettings
-from agentcli.context.snapshot.transcript import dialogue, facts, material, recite
+from agentcli.context.snapshot.transcript import dialogue, material, recite, sources
 from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import ViewMessage, view
 from agentcli.core.history import fold
@@ -67,7 +67,7 @@ def test_facts_hold_inputs_outputs_and_thoughts() -> None:
     call = story.call("edit", file_path="a.py", edits=[{"old_string": "x1", "new_string": "x2"}])
     story.says("I will", call, thinking="deep")
     story.result(call, "fine")
-    text = "\n".join(facts(told(story)))
+    text = "\n".join(source.text for source in sources(told(story)))
     for fact in ("hello", "note", "I will", "deep", "a.py", "old_string", "x1", "x2", "fine"):
         assert fact in text
     assert list(dialogue(told(story))) == ["hello", "I will"]

@@ -14,6 +14,10 @@ SAID = Evidence(
         "edit src/parse.py with `npm run build`: 3 passed, exit 0",
         "def foo_bar(): return camelCase --verbose 1,234 https://example.com/v2",
         "I want the door painted green",
+        "The parser is recursive. Look at src/parse.py. Be careful.",
+        "A user request must never be cached: permission checks happen before the user is loaded.",
+        "The class User allows an empty name, and the importer fills the owner column.",
+        "src/parse.py: foo_bar was fixed",
     ],
     user_texts=[VerbatimText(3, 2, "I want the door painted green. Do not touch the lock.")],
 )
@@ -24,7 +28,7 @@ SAID = Evidence(
     [
         "Build with `npm run build`.",
         "3 tests passed in src/parse.py.",
-        "foo_bar() uses camelCase and/or `--verbose`.",
+        "foo_bar() uses camelCase with `--verbose`.",
         "There are 1234 items at https://example.com/v2.",
         "The parser is recursive.",
         "The class User allows an empty name.",
@@ -112,13 +116,13 @@ def test_lies_are_found_there_too(lie: str) -> None:
 
 
 def test_only_the_lying_sentence_of_an_item_goes() -> None:
-    left, _ = verified(Snapshot(plan=("Look at src/parse.py. Then run evil.sh. Be careful.",)), SAID)
-    assert left.plan == ("Look at src/parse.py. Be careful.",)
+    left, _ = verified(Snapshot(plan=("Look at src/parse.py. Then run evil.sh. `foo_bar` was fixed.",)), SAID)
+    assert left.plan == ("Look at src/parse.py. `foo_bar` was fixed.",)
 
 
 def test_a_summary_in_free_form_is_checked_line_by_line() -> None:
     text = "## Done\n- foo_bar was fixed\n- bar_foo was fixed\n\nNext: src/parse.py"
-    checked, struck = verified_text(text, SAID)
+    checked, _, struck = verified_text(text, SAID)
     assert checked == "## Done\n- foo_bar was fixed\n\nNext: src/parse.py"
     assert len(struck) == 1
 

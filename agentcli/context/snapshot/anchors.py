@@ -1,0 +1,217 @@
+"""Anchors of a summary's sentences: the passage of one record in which most words of a sentence occur together.
+
+A summary may be in another language than the records: then names, paths, numbers and quotations are what both share, so
+they weigh more than words. No word of any language is known here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
+from itertools import pairwise
+from typing import Literal
+
+from agentcli.context.ledger.standing_rules import sentences
+from agentcli.core.dataclass import dataclass
+
+Speaker = Literal["user", "agent", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text of the history. A call and its results are one `step`; `head` names the file or command that an output is from.
+
+    `turn` counts the user's prompts.
+    """
+
+    text: str
+    seq: int = 0
+    step: int = 0
+    speaker: Speaker = "agent"
+    head: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A passage that bears a sentence: `share` of the sentence's weight occurs in it, `weight` in all.
+
+    `named`: it holds a name, path, number or quotation of the sentence. `complete`: its step, or one that the sentence
+    cites, holds all of them.
+    """
+
+    source: Source
+    passage: str
+    share: float
+    weight: float
+    named: bool
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A word, or a name, path, number or quotation: its weight, and the sets of tokens of which one must occur whole."""
+
+    weight: float
+    options: tuple[frozenset[str], ...]
+    hard: bool = False
+
+    def occurs(self, tokens: frozenset[str]) -> bool:
+        """Return True if it occurs among the tokens of a passage."""
+        return any(option <= tokens for option in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    source: Source
+    text: str
+    tokens: frozenset[str]
+
+    @property
+    def by_user(self) -> bool:
+        """True if the user said it."""
+        return self.source.speaker == "user"
+
+
+class Anchors:
+    """Index of the words of all sources, made once in time linear in their length."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._passages: list[_Passage] = []
+        self._places: dict[bool, dict[str, list[int]]] = {True: {}, False: {}}
+        self._related: dict[str, list[str]] = {}
+        self._steps: dict[int, list[int]] = {}
+        heads: dict[str, frozenset[str]] = {}
+        for source, text in dict.fromkeys((each, text) for each in sources for text in _passages(each)):
+            head = heads.setdefault(source.head, frozenset(_tokens(source.head)))
+            self._add(_Passage(source, text, frozenset(_tokens(text)) | head))
+        for token in dict.fromkeys((*self._places[True], *self._places[False])):
+            for key in _keys(token):
+                self._related.setdefault(key, []).append(token)
+
+    def of(
+        self, sentence: str, claims: Sequence[str], cited: Iterable[int] = ()
+    ) -> tuple[Anchor | None, Anchor | None]:
+        """Return the best anchor in the user's words and the best one elsewhere.
+
+        `claims` are the names, paths, numbers and quotations in the sentence, `cited` the steps that it names as its proof.
+        """
+        units = list(self._units(sentence, claims))
+        whole = sum(unit.weight for unit in units)
+        best: dict[bool, tuple[float, _Passage]] = {}
+        candidates = (place for by_user in (True, False) for place in self._candidates(units, by_user))
+        for place in candidates if whole else ():
+            passage = self._passages[place]
+            weight = sum(unit.weight for unit in units if unit.occurs(passage.tokens))
+            if weight > best.get(passage.by_user, (0.0, passage))[0]:
+                best[passage.by_user] = weight, passage
+        hard, cited = [unit for unit in units if unit.hard], tuple(cited)
+
+        def anchor(weight: float, passage: _Passage) -> Anchor:
+            named = any(unit.occurs(passage.tokens) for unit in hard)
+            steps = (passage.source.step, *cited)
+            complete = all(any(self._holds(step, unit) for step in steps) for unit in hard)
+            return Anchor(passage.source, passage.text, weight / whole, weight, named, complete)
+
+        by_user, elsewhere = (best.get(each) for each in (True, False))
+        return by_user and anchor(*by_user), elsewhere and anchor(*elsewhere)
+
+    def _holds(self, step: int, unit: _Unit) -> bool:
+        return any(unit.occurs(self._passages[place].tokens) for place in self._steps.get(step, ()))
+
+    def _add(self, passage: _Passage) -> None:
+        number = len(self._passages)
+        self._passages.append(passage)
+        self._steps.setdefault(passage.source.step, []).append(number)
+        for token in passage.tokens:
+            self._places[passage.by_user].setdefault(token, []).append(number)
+
+    def _candidates(self, units: Sequence[_Unit], by_user: bool) -> list[int]:
+        """Return the passages with most of the units, the newest first among equals; words that occur nearly everywhere choose none."""
+        found = []
+        for unit in units:
+            # Of several tokens that must occur together the rarest decides.
+            each = (min((self._places[by_user].get(token, ()) for token in option), key=len) for option in unit.options)
+            found.append((unit.weight, {place for places in each for place in places[-_WIDEST:]}))
+        found.sort(key=lambda pair: len(pair[1]))
+        weights: dict[int, float] = {}
+        visited = 0
+        for weight, where in found:
+            visited += len(where)
+            if visited > _MOST_VISITED and weights:
+                break
+            for place in where:
+                weights[place] = weights.get(place, 0.0) + weight
+        return nlargest(_TRIED, weights, key=lambda place: (weights[place], place))
+
+    def _units(self, sentence: str, claims: Sequence[str]) -> Iterator[_Unit]:
+        for claim in dict.fromkeys(claims):
+            sentence = sentence.replace(claim, " ")
+            if tokens := frozenset(_tokens(claim)):
+                yield _Unit(_CLAIM, (tokens,), hard=True)
+        for token in dict.fromkeys(_tokens(sentence)):
+            unspaced = token[0] >= _UNSPACED
+            weight = _PAIR if unspaced else min(1.0, len(token) / _LONG)
+            related = {token} if unspaced else {each for key in _keys(token) for each in self._related.get(key, ())}
+            yield _Unit(weight, tuple(frozenset((each,)) for each in related))
+
+
+def _passages(source: Source) -> Iterator[str]:
+    """Yield the text in passages: whole lines, or sentences of long lines. Of the user's words each sentence is one."""
+    passage = ""
+    for line in source.text.splitlines():
+        whole = len(line) <= _PASSAGE and source.speaker != "user"
+        for piece in (line,) if whole else _sentences(line):
+            if passage and (source.speaker == "user" or len(passage) + len(piece) > _PASSAGE):
+                yield passage
+                passage = ""
+            passage = f"{passage}\n{piece}" if passage else piece
+    if passage.strip():
+        yield passage
+
+
+def _sentences(line: str) -> Iterator[str]:
+    for sentence in sentences(line):
+        yield from (sentence[start : start + _LONGEST] for start in range(0, len(sentence), _LONGEST))
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """Yield words, case-folded and without accents; in scripts without blanks between words, pairs of characters."""
+    for match in _TOKEN.finditer(_folded(text)):
+        word = match[0]
+        if word[0] < _UNSPACED or len(word) == 1:
+            yield word
+        else:
+            yield from (one + other for one, other in pairwise(word))
+
+
+def _folded(text: str) -> str:
+    text = _THOUSANDS.sub("", text)
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFKD", text.casefold())))
+
+
+def _keys(word: str) -> Iterator[str]:
+    """Yield what words of the same root have in common: their beginnings, in scripts with articles before the root also their ends."""
+    shortest = max(3, -(-len(word) * 3 // 5))
+    yield word
+    if word[0].isdigit() or len(word) > _WORD_LENGTH:
+        return
+    yield from (word[:end] for end in range(shortest, len(word)))
+    if "\u0590" <= word[0] < "\u0700":
+        yield from (word[start:] for start in range(1, len(word) - shortest + 1))
+
+
+_UNSPACED = "\u2e80"
+"""First character of the scripts that are read in pairs of characters."""
+_TOKEN = re.compile(rf"[^\W{_UNSPACED}-\U0010ffff]+|[{_UNSPACED}-\U0010ffff]+")
+_ACCENT = re.compile("[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u0670\u3099\u309a]+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_CLAIM, _PAIR, _LONG = 3.0, 0.25, 6
+"""Weight of a name, path, number or quotation; of a pair of characters; letters of a word that weighs 1."""
+_PASSAGE, _LONGEST, _WORD_LENGTH = 300, 600, 40
+_WIDEST, _MOST_VISITED, _TRIED = 500, 2_000, 12
+"""Places looked up for a word, places weighed for a sentence, and passages compared with it: the newest, then the best."""
