@@ -309,3 +309,29 @@ def test_what_frees_just_enough_is_cleared_and_one_token_less_is_not() -> None:
     assert freed <= 1_000, "a quarter of the trigger is always enough"
     assert held(freed) == {block.tool_use_id for block in results[:2]}
     assert held(freed + 1) == set()
+
+
+def test_a_report_counts_the_tokens_of_new_outputs_and_of_thoughts_that_are_newly_hidden() -> None:
+    story = Story()
+    for n in range(3):
+        story.user(f"Question {n}.")
+        story.says("Looking.", thinking="hm " * 100)
+        story.reads(f"f{n}.py", "line\n" * 400)
+    history = fold(story.records)
+    window = seen(history, replace(RULES, native=NativeSettings(trigger=100_000)))
+
+    def told(report: EditsApplied, before: History = history) -> Prune | None:
+        return reported(window.view, report, before, window.settings, window.traits)
+
+    first = told(EditsApplied(2, 800, 1, 90))
+    assert first is not None
+    assert (len(first.call_ids), first.tokens) == (2, 890)
+    after = evolve(history, Record(history.last_seq + 1, "", "", "", first))
+    assert told(EditsApplied(2, 800, 1, 90), after) is None
+    more = told(EditsApplied(3, 1_200, 1, 90), after)
+    assert more is not None
+    assert (len(more.call_ids), more.tokens) == (1, 400), "a third of the outputs is new, and no thought"
+    fewer = told(EditsApplied(1, 400, 1, 90), after)
+    assert fewer is not None
+    assert (fewer.call_ids, fewer.restored, fewer.tokens) == ((), first.call_ids[1:], 0)
+    assert told(EditsApplied(0, 0, 0, 0)) is None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from agentcli.context.forecast import forecast
+from agentcli.context.forecast import forecast, preview
 from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import POLICIES, ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view
 from agentcli.context.window import limits_of, window_of
 from agentcli.core.history import fold
-from agentcli.core.model import ModelSpec
+from agentcli.core.model import ModelSpec, Prices
+from agentcli.core.record import Pin
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
 
@@ -118,3 +121,52 @@ def test_past_the_hard_mark_as_much_is_cleared_as_leads_to_the_soft_one_and_no_m
     limits = limits_of(MODEL, ContextSettings())
     one = (made.tokens_before - made.tokens_after_estimate) / len(made.cleared)
     assert limits.soft - one <= made.tokens_after_estimate <= limits.soft
+
+
+def previewed(story: Story, prices: Prices | None, **more: object) -> list[str]:
+    model = replace(MODEL, prices=prices, **more)  # type: ignore[arg-type]
+    counter = TokenCounter()
+    counter.head = 10_000
+    window = window_of(view(fold(story.records)), model, counter, ContextSettings(), TRAITS)
+    return [*preview(window, model)]
+
+
+def figures(line: str) -> list[float]:
+    """The numbers of a line."""
+    return [float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", line)]
+
+
+def test_a_preview_says_what_goes_what_stays_and_when_it_pays() -> None:
+    story = reads(*[30_000] * 6)
+    plan, goes, stays, tokens, price, saves = previewed(story, Prices(5, 25, 0.5, 6.25))
+    assert plan.startswith("Policy auto. ")
+    messages, first, last, gone = figures(goes)
+    assert (messages, first, last) == (11, 1, 11)
+    assert stays == f"Stays: {len(story.records) - 11} records word for word."
+    before, later, share = figures(tokens)
+    assert share == round(100 * (1 - later / before))
+    assert 10_000 + gone < before
+    summary = (gone * 5 + ContextSettings().snapshot.expected_tokens * 25) / 1e6
+    anew, saved = (later - 10_000) * (6.25 - 0.5) / 1e6, (before - later) * 0.5 / 1e6
+    assert price == f"Price now: ${summary:.4f} for the summary, ${anew:.4f} to write the cache anew."
+    assert saves == (
+        f"Saves ${saved:.4f} a request. It pays off after {math.ceil((summary + anew) / saved)} requests on a warm cache."
+    )
+
+
+def test_a_preview_without_prices_counts_in_fresh_tokens() -> None:
+    *_, tokens, price = previewed(reads(*[30_000] * 6), None)
+    before, later, _ = figures(tokens)
+    requests = math.ceil((later - 10_000) * 1.15 / ((before - later) * 0.1))
+    assert price == (
+        f"Price: unknown for this model; the cache is written anew for {later - 10_000:,.0f} tokens. "
+        f"It pays off after {requests} requests on a warm cache."
+    )
+
+
+def test_a_preview_counts_pins_and_says_so_where_nothing_is_worth_it() -> None:
+    story = reads(*[30_000] * 6)
+    story.add(Pin(3))
+    assert previewed(story, None)[2].endswith("records word for word, among them 1 pinned.")
+    [line] = previewed(Story(), None)
+    assert line.startswith("Policy auto. Too little stands before the newest steps")

@@ -150,3 +150,14 @@ def test_recalls_that_cost_more_than_is_saved_are_no_bargain() -> None:
     story = long_work(answer="Done.")
     assert due(story, LossSettings(output_chance=0.5)).trigger is None
     assert due(story, LossSettings(output_chance=0.5, enabled=False)).optional
+
+
+def test_prices_that_are_not_set_come_from_the_model_and_others_stay() -> None:
+    made = priced(window(long_work(), LossSettings(prompt_tokens=25_000, call_tokens=80, recalled_tokens=1_000)))
+    assert (made.recall_price, made.carry_price) == (pytest.approx(2_500 + 400 + 1_250), pytest.approx(0.1))
+    own = priced(window(long_work(), LossSettings(recall_price=7.0, carry_price=0.5)))
+    assert (own.recall_price, own.carry_price) == (7.0, 0.5)
+
+
+def test_an_empty_view_expects_no_recall() -> None:
+    assert expected_recalls(window(Story()), []) == 0

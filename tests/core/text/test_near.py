@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentcli.core.text.near import one_letter_off
+from agentcli.core.text.near import did_you_mean, near_names, one_letter_off
 
 
 @pytest.mark.parametrize("name", ["sesions", "ssessions", "sessoins", "sessionss", "sessionz", "essions"])
@@ -15,3 +15,15 @@ def test_one_letter_too_many_too_few_or_wrong_is_a_slip(name: str) -> None:
 @pytest.mark.parametrize(("name", "other"), [("tools", "tools"), ("tests", "tools"), ("hello", "help"), ("", "ab")])
 def test_what_differs_in_more_is_none(name: str, other: str) -> None:
     assert not one_letter_off(name, other)
+
+
+def test_the_three_nearest_names_are_offered_best_first() -> None:
+    known = ("sessions", "session", "sensors", "seasons", "tools")
+    assert near_names("sesions", known) == ["sessions", "session", "seasons"]
+    assert near_names("xyz", known) == []
+    assert near_names("sesions", known, likeness=0.9) == ["sessions"]
+
+
+def test_a_question_offers_the_names_and_nothing_is_asked_without_any() -> None:
+    assert did_you_mean(["sessions", "session"]) == " Did you mean sessions or session?"
+    assert did_you_mean([]) == ""
