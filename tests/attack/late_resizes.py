@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyte
@@ -149,6 +150,7 @@ class Device:
     def __init__(self, write: Write) -> None:
         self.size = Size(80, 24)
         self.painter = Painter(write)
+        self.editor = SimpleNamespace(edit=Edit("typed words", 5))
 
 
 def faults(count: int, seed: int = 7) -> list[str]:
@@ -178,7 +180,6 @@ async def _resize(pane: Pane | Pyte, count: int, chance: random.Random) -> list[
     if late:
         device.painter.check()
     screen = Screen(device, looks(UiSettings()), still=0, environment={"TMUX": "here"} if late else {})
-    screen.edit = lambda: Edit("typed words", 5)
     screen.change(screen.state.begin("Working", time.monotonic()))
     text = long_reply(count * BLOCKS)
     parts = [text[place : place + 24] for place in range(0, len(text), 24)][::-1]
