@@ -9,10 +9,10 @@ from datetime import UTC, date, datetime, timedelta
 
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.ports import StatusFacts, WindowUsage
-from agentcli.context.budget import Budget, Spent
+from agentcli.agent.spending import Budget, Spent
 from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
-from agentcli.context.forecast import forecast
 from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
+from agentcli.context.room import forecast
 from agentcli.context.window_report import WindowReport, show
 from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.event import Retrying

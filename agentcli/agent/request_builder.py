@@ -16,14 +16,12 @@ from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
 from agentcli.context.clearing import NATIVE, clearing_of
 from agentcli.context.invariants import Passed, check, ensure, mended
-from agentcli.context.large_input import is_oversize, reference, size_of
 from agentcli.context.pruning.blocks import ViewBlocks
 from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import View, view
-from agentcli.context.view_growth import grown
-from agentcli.context.window import Window, window_of
+from agentcli.context.view import View, grown, view
+from agentcli.context.window import Window, is_oversize, reference, size_of, window_of
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import File, Part, Text, Usage

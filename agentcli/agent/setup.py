@@ -13,8 +13,7 @@ from agentcli.agent.delegation.unfinished import Children
 from agentcli.agent.hooks.outcome import Subagent
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
-from agentcli.agent.spending import RunLimits
-from agentcli.context.budget import Spent
+from agentcli.agent.spending import RunLimits, Spent
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Estimator
 from agentcli.core.dataclass import dataclass

@@ -73,7 +73,7 @@ def _reported(program: Program, past: StoredSession) -> tuple[window_report.Wind
     """Return the report on a session's window, the health of its cache, and the window."""
     from agentcli.context import window_report
     from agentcli.context.cache_health import explain_miss, health_of
-    from agentcli.context.forecast import forecast
+    from agentcli.context.room import forecast
     from agentcli.tools.registry import TRAITS
 
     history = past.history
@@ -292,8 +292,8 @@ def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
 
 
 def _plan(program: Program, history: History, policy: str, force: bool) -> Plan:
-    from agentcli.context.forecast import forecast
     from agentcli.context.policies import plan as plan_now
+    from agentcli.context.room import forecast
 
     window = _window(program, history, policy)
     return plan_now(window, forced=True) if force else forecast(history, window, datetime.now(UTC))

@@ -10,11 +10,10 @@ from typing import Any, Literal, cast
 from agentcli.context.assemble import assemble
 from agentcli.context.clearing import as_shown
 from agentcli.context.compaction.record import Summary, SummaryTask, prepare, shrinkage, to_record
-from agentcli.context.forecast import due_prune
 from agentcli.context.invariants import check
 from agentcli.context.policies import policy_named
 from agentcli.context.policies.plans import Plan
-from agentcli.context.room import compactions
+from agentcli.context.room import compactions, due_prune
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated

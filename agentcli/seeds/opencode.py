@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from agentcli.context.policies.plans import Plan, PlanTrigger, compactable, keep_all, opens_turn, split_plan
 from agentcli.context.pruning.blocks import clearable, completed
-from agentcli.context.pruning.candidates import TokenLayout
-from agentcli.context.pruning.plan import NONE, Pressure
+from agentcli.context.pruning.plan import NONE, Pressure, TokenLayout
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import estimator
 from agentcli.context.view import Block, View, ViewMessage

@@ -12,8 +12,8 @@ from typing import Any
 
 from agentcli.agent.streams import PrintedEvents
 from agentcli.agent.tool_context import SessionToolContext
-from agentcli.context.forecast import due_prune
 from agentcli.context.policies import plan
+from agentcli.context.room import due_prune
 from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from agentcli.context.assemble import assemble
 from agentcli.context.clearing import as_shown, clearing_of, reported
 from agentcli.context.clearing_settings import NativeSettings
-from agentcli.context.forecast import forecast
 from agentcli.context.policies import plan, plan_prune, prunes_from
 from agentcli.context.pruning.plan import Pressure
+from agentcli.context.room import forecast
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated

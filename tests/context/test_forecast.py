@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from agentcli.context.forecast import forecast, preview
 from agentcli.context.policies.plans import Plan
+from agentcli.context.room import forecast, preview
 from agentcli.context.settings import POLICIES, ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import view

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from agentcli.context.assemble import Assembler, assemble
 from agentcli.context.invariants import Passed, check
 from agentcli.context.pruning.blocks import ViewBlocks
-from agentcli.context.pruning.candidates import TokenLayout, candidates
+from agentcli.context.pruning.plan import TokenLayout, candidates
 from agentcli.context.pruning.superseded import Supersession
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.tokens.calibration import calibrate
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import Lens, view
-from agentcli.context.view_growth import grown
+from agentcli.context.view import Lens, grown, view
 from agentcli.context.window import Window, limits_of
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import ToolCall

@@ -3,11 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.context.large_input import Kept, is_oversize, is_reference, kept, reference, size_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View
-from agentcli.context.window import window_of
+from agentcli.context.window import Kept, is_oversize, is_reference, kept, reference, size_of, window_of
 from agentcli.core.model import ModelSpec
 from agentcli.tools.registry import TRAITS
 

@@ -1,6 +1,6 @@
 """What a provider would refuse is mended; what is in order comes back as it was."""
 
-from agentcli.context.repair import CONTINUE, INTERRUPTED, repair
+from agentcli.context.invariants import CONTINUE, INTERRUPTED, repair
 from agentcli.core.message import Text, Thinking
 from agentcli.core.model import RequestMessage
 from tests.context.made import call, result, thought

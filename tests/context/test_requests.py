@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentcli.context.assemble import assemble
-from agentcli.context.invariants import check
-from agentcli.context.repair import CONTINUE, can_be_sent
+from agentcli.context.invariants import CONTINUE, can_be_sent, check
 from agentcli.context.view import Block, View, view
 from agentcli.core.codec.encode import dumps, part_to_json
 from agentcli.core.history import fold

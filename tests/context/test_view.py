@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agentcli.context.cleared import CLEARED
-from agentcli.context.view import ACKNOWLEDGED, GO_ON, Lens, View, replaced_key, view
-from agentcli.context.view_growth import grown
+from agentcli.context.view import ACKNOWLEDGED, GO_ON, Lens, View, grown, replaced_key, view
 from agentcli.core.history import evolve
 from agentcli.core.message import File, Image, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record, Undo, VerbatimText

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.context.repair import repair
+from agentcli.context.invariants import repair
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, RequestMessage
 from agentcli.providers.anthropic.request import Former, to_body, to_wire

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.agent.ports import Prompt
-from agentcli.context.repair import repair
+from agentcli.context.invariants import repair
 from agentcli.core.message import Image, Part, Text, ToolCall, ToolResult
 from agentcli.core.model import Model, RequestMessage
 from agentcli.providers.scripted.model import Reply, call, say

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
-from agentcli.context.forecast import due_prune
 from agentcli.context.policies import plan_prune, policy_of, worth_counting
 from agentcli.context.policies.plans import Plan
 from agentcli.context.pruning.plan import Pressure
-from agentcli.context.room import compactions
+from agentcli.context.room import compactions, due_prune
 from agentcli.context.window import Window
 from agentcli.core.errors import ContextError, InputError
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, Recorded
@@ -180,7 +179,7 @@ class Compactor:
 
     def preview(self) -> Sequence[str]:
         """Lines that describe the compaction that `compact` would make now, calling no model."""
-        from agentcli.context.forecast import preview
+        from agentcli.context.room import preview
 
         return preview(self._builder.window(), self._summariser(self._builder.model.spec).spec)
 

@@ -23,8 +23,7 @@ from agentcli.agent.delegation.unfinished import Unfinished, interruption_notice
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
 from agentcli.agent.setup import Parent, SessionSetup
-from agentcli.agent.spending import RunLimits
-from agentcli.context.budget import Spent
+from agentcli.agent.spending import RunLimits, Spent
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.history import History

@@ -19,8 +19,15 @@ from agentcli.context.policies.plans import (
     recent_from,
     split_plan,
 )
-from agentcli.context.pruning.candidates import EditCost, edit_cost
-from agentcli.context.pruning.plan import Pressure, by_price, cleared_in_words, free_because, moment
+from agentcli.context.pruning.plan import (
+    EditCost,
+    Pressure,
+    by_price,
+    cleared_in_words,
+    edit_cost,
+    free_because,
+    moment,
+)
 from agentcli.context.settings import ContextSettings
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import Window, output_ratio

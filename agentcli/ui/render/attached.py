@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentcli.context.large_input import is_reference, kept
 from agentcli.context.tokens.image_tokens import dimensions, image_tokens
+from agentcli.context.window import is_reference, kept
 from agentcli.core.message import GOES_ON, File, Image, Message
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural

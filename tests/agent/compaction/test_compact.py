@@ -7,8 +7,8 @@ import pytest
 
 from agentcli.agent.compaction.run import truncated, without_model
 from agentcli.agent.compaction.snapshot import ORDER_ITEMS
-from agentcli.context.forecast import preview
 from agentcli.context.ledger.ledger import from_json
+from agentcli.context.room import preview
 from agentcli.context.settings import ContextSettings, HandoffSettings, SnapshotSettings
 from agentcli.context.snapshot.form import TRUNCATED, parse, uncited
 from agentcli.context.tokens.counter import TokenCounter

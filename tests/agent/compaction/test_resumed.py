@@ -7,8 +7,8 @@ import pytest
 
 from agentcli.agent.session import AgentSession
 from agentcli.context.compaction.record import shrinkage
-from agentcli.context.forecast import forecast
 from agentcli.context.policies import plan
+from agentcli.context.room import forecast
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import ViewMessage, view
 from agentcli.core.event import CompactionEnded, Pruned

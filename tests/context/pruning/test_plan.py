@@ -11,8 +11,16 @@ from hypothesis import strategies as st
 from agentcli.context.cleared import CLEARED
 from agentcli.context.policies import plan_prune
 from agentcli.context.pruning.blocks import ViewBlocks
-from agentcli.context.pruning.candidates import EditCost, TokenLayout, candidates, edit_cost, requests_to_pay
-from agentcli.context.pruning.plan import NONE, Pressure, free_because
+from agentcli.context.pruning.plan import (
+    NONE,
+    EditCost,
+    Pressure,
+    TokenLayout,
+    candidates,
+    edit_cost,
+    free_because,
+    requests_to_pay,
+)
 from agentcli.context.pruning.superseded import Outdated, Supersession
 from agentcli.context.settings import ContextSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter

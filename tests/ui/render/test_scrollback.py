@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentcli.context.large_input import reference, size_of
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.window import reference, size_of
 from agentcli.core.event import Event, PermissionDecided, Recorded, TextDelta, ThinkingDelta, TurnEnded, UsageReported
 from agentcli.core.message import Message, Text, ToolResult, Usage
 from agentcli.core.record import Body, Record, Todo, TodoItem

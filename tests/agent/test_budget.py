@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentcli.context.budget import Budget, Spent, budget_notice, budgets_of, check_budgets
+from agentcli.agent.spending import Budget, Spent, budget_notice, budgets_of, check_budgets
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.message import Usage
 
