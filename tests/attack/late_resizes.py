@@ -145,7 +145,9 @@ class Pyte:
 
 
 class Device:
-    """Terminal whose new size is known only when it is told."""
+    """Terminal whose new size is known only when it is told, and whose keys are never pressed."""
+
+    keys_wait = False
 
     def __init__(self, write: Write) -> None:
         self.size = Size(80, 24)
