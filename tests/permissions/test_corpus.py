@@ -145,3 +145,13 @@ def test_a_folder_that_is_no_repository_reads_the_same(tmp_path: Path) -> None:
 def test_without_a_repository_git_compares_no_folders_unasked(workspace: Workspace, tmp_path: Path) -> None:
     assert decided("git diff src src/pkg", Workspace(tmp_path)) == "ask"
     assert decided("git diff src src/pkg", workspace) == "allow"
+
+
+def test_a_file_type_reads_a_hidden_secret_that_has_it(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    for name, asked in ((".env", "allow"), (".env.py", "ask"), (".env.PY", "ask"), (".env.unknown", "allow")):
+        secret = workspace.cwd / name
+        secret.write_text("KEY=1\n")
+        assert decided("rg -tpy KEY", workspace) == asked, name
+        assert decided("rg KEY", workspace) == "allow", name
+        secret.unlink()

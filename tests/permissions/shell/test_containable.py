@@ -1,0 +1,139 @@
+"""What runs unasked in mode auto: what the sandbox contains and /undo restores; the reason to ask names the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agentcli.core.message import ToolCall
+from agentcli.permissions.decide import Decision
+from agentcli.permissions.paths import UndoCover, Workspace
+from agentcli.permissions.rules import Rules
+from tests.permissions.corpus import make_workspace
+from tests.permissions.deciding import explain
+
+COVER = UndoCover(bytes=100, files=50, skipped=frozenset({"node_modules", ".git", "__pycache__"}))
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A workspace with a sandbox, where /undo covers 50 files of up to 100 bytes."""
+    made = make_workspace(tmp_path_factory.mktemp("containable"))
+    (made.cwd / ".git/hooks").mkdir()
+    for name, size in (
+        ("big.bin", 101),
+        ("fits.bin", 100),
+        ("src/__pycache__/a.pyc", 101),
+        ("large/big.bin", 101),
+        ("kept/.env", 1),
+        ("deps/node_modules/x.js", 1),
+    ):
+        (made.cwd / name).parent.mkdir(parents=True, exist_ok=True)
+        (made.cwd / name).write_bytes(b"x" * size)
+    return replace(made, sandboxed=True, records=True, undo=COVER)
+
+
+def decided(command: str, workspace: Workspace) -> Decision:
+    return explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto", workspace)
+
+
+RUNS = """
+rm README.md; rm -rf src/pkg; rm fits.bin; rm -rf src; rm -rf src/__pycache__; rm src/pkg/*.py; rm none.txt; rm -rf build; find src -delete
+find src -name '*.py' -delete; unlink README.md; trash README.md; cp README.md log.txt; cp log.txt fits.bin; cp big.bin x.bin; mv README.md x
+sed -i s/a/b/ README.md; make > out.txt; make > fits.bin; make 2> /dev/null; make < README.md; make > $x; make CC=gcc; make CC=/opt/cc
+pytest src/../src; /usr/bin/make; ./run.sh; src/run.sh; X=src make; make "a b"; make /dev/fd/3; make | tee log.txt; mkdir -p a/b; touch x
+"""
+"""Commands that run, with what is removed or replaced within the cover of /undo."""
+RECORDS = ("git commit -m x", "git add -A && git commit -m x", "git add -A && ls")
+ASKS = {
+    "big.bin is too large to be restored": (
+        "rm big.bin", "rm *.bin", "cp log.txt big.bin", "mv log.txt big.bin", "sed -i s/a/b/ big.bin", "make > big.bin",
+        "rm -f README.md big.bin", "rm big.{bin,txt}",
+    ),
+    "large holds big.bin, which is too large to be restored": ("rm -rf large", "find large -delete"),
+    "kept holds .env, which could not be restored": ("rm -rf kept",),
+    "node_modules could not be restored": ("rm -rf node_modules",),
+    "deps holds node_modules, which could not be restored": ("rm -rf deps",),
+    "work holds .git, which could not be restored": ("find -name x -delete", "find . -name x -delete"),
+    "rm of . can only destroy": ("rm -rf .",),
+    "removes what only the shell knows": ("rm -f", "rm $x", "rm -rf src $x", "ls | xargs rm", "find src | xargs rm -f"),
+    "shred discards the old content": ("shred README.md",),
+    "truncate discards the old content": ("truncate -s 0 README.md",),
+    "rsync uses the network": ("rsync -a src/ other/",),
+    "curl uses the network": ("curl x", "make; curl x"),
+    "npm uses the network": ("npm install",),
+    "git uses the network": ("git push", "git fetch"),
+    "sudo acts outside the sandbox": ("sudo make", "env sudo make", "make && sudo make"),
+    "kill acts outside the sandbox": ("kill 1",),
+    "hides what it runs": (
+        "alias x=y; make", "hash -r", "$X make", "$(x)", "find . | xargs sh -c 'x'", "find . -exec sh -c 'x' \\;", 'eval "$x"',
+    ),
+    "leads outside the workspace": ("cd .. && make", "cd /tmp && make"),
+    "/etc is outside the workspace": ("X=/etc make",),
+    "/etc/x is outside the workspace": ("make > /etc/x", "make >> /etc/x"),
+    "../x is outside the workspace": ("make > ../x",),
+    "/etc/passwd is outside the workspace": ("make < /etc/passwd",),
+    "/tmp/run.sh lies outside the workspace": ("/tmp/run.sh",),
+    "../run.sh lies outside the workspace": ("../run.sh",),
+    ".env is protected": ("make .env", "make FILE=.env", "make 'x y/.env'", "X=.env make"),
+    "git changes the repository beside programs that are not known": ("git add -A && make", "make && git commit -m x"),
+    "git is called in a way that is not known": ("git -C src fetch", "git -c core.x=y commit -m x", "command git commit -m x", "env git commit -m x"),
+    "git gets words that only the shell knows": ('git commit -m "$x"',),
+    "git reset changes the repository": ("git reset --hard",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", [each.strip() for each in RUNS.replace("\n", ";").split(";") if each.strip()])
+def test_what_can_be_undone_runs(command: str, workspace: Workspace) -> None:
+    found = decided(command, workspace)
+    assert (found.decision, found.records) == ("allow", False)
+    assert "the sandbox contains it" in found.why
+
+
+@pytest.mark.parametrize(("why", "command"), [(why, command) for why, each in ASKS.items() for command in each])
+def test_the_reason_to_ask_is_told(why: str, command: str, workspace: Workspace) -> None:
+    found = decided(command, workspace)
+    assert (found.decision, found.why) == ("ask", why)
+
+
+@pytest.mark.parametrize("command", RECORDS)
+def test_git_may_write_the_repository_where_only_git_does(command: str, workspace: Workspace) -> None:
+    found = decided(command, workspace)
+    assert (found.decision, found.records) == ("allow", True)
+    closed = decided(command, replace(workspace, records=False))
+    assert (closed.decision, closed.records) == ("ask", False)
+    assert "which this sandbox cannot open to git alone" in closed.why
+
+
+def test_what_only_reads_runs_as_a_line_that_reads(workspace: Workspace) -> None:
+    for command in ("ls", "ls && cat README.md", "echo /dev/null"):
+        assert decided(command, workspace).why == "every command only reads inside the workspace"
+
+
+def test_without_undo_nothing_is_removed_or_replaced(workspace: Workspace) -> None:
+    bare = replace(workspace, undo=None)
+    assert decided("rm README.md", bare).why == "removes files, and nothing could put them back"
+    for command in ("cp README.md log.txt", "sed -i s/a/b/ README.md", "make > README.md"):
+        assert decided(command, bare).why == "replaces a file, and nothing could put it back"
+    for command in ("make", "make > new.txt", "cp README.md new.txt"):
+        assert decided(command, bare).decision == "allow"
+
+
+def test_a_workspace_with_more_files_than_undo_covers_asks_before_any_is_removed(workspace: Workspace) -> None:
+    entries = [
+        path
+        for path in workspace.cwd.rglob("*")
+        if COVER.skipped.isdisjoint(path.relative_to(workspace.cwd).parts[:-1])
+    ]
+    covered = sum(path.name not in COVER.skipped for path in entries)
+    enough = replace(workspace, undo=replace(COVER, files=covered + 10))
+    assert decided("rm README.md", enough).decision == "allow"
+    few = replace(workspace, undo=replace(COVER, files=5))
+    assert decided("rm README.md", few).why == "removes files, and the workspace is too large to be restored"
+    assert decided("make", few).decision == "allow"
+
+
+def test_without_a_sandbox_nothing_unknown_runs(workspace: Workspace) -> None:
+    found = decided("make", replace(workspace, sandboxed=False))
+    assert (found.decision, found.why) == ("ask", "make may change files")
