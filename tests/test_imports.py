@@ -114,6 +114,7 @@ def test_a_run_with_gemini_loads_no_other_sdk(tmp_path: Path) -> None:
 
 
 PARSING = (
+    "agentcli.annexes",
     "agentcli.cli",
     "agentcli.core",
     "agentcli.app.options",

@@ -7,7 +7,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from importlib.metadata import version as package_version
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Literal
 
 from agentcli import __version__
 from agentcli.agent.delegation.kinds import unknown_tools
+from agentcli.annexes import annex
 from agentcli.app.doctor_worktrees import worktree_rows
 from agentcli.app.options import Options
 from agentcli.app.program import Program
@@ -26,7 +26,6 @@ from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.importers.config import PROGRAMS
 from agentcli.mcp.checks import server_rows
 from agentcli.providers import reachability
 from agentcli.providers.capabilities import gaps
@@ -102,7 +101,7 @@ def examine(program: Program, live: bool = False, reading: Reading = unseen) -> 
         *_helpers(program),
         *_extensions(program),
         *_hooks(program),
-        *_others(program),
+        *(Finding(*row) for row in annex("check of other programs")(program)),
         *(Finding(*row) for row in server_rows(program)),
         *(Finding(*row) for row in worktree_rows(program)),
         _editors(),
@@ -266,17 +265,6 @@ def _hooks(program: Program) -> Iterator[Finding]:
         yield Finding(*row)
     for line in project_rules(program, TRAITS)[1]:
         yield Finding("not in force", True, line)
-
-
-def _others(program: Program) -> Iterator[Finding]:
-    """Report the programs whose configuration can be imported, in whole or in part."""
-    from agentcli.importers.config.import_run import import_plan
-
-    for name in PROGRAMS:
-        with suppress(ConfigError):  # our own files have separate rows
-            if new := len(import_plan(program, [name]).new):
-                detail = f"can be taken over ({new}): `agentcli import-config {name}` lists it and asks"
-                yield Finding(f"configuration of {name}", True, detail)
 
 
 def _editors() -> Finding:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING
 
+from agentcli.annexes import annex
 from agentcli.app.project import ProjectContext
 from agentcli.core.errors import AgentError
 from agentcli.hooks.loaded import CLAUDE_FILES, label
 from agentcli.permissions.rules import Rules, in_own_names, literal, parse_rule
 from agentcli.project.files import project_files
-
-if TYPE_CHECKING:
-    from agentcli.importers.config.found import Found
 
 _READERS: Mapping[str, str] = {
     **dict.fromkeys(CLAUDE_FILES, "claude"),
@@ -28,10 +24,8 @@ def project_rules(project: ProjectContext, known: Collection[str]) -> tuple[Rule
     paths = project_files(project.cwd, [*_READERS]).paths if project.trusted else ()
     rules, unused = Rules(), []
     for path in paths:
-        from agentcli.importers import config as foreign
-
-        reader = import_module(f"{foreign.__name__}.{_READERS[f'{path.parent.name}/{path.name}']}")
-        found: Found = reader.restrictions(path, label(path, project.cwd), literal(str(path.parent.parent)))
+        restrictions = annex(f"rules of {_READERS[f'{path.parent.name}/{path.name}']}")
+        found = restrictions(path, label(path, project.cwd), literal(str(path.parent.parent)))
         unused += found.skipped
         for item in found.items:
             kind = item.key.partition(".")[2]

@@ -187,13 +187,13 @@ def _stamp() -> float:
 def _built() -> dict[str, Any]:
 
     from agentcli import manual
+    from agentcli.annexes import annex
     from agentcli.app.options import flags
     from agentcli.cli.flags import Format, parameter_name
     from agentcli.cli.parser import whole_group
     from agentcli.config import choices
     from agentcli.context.settings import POLICIES
     from agentcli.core.record import MODES
-    from agentcli.importers.sessions.discover import PROGRAMS
     from agentcli.providers import catalog
     from agentcli.providers.registry import SERVERS
     from agentcli.sessions.exporting import FORMATS
@@ -206,7 +206,7 @@ def _built() -> dict[str, Any]:
     values = {
         "TOPIC": list(manual.TOPICS),
         "PROVIDER": list(SERVERS),
-        "PROGRAM": list(PROGRAMS),
+        "PROGRAM": list(annex("programs with sessions")),
         "POLICY": list(POLICIES),
         "MODEL": [*catalog.ALIASES, *(model.name for model in catalog.models())],
         "MODE": list(MODES),

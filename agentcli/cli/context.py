@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from agentcli.annexes import annex
 from agentcli.app.options import LAST, Options
-from agentcli.cli.flags import InProject, Json, Set
+from agentcli.cli.flags import InProject, Json, OfModel, Set
 from agentcli.cli.output import say, say_json
 from agentcli.cli.printing import Column, console, on_terminal, print_styled, print_table
 from agentcli.cli.progress import Progress
@@ -24,35 +24,22 @@ if TYPE_CHECKING:
     from agentcli.app.program import Program
     from agentcli.context import window_report
     from agentcli.context.cache_health import CacheHealth
-    from agentcli.context.compaction.record import Summary, SummaryTask
     from agentcli.context.policies.plans import Plan
     from agentcli.context.window import Window
     from agentcli.core.history import History
-    from agentcli.core.model import ModelSpec
-    from agentcli.lab.compare import Report
-    from agentcli.lab.replay import Setup
     from agentcli.sessions.session import Session as StoredSession
-
-HORIZONS = "0,5,80"
-"""Horizons with a point of their own when all policies are compared."""
-HORIZONS_HELP = f"also play auto with each of these compact_horizons; default with all policies: {HORIZONS}"
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Session = Annotated[str, typer.Argument(metavar="SESSION", help="id, unique prefix, or name (default: the newest)")]
-Sessions = Annotated[list[str], typer.Argument(metavar="SESSION", help="ids, unique prefixes, or names")]
-Model = Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="use this model's window and prices")]
 Policy = Annotated[
     str, typer.Option("-p", "--policy", metavar="POLICY", help="auto, gemini, opencode, regions, sliding or native")
-]
-Policies = Annotated[
-    str, typer.Option("--policies", metavar="NAMES", help="policies, separated by commas (default: all)")
 ]
 
 
 @app.command()
 def show(
-    session: Session = "", json: Json = False, model: Model = "", settings: Set = None, cwd: InProject = ""
+    session: Session = "", json: Json = False, model: OfModel = "", settings: Set = None, cwd: InProject = ""
 ) -> None:
     """Show what fills the context window of a session."""
     program = _program(cwd, model, settings)
@@ -91,7 +78,7 @@ def plan(
     policy: Policy = "",
     force: Annotated[bool, typer.Option("--force", help="plan what /compress would do")] = False,
     json: Json = False,
-    model: Model = "",
+    model: OfModel = "",
     settings: Set = None,
     cwd: InProject = "",
 ) -> None:
@@ -106,108 +93,7 @@ def plan(
     _print_plan(planned)
 
 
-@app.command()
-def compare(
-    sessions: Sessions,
-    policies: Policies = "",
-    json: Json = False,
-    svg: Annotated[
-        str, typer.Option("--svg", metavar="FILE", help="write a plot of the first session to this file")
-    ] = "",
-    summariser: Annotated[
-        str, typer.Option("--summariser", metavar="MODEL", help="write summaries with this model (costs money)")
-    ] = "",
-    points: Annotated[
-        str, typer.Option("--points", metavar="FILE", help="write a plot of price against retention to this file")
-    ] = "",
-    horizons: Annotated[str, typer.Option("--horizons", metavar="NUMBERS", help=HORIZONS_HELP)] = "",
-    html: Annotated[
-        str, typer.Option("--html", metavar="FILE", help="write a page with tables and plots to this file")
-    ] = "",
-    model: Model = "",
-    settings: Set = None,
-    cwd: InProject = "",
-) -> None:
-    """Replay sessions under several policies; needs no key.
-
-    The provider's cache is emulated.
-    """
-    from agentcli.lab import plot
-    from agentcli.lab import points as price_points
-    from agentcli.lab.compare import compare as compare_policies
-
-    program = _program(cwd, model, settings)
-    past = {name: program.sessions.past(name) for name in sessions}
-    recorded = {name: list(session.records()) for name, session in past.items()}
-    setups = {name: _setup(program, session.history, summariser) for name, session in past.items()}
-    found = compare_policies(recorded, _playable(policies, horizons, setups), setups)
-    first = next(iter(found.played))
-    series = {name: played.sizes for name, played in found.played[first].items()}
-    marks = _marks(setups[first])
-    drawn = price_points.points(found.totals())
-    if json:
-        say_json(found.to_json())
-    else:
-        _print_comparison(found)
-        say("\n".join([*plot.text_plot(series), "", *price_points.text_points(drawn)]))
-    if svg:
-        _write(svg, plot.svg(series, first, marks))
-    if points:
-        _write(points, price_points.svg_points(drawn, _title(sessions)))
-    if html:
-        _write(html, plot.html(found, marks))
-
-
-def _setup(program: Program, history: History, summariser: str) -> Setup:
-    from agentcli.lab.replay import Setup
-    from agentcli.tools.registry import TRAITS
-
-    setup = Setup(program.selection.spec_for(history), TRAITS, program.config.context)
-    return replace(setup, summarise=_written_by(program, summariser, setup.model)) if summariser else setup
-
-
-def _marks(setup: Setup) -> dict[str, int]:
-    """Return the lines of a plot, in tokens."""
-    from agentcli.context.window import limits_of
-
-    limits = limits_of(setup.model, setup.settings)
-    return {"soft": limits.soft, "hard": limits.hard, "window": limits.window}
-
-
-def _named(policies: str, horizons: str) -> list[str]:
-    """Return the policies to play, `auto` also with each horizon; the usual horizons if no policy was chosen either."""
-    from agentcli.context.settings import POLICIES
-
-    horizons = horizons or ("" if policies else HORIZONS)
-    named: list[str] = []
-    for policy in map(str.strip, policies.split(",") if policies else POLICIES):
-        more = filter(None, map(str.strip, horizons.split(","))) if policy == "auto" else ()
-        named += [policy, *(f"auto@{horizon}" for horizon in more)]
-    return list(dict.fromkeys(named))
-
-
-def _playable(policies: str, horizons: str, setups: Mapping[str, Setup]) -> list[str]:
-    """Return the policies to play that the models of all sessions allow. Raises InputError if a named policy is not among them."""
-    from agentcli.context.clearing import NATIVE, fallen_back
-
-    every = not policies
-    named = _named(policies, horizons)
-    without = [setup.model.name for setup in setups.values() if not setup.model.context_editing]
-    if NATIVE in named and without and not every:
-        raise InputError(fallen_back(without[0], ""))
-    return [name for name in named if name != NATIVE or not without]
-
-
-def _title(sessions: list[str]) -> str:
-    return sessions[0] if len(sessions) == 1 else f"{len(sessions)} sessions"
-
-
-def _write(file: str, text: str) -> None:
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"Can't write {file}: {error.strerror}.") from error
-    print(f"Written to {file}.", file=sys.stderr)
+app.command()(annex("agentcli context compare"))
 
 
 def _print_window(report: window_report.WindowReport, model: str) -> None:
@@ -270,21 +156,6 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"#{first}" if first == last else f"#{first}–{last}" for first, last in runs)
 
 
-def _print_comparison(found: Report) -> None:
-    """Print a table for each session. On a terminal each policy is a column: there are fewer policies than measures."""
-    from agentcli.lab.compare import COLUMNS
-
-    for title, rows in found.tables():
-        print_styled([(title, "bold")])
-        if on_terminal(sys.stdout):
-            measures, *columns = zip(COLUMNS, *rows, strict=True)
-            head = (Column("", style="dim"), *(Column(name, numeric=True) for name in measures[1:]))
-            print_table(head, columns)
-        else:
-            print_table([Column(name, numeric=n > 0) for n, name in enumerate(COLUMNS)], rows)
-        print()
-
-
 def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
     from agentcli.app.program import Program
 
@@ -312,22 +183,3 @@ def _window(program: Program, history: History, policy: str = "") -> Window:
         raise InputError(fallen_back(spec.name, ""))
     context = replace(program.config.context, policy=cast(PolicyName, name))
     return window_of(view(history), spec, program.counts_for(history, policy), context, TRAITS)
-
-
-def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[SummaryTask], Summary]:
-    """Summaries by a real model. Each has its own connection, since each runs in its own event loop."""
-
-    import asyncio
-
-    from agentcli.agent.compaction.run import summarise
-    from agentcli.agent.compaction.snapshot import Brief
-    from agentcli.agent.compaction.summariser import Summariser
-
-    calls = program.config.context.max_summary_calls
-
-    def write(task: SummaryTask) -> Summary:
-        brief, form = Brief(task.window, main), task.form
-        summariser = Summariser(program.models.connect(name), calls, longest=form.reply_tokens, margin=form.margin)
-        return asyncio.run(summarise(task, brief, summariser)).summary
-
-    return write

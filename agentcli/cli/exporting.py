@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO, cast
 
 import typer
 
+from agentcli.annexes import annex
 from agentcli.app.options import Options
 from agentcli.cli.flags import InProject
 from agentcli.cli.output import aside, say
@@ -21,7 +22,6 @@ from agentcli.system.paths import replacement
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
-    from agentcli.sessions.exporting import Redactor
     from agentcli.sessions.session import Session
 
 
@@ -64,7 +64,8 @@ def export(
         aside(note)
     secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not keep_secrets else ()
     if format == "atif":
-        _write(_trajectory(context, session, None if keep_secrets else Redactor(secrets), output), output, keep_secrets)
+        trajectory = annex("export atif")(context, session, None if keep_secrets else Redactor(secrets), output)
+        _write(trajectory, output, keep_secrets)
     else:
         _write(_whole(context, session, format, keep_secrets, secrets), output, keep_secrets)
 
@@ -85,21 +86,6 @@ def _whole(
             source, form, redacted=not keep_secrets, secrets=secrets, say=aside,
             through=progress.of(total),
         )  # fmt: skip
-
-
-def _trajectory(context: ProjectContext, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
-    """Yield the trajectory in pieces; its images become files next to the output file."""
-    from agentcli.atif.document import ImageFolder, subagents_in, to_atif
-    from agentcli.atif.steps import data_url
-
-    subagents = subagents_in(context.store, session.info)
-    file = Path(output)
-    is_file = output and (file.is_file() or not file.exists())
-    place = ImageFolder(file.with_suffix(".images")) if is_file else data_url
-    with Progress("Exporting records") as progress:
-        yield from to_atif(session, subagents, redactor or str, place, progress.of(session.info.records))
-    for note in redactor.notes() if redactor else ():
-        aside(note)
 
 
 def _write(pieces: Iterable[str], output: str, private: bool) -> None:

@@ -146,5 +146,6 @@ Trust = Annotated[bool, _INFO["trust"]]
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 InFolder = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use this folder instead of the current one")]
+OfModel = Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="use this model's window and prices")]
 InProject = Annotated[str, typer.Option("-C", "--cwd", metavar="DIR", help="use the project of this folder")]
 AllProjects = Annotated[bool, typer.Option("--all", help="include all projects")]

@@ -22,6 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_name
 
 from agentcli import __version__
+from agentcli.annexes import annex
 from agentcli.app.options import Options
 from agentcli.cli.arguments import prepared
 from agentcli.core.annotation import hints_of
@@ -168,18 +169,15 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "hooks": ("agentcli.hooks.command_line:app", "List hooks, and test them with an event."),
     "mcp": ("agentcli.mcp.command_line:app", "List, add, try and remove MCP servers, and log in to them."),
     "auth": ("agentcli.cli.auth:app", "Store, list and remove API keys."),
-    "batch": ("agentcli.batch.command_line:app", "Run many tasks, each in its own worktree."),
+    "batch": ("", "Run many tasks, each in its own worktree."),
     "acp": ("agentcli.cli.acp:acp", "Serve an editor over the Agent Client Protocol."),
-    "import-config": (
-        "agentcli.importers.config_command_line:import_config",
-        "Import the configuration of other programs.",
-    ),
+    "import-config": ("", "Import the configuration of other programs."),
     "skills": ("agentcli.extensions.command_line:skills", "List and check skills."),
     "agents": ("agentcli.extensions.command_line:agents", "List the agents that files define."),
     "config": ("agentcli.cli.about:config", "Show and change settings."),
     "plugins": ("agentcli.extensions.plugins_command_line:app", "Add and remove plugins."),
 }
-"""Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help."""
+"""Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help. An empty place stands for that of an annex."""
 
 
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
@@ -201,7 +199,7 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
     for name, (place, line) in _PLACES.items():
         if whole or name == first or (name == "run" and first in _HELP):
             module, _, attribute = place.partition(":")
-            command = getattr(import_module(module), attribute)
+            command = getattr(import_module(module), attribute) if place else annex(f"agentcli {name}")
             if name == "help":
                 command = command(_show_help, whole_group)
             if isinstance(command, typer.Typer):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from agentcli.annexes import annex
 from agentcli.app.options import Options
 from agentcli.cli.checking import check
 from agentcli.cli.confirming import confirmed
@@ -23,7 +24,6 @@ from agentcli.cli.view_page import view
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.plural import plural
-from agentcli.importers.sessions_command_line import import_sessions
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
@@ -214,7 +214,7 @@ def sweep(
 
 
 app.command()(export)
-app.command("import")(import_sessions)
+app.command("import")(annex("agentcli sessions import"))
 app.command()(check)
 app.command()(view)
 

@@ -27,7 +27,7 @@ from agentcli.sessions.storage.writer import Lock, is_locked
 from agentcli.system.disk import DISK, Disk, make_folder, put_file, reason, sync_folder, write_file, write_new
 
 if TYPE_CHECKING:
-    from agentcli.importers.sessions.imported import Imported, Shown
+    from agentcli.sessions.imported import Imported, Shown
 
 INCOMING = ".incoming-"
 """Prefix of the folder of a session that is still being built; its builder holds the lock."""

@@ -17,7 +17,7 @@ from agentcli.context.settings import POLICIES
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body
 from agentcli.core.text.passage import passages
-from agentcli.importers.sessions.imported import Imported
+from agentcli.sessions.imported import Imported
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.tools.lib.literals import literals

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agentcli.core.history import History
 from agentcli.core.record import Body, Compaction
-from agentcli.importers.sessions.imported import Imported
+from agentcli.sessions.imported import Imported
 from agentcli.sessions.info import SessionInfo, Times, encode_info, new_id, stamp
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import reply, result, user

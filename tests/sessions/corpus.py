@@ -25,7 +25,7 @@ def sessions(root: Path) -> Iterator[tuple[str, Store, SessionInfo]]:
         shutil.copytree(folder, store.root / info.project_id / info.id)
         yield folder.name, store, info
     store = Store(root / "imported")
-    foreign = sorted((HERE / "samples").iterdir())
+    foreign = sorted((HERE.parent / "importers" / "sessions" / "samples").iterdir())
     for file in (*foreign, REAL) if REAL.exists() else foreign:
         yield file.name, store, store_imported(store.root, read(file), root)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.importers.sessions.imported import Imported
 from agentcli.sessions.copying import draft, settle_drafts
+from agentcli.sessions.imported import Imported
 from agentcli.sessions.info import SessionInfo
 from agentcli.system.disk import DISK, Disk
 

@@ -13,8 +13,8 @@ from agentcli.core.codec.encode import decode
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Body, Title
-from agentcli.importers.sessions.imported import Imported
 from agentcli.sessions.copying import INCOMING, build, settle_drafts
+from agentcli.sessions.imported import Imported
 from agentcli.sessions.info import Parent, SessionInfo
 from agentcli.sessions.integrity import check, unfinished
 from agentcli.sessions.session import Session

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
+from agentcli.annexes import annex
 from agentcli.context.policies import auto, native, regions
 from agentcli.context.policies.plans import Plan, keep_all
 from agentcli.context.pruning.plan import NONE, Pressure, by_price, pays_from
@@ -15,7 +16,6 @@ from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Compaction, Prune
-from agentcli.seeds import gemini, opencode, sliding
 
 Form = Literal["snapshot", "prose", "regions"]
 """The form of a summary: a state snapshot, free text, or one text for each region of outputs."""
@@ -74,8 +74,17 @@ class Policy:
     stricter: bool = True
 
 
+def _seed(policy: str, name: str) -> Callable[..., Any]:
+    """Return a function of an annex's policy, which is imported when the function is called."""
+
+    def run(*given: Any, **named: Any) -> Any:
+        return getattr(annex(f"policy {policy}"), name)(*given, **named)
+
+    return run
+
+
 _PRICED = Pruner(by_price, pays_from)
-_TO_THE_LETTER = Pruner(opencode.prune, opencode.prunes_from, once_a_prompt=True)
+_TO_THE_LETTER = Pruner(_seed("opencode", "prune"), _seed("opencode", "prunes_from"), once_a_prompt=True)
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
@@ -90,10 +99,24 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             items=True,
             priced=True,
         ),
-        "gemini": Policy(gemini.plan, gemini.threshold, "compact.md", "snapshot", stricter=False),
-        "opencode": Policy(opencode.plan, opencode.threshold, "compact-opencode.md", "prose", prune=_TO_THE_LETTER),
+        "gemini": Policy(
+            _seed("gemini", "plan"), _seed("gemini", "threshold"), "compact.md", "snapshot", stricter=False
+        ),
+        "opencode": Policy(
+            _seed("opencode", "plan"),
+            _seed("opencode", "threshold"),
+            "compact-opencode.md",
+            "prose",
+            prune=_TO_THE_LETTER,
+        ),
         "regions": Policy(regions.plan, regions.threshold, "compact-regions.md", "regions", hard=regions.hard),
-        "sliding": Policy(sliding.plan, sliding.threshold, "compact-sliding.md", "prose", hard=sliding.hard),
+        "sliding": Policy(
+            _seed("sliding", "plan"),
+            _seed("sliding", "threshold"),
+            "compact-sliding.md",
+            "prose",
+            hard=_seed("sliding", "hard"),
+        ),
         "native": Policy(
             native.plan,
             native.threshold,

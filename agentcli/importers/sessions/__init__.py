@@ -8,9 +8,9 @@ from pathlib import Path
 
 from agentcli.core.errors import InputError
 from agentcli.importers.sessions import claude_code, codex, gemini_cli, opencode, opencode_database, own, pi
-from agentcli.importers.sessions.imported import Format, Imported, Shown, Timed, unshown
 from agentcli.importers.sessions.jsonl import reading
 from agentcli.importers.sessions.recognise import holds_database, lines, recognise
+from agentcli.sessions.imported import Format, Imported, Shown, Timed, unshown
 
 __all__ = ["Format", "Imported", "Timed", "read", "read_all", "recognise"]
 

@@ -24,10 +24,10 @@ from agentcli.core.message import (
     Usage,
 )
 from agentcli.core.record import Failure, Todo, TodoItem
-from agentcli.importers.sessions.imported import Content, Foreign, Imported, Item, Summary, images_of, sound, text_of
 from agentcli.importers.sessions.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.importers.sessions.normalise import settle
 from agentcli.importers.sessions.tools import ours, todo_list
+from agentcli.sessions.imported import Content, Foreign, Imported, Item, Summary, images_of, sound, text_of
 
 _STOPS: dict[str, Stop] = {
     "end_turn": "end_turn",

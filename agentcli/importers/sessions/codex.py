@@ -11,11 +11,11 @@ from typing import Any
 from agentcli.core.aliases import CODEX
 from agentcli.core.message import Image, Message, Part, Status, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
-from agentcli.importers.sessions.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
 from agentcli.importers.sessions.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.importers.sessions.normalise import settle
 from agentcli.importers.sessions.patch import as_edit
 from agentcli.importers.sessions.tools import ours
+from agentcli.sessions.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
 
 _ENVELOPES = (
     "session_meta",

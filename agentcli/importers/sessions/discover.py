@@ -15,9 +15,9 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.importers.sessions.compressed import SUFFIX, CompressedFile, is_unpacked
 from agentcli.importers.sessions.gemini_cli import project_root
-from agentcli.importers.sessions.imported import Format
 from agentcli.importers.sessions.opencode_database import nothing_found, rows_of
 from agentcli.importers.sessions.recognise import first_objects, format_of, holds_database, not_recognised, recognise
+from agentcli.sessions.imported import Format
 
 ENDINGS = (".jsonl", ".json", ".db", ".jsonl" + SUFFIX)
 """Endings of the files that are read if the user names a folder."""

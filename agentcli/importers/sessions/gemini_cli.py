@@ -15,10 +15,10 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Status, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings
 from agentcli.importers.sessions.gemini_log import CONTEXTS, Entry, Log, folders, message_text, parts
-from agentcli.importers.sessions.imported import Content, Foreign, Imported, Item, Summary, images_of, sound
 from agentcli.importers.sessions.jsonl import Json, objects, reading, seconds, utc
 from agentcli.importers.sessions.normalise import settle
 from agentcli.importers.sessions.tools import ours
+from agentcli.sessions.imported import Content, Foreign, Imported, Item, Summary, images_of, sound
 
 _STATUS: dict[str, Status] = {"success": "success", "error": "error", "cancelled": "interrupted"}
 _FILES_BEGIN, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"

@@ -16,8 +16,8 @@ from agentcli.core.record import Body, Compaction, Title
 from agentcli.importers.sessions import read_all
 from agentcli.importers.sessions.compressed import opened
 from agentcli.importers.sessions.discover import Candidate
-from agentcli.importers.sessions.imported import Imported, Shown, unshown
 from agentcli.sessions.copying import Draft, draft, settle_drafts
+from agentcli.sessions.imported import Imported, Shown, unshown
 from agentcli.sessions.info import SessionInfo, stamp
 from agentcli.sessions.store import Store
 

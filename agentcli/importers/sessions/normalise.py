@@ -10,9 +10,9 @@ from agentcli.core.errors import InputError
 from agentcli.core.history import History, evolve_all
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, Record, Settings, Title, Todo, VerbatimText
-from agentcli.importers.sessions.imported import Foreign, Imported, Item, Summary, Timed
 from agentcli.importers.sessions.jsonl import REASON
 from agentcli.importers.sessions.tools import change, todo_list
+from agentcli.sessions.imported import Foreign, Imported, Item, Summary, Timed
 from agentcli.sessions.info import first_title
 
 UNANSWERED = "The call was interrupted before it was answered."

@@ -15,11 +15,11 @@ from agentcli.core.aliases import OPENCODE
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image, Message, Part, Status, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Trigger
-from agentcli.importers.sessions.imported import Foreign, Imported, Item, Summary, sound
 from agentcli.importers.sessions.jsonl import Json, reading, skipping, utc
 from agentcli.importers.sessions.normalise import settle
 from agentcli.importers.sessions.patch import as_edit
 from agentcli.importers.sessions.tools import changes_file, ours
+from agentcli.sessions.imported import Foreign, Imported, Item, Summary, sound
 
 _STOPS: dict[str, Stop] = {
     "stop": "end_turn",

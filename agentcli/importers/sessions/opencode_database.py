@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.importers.sessions.imported import Imported
 from agentcli.importers.sessions.jsonl import Json, reading
 from agentcli.importers.sessions.opencode import session_of
+from agentcli.sessions.imported import Imported
 
 if TYPE_CHECKING:
     import sqlite3

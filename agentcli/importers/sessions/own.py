@@ -10,9 +10,9 @@ from agentcli.core.codec.encode import Damaged, decode, dump_line, record_from_j
 from agentcli.core.errors import InputError
 from agentcli.core.history import fold
 from agentcli.core.record import Record
-from agentcli.importers.sessions.imported import Imported
 from agentcli.importers.sessions.jsonl import REASON, reading
 from agentcli.sessions.exporting.source import Source
+from agentcli.sessions.imported import Imported
 from agentcli.sessions.info import decode_info
 from agentcli.sessions.storage.records import digest
 

@@ -10,10 +10,10 @@ from agentcli.core.aliases import PI
 from agentcli.core.errors import InputError
 from agentcli.core.message import Image, Message, Part, Source, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Settings, Title
-from agentcli.importers.sessions.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
 from agentcli.importers.sessions.jsonl import Json, blocks, objects, seconds, skipping, utc
 from agentcli.importers.sessions.normalise import settle
 from agentcli.importers.sessions.tools import ours
+from agentcli.sessions.imported import Foreign, Imported, Item, Summary, images_of, sound, text_of
 
 _STOPS: dict[str, Stop] = {
     "stop": "end_turn",

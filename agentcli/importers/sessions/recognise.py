@@ -12,11 +12,10 @@ from typing import Any
 from agentcli.core.errors import InputError
 from agentcli.importers.sessions import opencode_database
 from agentcli.importers.sessions.compressed import opened
-from agentcli.importers.sessions.imported import Format
 from agentcli.importers.sessions.jsonl import MOST_BAD
+from agentcli.sessions.exporting.archive import EXPORT
+from agentcli.sessions.imported import Format
 
-EXPORT = "agentcli-session"
-"""The value of the field `format` in our own export."""
 DATABASE = b"SQLite format 3\0"
 """The first bytes of an SQLite database."""
 DAMAGED = "\0"

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agentcli.core.codec.encode import dumps, loads
-from agentcli.importers.sessions.recognise import EXPORT
 from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.sessions.exporting.source import Source
 from agentcli.sessions.exporting.transcript import Clean
 from agentcli.sessions.info import info_to_json
 from agentcli.sessions.storage.records import Through
 
+EXPORT = "agentcli-session"
+"""The value of the field `format` of an export as JSON."""
 VERSION = 2
 """Version of the format. Version 1 had no file states, and refused sessions with a missing record."""
 _OPAQUE = frozenset({"schema", "seq", "id", "time", "kind", "prev", "call_id", "data", "signature", "meta", "mime"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Iterator, Sequence
@@ -56,7 +57,7 @@ def damaged(text: str, dice: random.Random) -> str:
         if dice.random() < 0.3 and isinstance(holder, dict):
             holder.pop(key, None)
         elif isinstance(holder, dict) or key < len(holder):
-            holder[key] = dice.choice(STRANGE)
+            holder[key] = copy.deepcopy(dice.choice(STRANGE))  # what is shared would be damaged in every file
     return "\n".join(map(json.dumps, rows))
 
 

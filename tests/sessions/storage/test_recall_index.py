@@ -16,7 +16,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record, Retry
 from agentcli.core.text.passage import Entry, OutOfTime, passages
-from agentcli.importers.sessions.imported import Imported
+from agentcli.sessions.imported import Imported
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.recall_index import LARGEST, SEGMENT, RecallIndex

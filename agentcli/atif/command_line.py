@@ -1,0 +1,26 @@
+"""`agentcli sessions export -f atif`: a session as a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from agentcli.app.project import ProjectContext
+from agentcli.atif.document import ImageFolder, subagents_in, to_atif
+from agentcli.atif.steps import data_url
+from agentcli.cli.output import aside
+from agentcli.cli.progress import Progress
+from agentcli.sessions.exporting import Redactor
+from agentcli.sessions.session import Session
+
+
+def trajectory(context: ProjectContext, session: Session, redactor: Redactor | None, output: str) -> Iterator[str]:
+    """Yield the trajectory in pieces; its images become files next to the output file."""
+    subagents = subagents_in(context.store, session.info)
+    file = Path(output)
+    is_file = output and (file.is_file() or not file.exists())
+    place = ImageFolder(file.with_suffix(".images")) if is_file else data_url
+    with Progress("Exporting records") as progress:
+        yield from to_atif(session, subagents, redactor or str, place, progress.of(session.info.records))
+    for note in redactor.notes() if redactor else ():
+        aside(note)
