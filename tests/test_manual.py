@@ -13,13 +13,13 @@ from agentcli.cli.man import man_page
 from agentcli.cli.parser import whole_group
 from agentcli.config import load
 from agentcli.core.errors import InputError
-from agentcli.ui.commands import COMMANDS
 from agentcli.ui.input.keys import KEYS, help_lines
 from agentcli.ui.render.cells import width
 from agentcli.ui.render.markdown import document
 from agentcli.ui.style import Look
 from tests.manual import PAGE, text
 from tests.texts import PACKAGE
+from tests.ui.slash import COMMANDS
 
 
 def test_the_reference_of_settings_is_made_from_the_settings() -> None:
@@ -62,7 +62,7 @@ def test_every_command_that_a_page_names_exists() -> None:
     for topic in manual.TOPICS:
         source = manual.page(topic)
         slashes = re.findall(r"`/([a-z]+)", source)
-        assert set(slashes) <= set(COMMANDS), topic
+        assert set(slashes) <= set(COMMANDS.all), topic
         named = re.findall(r"(?:`|^    |\| )agentcli ([a-z][a-z-]+)\b", source, re.MULTILINE)
         assert set(named) - {"resume"} <= shell, topic
 

@@ -11,20 +11,23 @@ from acp.schema import AvailableCommand, AvailableCommandInput, UnstructuredComm
 from agentcli.agent.session import AgentSession
 from agentcli.core.event import Event
 from agentcli.core.sanitise import safe
-from agentcli.ui.commands import EVERYWHERE, known_as
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.commands.extensions import items
 from agentcli.ui.commands.outputs import Answer, Context, as_turn
+from agentcli.ui.commands.registry import SlashCommands
 from agentcli.ui.host import Reports
 
 _LINE = re.compile(r"\s*/([a-z][a-z-]*)(?:\s+(.*\S))?\s*", re.DOTALL)
 
 
-def available(session: AgentSession) -> list[AvailableCommand]:
+def available(session: AgentSession, commands: SlashCommands) -> list[AvailableCommand]:
     """Return the commands in the protocol's form, then the skills and commands that files define, which are prompts."""
-    own = [_listed(name, command.summary, command.usage.partition(" ")[2]) for name, command in EVERYWHERE.items()]
+    own = [
+        _listed(name, command.summary, command.usage.partition(" ")[2]) for name, command in commands.everywhere.items()
+    ]
     from_files = [
-        _listed(item.label, item.detail or item.label, "what it is about") for item in items(session, EVERYWHERE)
+        _listed(item.label, item.detail or item.label, "what it is about")
+        for item in items(session, commands.everywhere)
     ]
     return [*own, *from_files]
 
@@ -34,10 +37,10 @@ def _listed(name: str, summary: str, hint: str) -> AvailableCommand:
     return AvailableCommand(name=name, description=summary, input=given)
 
 
-def command_in(text: str) -> tuple[Command, str] | None:
+def command_in(text: str, commands: SlashCommands) -> tuple[Command, str] | None:
     """Return the command in a prompt, with its argument; None for a prompt for the model."""
     found = _LINE.fullmatch(text)
-    command = EVERYWHERE.get(known_as(found[1])) if found else None
+    command = commands.everywhere.get(commands.known_as(found[1])) if found else None
     if found is None or command is None or not command.takes(found[2] or ""):
         return None
     return command, found[2] or ""

@@ -89,7 +89,8 @@ class EditorSession:
         self.session.begin(self._note)
         await self._send(
             AvailableCommandsUpdate(
-                session_update="available_commands_update", available_commands=available(self.session)
+                session_update="available_commands_update",
+                available_commands=available(self.session, self.project.commands),
             )
         )
 
@@ -124,7 +125,7 @@ class EditorSession:
 
     async def _turn(self, blocks: Sequence[Block], interrupt: asyncio.Event) -> TurnEnded:
         text = typed_text(blocks)
-        command = command_in(text)
+        command = command_in(text, self.project.commands)
         await self._send_notes()
         if command is not None:
             events = events_of(*command, self.session, self.project, interrupt)

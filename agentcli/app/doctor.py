@@ -13,20 +13,14 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli import __version__
-from agentcli.agent.delegation.kinds import unknown_tools
-from agentcli.annexes import annex
-from agentcli.app.doctor_worktrees import worktree_rows
 from agentcli.app.options import Options
 from agentcli.app.program import Program
-from agentcli.app.project_rules import project_rules
 from agentcli.app.sessions import Reading, unseen
 from agentcli.config import PREFIX
 from agentcli.context.clearing import NATIVE, fallen_back
 from agentcli.context.tokens.estimators import vocabularies
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
-from agentcli.core.sanitise import display_path, safe_line
-from agentcli.mcp.checks import server_rows
 from agentcli.providers import reachability
 from agentcli.providers.capabilities import gaps
 from agentcli.providers.connect import is_installed
@@ -41,7 +35,6 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
-from agentcli.tools.registry import TRAITS
 
 NEWEST_SESSIONS = 100
 """Sessions that are read whole; `agentcli sessions check` reads all."""
@@ -99,11 +92,7 @@ def examine(program: Program, live: bool = False, reading: Reading = unseen) -> 
         *_capabilities(program),
         *_folders(program),
         *_helpers(program),
-        *_extensions(program),
-        *_hooks(program),
-        *(Finding(*row) for row in annex("check of other programs")(program)),
-        *(Finding(*row) for row in server_rows(program)),
-        *(Finding(*row) for row in worktree_rows(program)),
+        *(Finding(*row) for feature in program.features for row in feature.checks(program)),
         _editors(),
         *_sessions(program, reading),
     ]
@@ -204,34 +193,6 @@ def _helpers(program: Program) -> Iterator[Finding]:
     yield from _policy(program)
 
 
-def _extensions(program: Program) -> Iterator[Finding]:
-    """Report the skills, commands and agents, each with its file, and the problems of invalid ones."""
-    from agentcli.tools.registry import tools
-
-    found = program.extensions
-    for plugin in program.plugins[0]:
-        yield Finding(f"plugin {plugin.name}", True, display_path(plugin.folder))
-    for skill in found.skills.values():
-        yield Finding(f"skill {skill.name}", True, display_path(skill.folder))
-    for command in found.commands.values():
-        yield Finding(f"command /{command.name}", True, display_path(command.file))
-    for kind in found.agents.values():
-        missing = safe_line(", ".join(unknown_tools(kind, tools())))
-        wrong = f", lists tools that do not exist here: {missing}" if missing else ""
-        yield Finding(f"agent {kind.name}", not wrong, f"{display_path(kind.file) if kind.file else ''}{wrong}")
-    for hidden in found.shadowed:
-        yield Finding(
-            f"shadowed {hidden.name}", True, f"{display_path(hidden.file)} has no effect" if hidden.file else ""
-        )
-    from agentcli.ui.commands import COMMANDS
-    from agentcli.ui.commands.extensions import shadowed
-
-    for line in (*shadowed(found.skills.values(), COMMANDS), *shadowed(found.commands.values(), COMMANDS)):
-        yield Finding("extensions", False, line)
-    for note in (*found.notes, *program.instruction_files().notes):
-        yield Finding("extensions", False, note)
-
-
 def _counting(program: Program) -> Finding:
     context = program.config.context
     asked = context.estimator_of(context.policy)
@@ -256,15 +217,6 @@ def _policy(program: Program) -> Iterator[Finding]:
         return
     detail = f"native: {spec.name} clears old outputs itself" if spec.context_editing else fallen_back(spec.name)
     yield Finding("context policy", spec.context_editing, detail)
-
-
-def _hooks(program: Program) -> Iterator[Finding]:
-    from agentcli.hooks.report import rows
-
-    for row in rows(program):
-        yield Finding(*row)
-    for line in project_rules(program, TRAITS)[1]:
-        yield Finding("not in force", True, line)
 
 
 def _editors() -> Finding:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from agentcli.agent.buffers import EditorFiles
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
 from agentcli.core.dataclass import dataclass
-from agentcli.core.tool import Question, Tool, Traits
-from agentcli.tools.registry import TRAITS
+from agentcli.core.tool import Question, Tool
 
 
 async def nobody(_: ApprovalRequest) -> ApprovalResponse | None:
@@ -37,8 +36,3 @@ class FrontEnd:
     def attended(self) -> bool:
         """True if a person is there to allow calls."""
         return self.approve is not nobody
-
-    @property
-    def traits(self) -> Mapping[str, Traits]:
-        """The traits of all tools that there are."""
-        return {**TRAITS, **{tool.name: tool.traits for tool in self.tools}} if self.tools else TRAITS

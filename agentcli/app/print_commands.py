@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from agentcli.agent.session import AgentSession
+from agentcli.app.feature import slash_commands
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event
 from agentcli.core.sanitise import safe
@@ -61,11 +62,10 @@ def print_command(text: str, project: Program) -> tuple[Yields, str] | None:
         _refuse_unread(text, project)
         _refuse_unknown(text, project)
         return None
-    from agentcli.ui import commands
-
+    commands = slash_commands(project.features)
     typed, argument = name_and_argument(text)
     name = commands.known_as(typed)
-    command = commands.COMMANDS.get(name)
+    command = commands.all.get(name)
     if "\n" in text.strip() and not (command and command.yields and command.takes_text):
         _refuse_unread(text, project)
         return None
@@ -74,7 +74,7 @@ def print_command(text: str, project: Program) -> tuple[Yields, str] | None:
             raise UsageError(f"/{name} takes {_arguments(command)} with -p, not {argument!r}.")
         return command.yields, argument
     if command is not None:
-        known = ", ".join(f"/{each}" for each in commands.EVERYWHERE)
+        known = ", ".join(f"/{each}" for each in commands.everywhere)
         raise InputError(
             f"/{typed} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
             "with the same effect. Put a space before it to send it as text."

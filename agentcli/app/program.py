@@ -24,6 +24,8 @@ from agentcli.agent.setup import (
 )
 from agentcli.agent.spending import RunLimits
 from agentcli.app.approvable import unstarted
+from agentcli.app.feature import Feature, tools_of, traits_of
+from agentcli.app.features import FEATURES
 from agentcli.app.front_end import FrontEnd
 from agentcli.app.keys import KeyStore, with_keys
 from agentcli.app.models import Models, ModelSource
@@ -40,7 +42,6 @@ from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import Mode
 from agentcli.core.tool import Tool
 from agentcli.extensions.agents import AgentKind
-from agentcli.extensions.discover import catalogue
 from agentcli.hooks.loaded import loaded
 from agentcli.mcp.run_servers import RunServers
 from agentcli.permissions.started import Started
@@ -56,14 +57,18 @@ from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.system.worktrees import Worktree, add_worktree, former_worktree
 from agentcli.tools.lib.gitignore import everything
-from agentcli.tools.registry import run, tools
+from agentcli.tools.registry import run
 
 
 class Program(ProjectContext):
     """Everything of one run of agentcli, which a front end may start. Parts are made when they are first needed."""
 
     def __init__(
-        self, options: Options, env: Mapping[str, str] | None = None, front_end: FrontEnd | None = None
+        self,
+        options: Options,
+        env: Mapping[str, str] | None = None,
+        front_end: FrontEnd | None = None,
+        features: Sequence[Feature] = FEATURES,
     ) -> None:
         """Raise UsageError if the folder does not exist, ConfigError if the configuration is wrong."""
         super().__init__(options, env)
@@ -71,8 +76,11 @@ class Program(ProjectContext):
             mode_named(options.mode)
         self.reload()
         self.front_end = front_end if front_end is not None else FrontEnd()
+        self.features = features
+        self.traits = {**traits_of(features), **{tool.name: tool.traits for tool in self.front_end.tools}}
+        """The traits of all tools that there are."""
         self.servers = RunServers(self, self.front_end.ask)
-        self.workspace_policy = WorkspacePolicy(self, self.front_end.approve, self.front_end.traits, self._started)
+        self.workspace_policy = WorkspacePolicy(self, self.front_end.approve, self.traits, self._started)
         self._models = ModelSource(self, self.front_end.attended)
         self.selection = Selection(self, self._models)
         self.sessions = SessionOpener(self, self.selection, self._models, self._setup)
@@ -176,7 +184,7 @@ class Program(ProjectContext):
         front_end = self.front_end
         return SessionSetup(
             models=ModelAccess(self.models.connect, self.models.summariser, self._estimator, self.models.defers),
-            tools=Toolset(self.tools_with(servers is not None), front_end.traits, run, front_end.tools),
+            tools=Toolset(self.tools_with(servers is not None), self.traits, run, front_end.tools),
             prompts=Prompts(
                 system=partial(self.system_prompt, files),
                 system_of=partial(self._system_prompt_of, files),
@@ -218,6 +226,7 @@ class Program(ProjectContext):
             extensions=self.look_for_extensions,
             servers=servers,
             changes=self._changes,
+            features=[feature.session for feature in self.features if feature.session is not None],
         )
 
     def _notes(self, hooks: Sequence[str]) -> Sequence[str]:
@@ -229,7 +238,9 @@ class Program(ProjectContext):
     def tools_with(self, servers: bool) -> Sequence[Tool]:
         """Return the tools of a session, including the tools that reach servers if there are any."""
         lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
-        offered = [tool for tool in tools() if tool.name not in lacking and (servers or not tool.traits.gate)]
+        offered = [
+            tool for tool in tools_of(self.features) if tool.name not in lacking and (servers or not tool.traits.gate)
+        ]
         offered = [tool for tool in offered if self.config.agent.subagents or not tool.traits.delegates]
         offered = [*offered, *self.front_end.tools]
         return tools_for(self.agent, offered, depth=0) if self.agent else offered
@@ -264,11 +275,8 @@ class Program(ProjectContext):
         if given is None and self.agent:
             given = self.agent.prompt or None
         base = own if given is None else (given,)
-        found = self.extensions
-        listed = catalogue(
-            found.skills, found.agents if self.config.agent.subagents and not small else {}, model.window
-        )
-        return system_blocks(base, files, listed, environment(here, mode), options.append_system_prompt)
+        parts = [feature.prompt(self, model) for feature in self.features]
+        return system_blocks(base, files, parts, environment(here, mode), options.append_system_prompt)
 
     def _system_prompt_of(
         self, files: Sequence[Instructions], own_text: str, model: ModelSpec, mode: Mode

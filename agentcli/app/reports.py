@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.session import AgentSession
+from agentcli.app.feature import slash_commands
 from agentcli.app.program import Program
 from agentcli.sessions.info import info_to_json
 from agentcli.ui.host import Topic
+
+if TYPE_CHECKING:
+    from agentcli.ui.commands.registry import SlashCommands
 
 
 class ProgramReports:
@@ -16,6 +21,11 @@ class ProgramReports:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+
+    @cached_property
+    def commands(self) -> SlashCommands:
+        """The slash commands that the program's features bring."""
+        return slash_commands(self._program.features)
 
     def sessions(self) -> Sequence[Mapping[str, Any]]:
         """Return `session.json` of this project's sessions, newest first; `place` is the folder of sessions that ran elsewhere."""

@@ -40,16 +40,16 @@ class Surroundings:
 
 
 def system_blocks(
-    base: Sequence[str], files: Sequence[Instructions], listed: str, here: str, more: str
+    base: Sequence[str], files: Sequence[Instructions], parts: Sequence[str], here: str, more: str
 ) -> tuple[str, ...]:
-    """Return the system prompt: `base`, these instruction files, skills and agents, the working folder, and the run's additions.
+    """Return the system prompt: `base`, these instruction files, the parts of features, the working folder, and the run's additions.
 
     Blocks that differ from session to session come last, so that a provider's cache covers as much as possible.
     """
     blocks = [*base]
     if files:
         blocks.append(f"{INSTRUCTIONS}\nWhere they differ, the later one holds.\n\n{instruction_text(files)}")
-    return tuple(block for block in (*blocks, listed, here, more) if block)
+    return tuple(block for block in (*blocks, *parts, here, more) if block)
 
 
 def instruction_text(files: Sequence[Instructions]) -> str:

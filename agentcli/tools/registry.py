@@ -1,4 +1,4 @@
-"""The table of tools, one line each, and the execution of a call."""
+"""The tables of tools by the feature that brings them, one line each, and the execution of a call."""
 
 from __future__ import annotations
 
@@ -37,17 +37,20 @@ from agentcli.tools.mending import Mended, mended, with_ignored
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    """The entry of one tool; description and schema follow from its name and its function."""
+class Entry:
+    """The entry of one tool; its schema is its function's signature."""
 
     name: str
     run: Run
     title: Title
     traits: Traits
     preview: Preview = as_json
+    description: str = ""
+    """Its description for models, if that is not the page of its name in prompts/tools."""
 
     def tool(self) -> Tool:
-        schema = ToolSchema(self.name, prompt(f"tools/{self.name}.md"), parameters(self.run))
+        """Make the tool."""
+        schema = ToolSchema(self.name, self.description or prompt(f"tools/{self.name}.md"), parameters(self.run))
         return Tool(schema, self.run, self.traits, self._one_line, self.preview)
 
     def _one_line(self, given: Mapping[str, Any]) -> str:
@@ -58,39 +61,48 @@ class _Entry:
 _EDITS = Traits("write", "file_path", edits_files=True)
 _SEARCHES = Traits("read", "path", searches=True)
 _ASKS = Traits("ask", needs_person=True, for_people=True)
-_TABLE = (
-    _Entry("read", read.read, read.title, Traits("read", "file_path", reads_files=True)),
-    _Entry("write", write.write, write.title, replace(_EDITS, content="content"), write.preview),
-    _Entry("edit", edit.edit, edit.title, _EDITS, edit.preview),
-    _Entry(
+FILES = (
+    Entry("read", read.read, read.title, Traits("read", "file_path", reads_files=True)),
+    Entry("write", write.write, write.title, replace(_EDITS, content="content"), write.preview),
+    Entry("edit", edit.edit, edit.title, _EDITS, edit.preview),
+    Entry(
         "multi_edit",
         edit.multi_edit,
         edit.multi_title,
         replace(_EDITS, allowed_as="edit", dispensable=True),
         edit.multi_preview,
     ),
-    _Entry("glob", glob.glob, glob.title, replace(_SEARCHES, pattern="pattern")),
-    _Entry("grep", grep.grep, grep.title, replace(_SEARCHES, name_filter="glob")),
-    _Entry("list", list.listing, list.title, replace(_SEARCHES, dispensable=True)),
-    _Entry("bash", bash.bash, bash.title, Traits("run", "command"), bash.preview),
-    _Entry("bash_output", jobs.bash_output, jobs.output_title, Traits("none", polls=True)),
-    _Entry("bash_stop", jobs.bash_stop, jobs.stop_title, Traits("none")),
-    _Entry("todo", todo.todo, todo.title, Traits("none", for_people=True, dispensable=True)),
-    _Entry("recall", recall.recall, recall.title, Traits("none", recalls=True)),
-    _Entry("ask_user", ask_user.ask_user, ask_user.title, replace(_ASKS, dispensable=True)),
-    _Entry("exit_plan", exit_plan.exit_plan, exit_plan.title, replace(_ASKS, presents_plan=True), exit_plan.preview),
-    _Entry(
+    Entry("glob", glob.glob, glob.title, replace(_SEARCHES, pattern="pattern")),
+    Entry("grep", grep.grep, grep.title, replace(_SEARCHES, name_filter="glob")),
+    Entry("list", list.listing, list.title, replace(_SEARCHES, dispensable=True)),
+)
+SHELL = (
+    Entry("bash", bash.bash, bash.title, Traits("run", "command"), bash.preview),
+    Entry("bash_output", jobs.bash_output, jobs.output_title, Traits("none", polls=True)),
+    Entry("bash_stop", jobs.bash_stop, jobs.stop_title, Traits("none")),
+)
+TODO = (Entry("todo", todo.todo, todo.title, Traits("none", for_people=True, dispensable=True)),)
+RECALL = (Entry("recall", recall.recall, recall.title, Traits("none", recalls=True)),)
+QUESTIONS = (Entry("ask_user", ask_user.ask_user, ask_user.title, replace(_ASKS, dispensable=True)),)
+PLAN = (
+    Entry("exit_plan", exit_plan.exit_plan, exit_plan.title, replace(_ASKS, presents_plan=True), exit_plan.preview),
+)
+WEB = (
+    Entry(
         "web_fetch",
         web_fetch.web_fetch,
         web_fetch.title,
         Traits("network", "url", dispensable=True),
         web_fetch.preview,
     ),
-    _Entry("task", task.task, task.title, Traits("none", delegates=True, dispensable=True)),
-    _Entry("skill", skill.skill, skill.title, Traits("none")),
-    _Entry("mcp_search", mcp.mcp_search, mcp.search_title, Traits("none", gate=True)),
-    _Entry("mcp_call", mcp.mcp_call, mcp.call_title, Traits("run", gate=True)),
 )
+SUBAGENTS = (Entry("task", task.task, task.title, Traits("none", delegates=True, dispensable=True)),)
+SKILLS = (Entry("skill", skill.skill, skill.title, Traits("none")),)
+MCP = (
+    Entry("mcp_search", mcp.mcp_search, mcp.search_title, Traits("none", gate=True)),
+    Entry("mcp_call", mcp.mcp_call, mcp.call_title, Traits("run", gate=True)),
+)
+_TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *SUBAGENTS, *SKILLS, *MCP)
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 """The traits of all built-in tools, also of those that this session lacks: former sessions may have used them."""
 
@@ -103,7 +115,13 @@ def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:
 @cache
 def _tools() -> tuple[Tool, ...]:
     """Return all built-in tools, one set for all sessions of the process."""
-    return tuple(entry.tool() for entry in _TABLE)
+    return tuple(map(tool_of, _TABLE))
+
+
+@cache
+def tool_of(entry: Entry) -> Tool:
+    """Return the tool of an entry, the same for all sessions of the process."""
+    return entry.tool()
 
 
 async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:

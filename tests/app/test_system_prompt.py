@@ -79,7 +79,7 @@ def test_git_is_not_asked_where_the_repository_could_start_a_program(repository:
 def test_what_changes_from_session_to_session_stands_behind_what_does_not(tmp_path: Path) -> None:
     files = [Instructions(tmp_path / "a", "one"), Instructions(tmp_path / "b", "two")]
     here = environment(Surroundings(tmp_path, os.environ, (tmp_path, tmp_path / "more"), "", True), "auto")
-    base, instructions, _, where, more = system_blocks(("base",), files, "# Skills", here, "more")
+    base, instructions, _, where, more = system_blocks(("base",), files, ["# Skills"], here, "more")
     assert (base, where, more) == ("base", here, "more")
     assert instructions.startswith(
         "# Instructions of the user and the project\nWhere they differ, the later one holds."

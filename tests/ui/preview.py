@@ -45,6 +45,7 @@ from agentcli.extensions.discover import Extensions
 from agentcli.project.definition import Definition
 from agentcli.tools.registry import TRAITS
 from agentcli.ui.host import Setting
+from tests.ui.slash import COMMANDS
 
 if TYPE_CHECKING:
     from agentcli.ui.settings import UiSettings
@@ -430,6 +431,7 @@ class ScriptedHost:
         self._ports = (approve, ask_user)
         self._count = 0
         self.choosing = False
+        self.commands = COMMANDS
 
     def new(self) -> ScriptedSession:
         self._count += 1

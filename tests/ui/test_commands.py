@@ -6,10 +6,10 @@ from typing import Any, cast
 import pytest
 
 from agentcli.core.errors import ConfigError, UsageError
-from agentcli.ui import commands
 from agentcli.ui.input.keys import KEYS, chosen, help_lines, help_rows
 from agentcli.ui.style import MUTE
 from tests.ui.contexts import ScriptedContext
+from tests.ui.slash import COMMANDS
 
 PROMISED = [
     "help",
@@ -51,7 +51,7 @@ PROMISED = [
 
 @pytest.mark.parametrize("name", PROMISED)
 def test_every_promised_command_is_there_with_a_line_of_help_and_its_usage(name: str) -> None:
-    found = commands.find(name)
+    found = COMMANDS.find(name)
     assert len(found.summary) > 10
     assert found.usage.startswith(f"/{name}")
 
@@ -61,12 +61,12 @@ def test_every_promised_command_is_there_with_a_line_of_help_and_its_usage(name:
 )  # fmt: skip
 def test_a_typo_names_what_was_probably_meant(typo: str, near: str) -> None:
     with pytest.raises(UsageError, match=near):
-        commands.find(typo)
+        COMMANDS.find(typo)
 
 
 def test_what_is_like_nothing_points_to_the_list() -> None:
     with pytest.raises(UsageError, match="/help lists them"):
-        commands.find("zzzzzz")
+        COMMANDS.find("zzzzzz")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_is_like_nothing_points_to_the_list() -> None:
     ],
 )
 def test_a_path_is_no_command(line: str, meant: bool) -> None:
-    assert commands.is_command(line, ScriptedContext().session) is meant
+    assert COMMANDS.is_command(line, ScriptedContext().session) is meant
 
 
 def test_every_key_has_a_line_of_help() -> None:
@@ -127,7 +127,7 @@ def test_a_key_that_does_not_exist_is_told(wrong: dict[str, str]) -> None:
 @pytest.mark.parametrize("line", ["/undo 3", "/clear now", "/vim\tnormal", "/uncompress x"])
 def test_what_takes_no_argument_says_so_and_does_nothing(line: str) -> None:
     with pytest.raises(UsageError, match="takes no argument"):
-        asyncio.run(commands.run(cast(Any, None), line))
+        asyncio.run(COMMANDS.run(cast(Any, None), line))
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_what_takes_no_argument_says_so_and_does_nothing(line: str) -> None:
     [("/context", True), ("/mode plan", True), ("/exit", True), ("/nosuch", True), ("/", True), ("/compress", False), ("/model x", False), ("/new", False)],
 )  # fmt: skip
 def test_what_changes_nothing_under_a_running_turn_does_not_wait_for_its_end(line: str, at_once: bool) -> None:
-    assert commands.acts_at_once(line) is at_once
+    assert COMMANDS.acts_at_once(line) is at_once
 
 
 def test_a_command_is_found_by_the_names_that_other_programs_give_it() -> None:
-    assert commands.find("compact") is commands.find("compress")
-    assert not {alias for one in commands.COMMANDS.values() for alias in one.aliases} & set(commands.COMMANDS)
+    assert COMMANDS.find("compact") is COMMANDS.find("compress")
+    assert not {alias for one in COMMANDS.all.values() for alias in one.aliases} & set(COMMANDS.all)
 
 
 @pytest.mark.parametrize(
@@ -171,13 +171,13 @@ def test_what_a_key_does_hangs_beside_it_on_a_narrow_screen() -> None:
 
 
 def test_help_has_no_line_breaks_within_a_paragraph() -> None:
-    for one in commands.COMMANDS.values():
+    for one in COMMANDS.all.values():
         assert not any("\n" in paragraph for paragraph in one.paragraphs)
-    assert commands.COMMANDS["rewind"].paragraphs[1].endswith("The prompt returns to the input with the conversation.")
+    assert COMMANDS.all["rewind"].paragraphs[1].endswith("The prompt returns to the input with the conversation.")
 
 
 def test_the_sessions_of_subagents_are_not_offered_to_be_resumed() -> None:
     context = ScriptedContext()
-    asyncio.run(commands.run(context, "/resume"))
+    asyncio.run(COMMANDS.run(context, "/resume"))
     assert "Earlier work 29" in context.asked
     assert "A subagent's" not in context.asked

@@ -13,7 +13,6 @@ from agentcli.context.window_report import WindowReport
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import say
-from agentcli.ui import commands
 from agentcli.ui.commands.model import models
 from agentcli.ui.render import past_messages
 from agentcli.ui.render.cells import width
@@ -22,6 +21,7 @@ from agentcli.ui.render.window_chart import LARGEST, chart
 from agentcli.ui.style import MUTE, Look
 from tests.agent.open_session import open_session, say_to
 from tests.ui.contexts import ScriptedContext
+from tests.ui.slash import COMMANDS
 
 
 def type_(context: ScriptedContext, *lines: str) -> list[str]:
@@ -29,7 +29,7 @@ def type_(context: ScriptedContext, *lines: str) -> list[str]:
     context.output.clear()
     for line in lines:
         try:
-            asyncio.run(commands.run(context, line))
+            asyncio.run(COMMANDS.run(context, line))
         except AgentError as error:
             context.output.append(str(error))
     return context.output
@@ -37,7 +37,7 @@ def type_(context: ScriptedContext, *lines: str) -> list[str]:
 
 def completions(name: str, context: ScriptedContext) -> list[str]:
     """Completions of a command's argument."""
-    arguments = commands.find(name).arguments
+    arguments = COMMANDS.find(name).arguments
     return [item.label for item in arguments(context)] if arguments else []
 
 
@@ -132,14 +132,14 @@ def test_a_name_that_another_session_has_is_refused() -> None:
     taken = dict(context.host.sessions()[0], name="mine")
     context.host.sessions = lambda: [taken]
     with pytest.raises(UsageError, match="Another session is called mine"):
-        asyncio.run(commands.run(context, "/rename mine"))
+        asyncio.run(COMMANDS.run(context, "/rename mine"))
 
 
 def test_a_name_that_would_steer_a_terminal_is_refused(tmp_path: Path) -> None:
     context = talked(tmp_path, "hello")
     for line in ("/rename a\x1b[2Jb", "/rename a\u202eb"):
         with pytest.raises(InputError, match="cannot contain control or invisible characters"):
-            asyncio.run(commands.run(context, line))
+            asyncio.run(COMMANDS.run(context, line))
 
 
 def test_an_export_into_a_folder_is_named_after_the_session(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_an_export_to_nowhere_is_told(tmp_path: Path, name: str) -> None:
     assert "Try /export FILE." in type_(ScriptedContext(session=open_session(tmp_path, [])), f"/export {name}")[0]
 
 
-@pytest.mark.parametrize("name", list(commands.COMMANDS))
+@pytest.mark.parametrize("name", list(COMMANDS.all))
 def test_whatever_is_typed_after_a_command_is_done_or_told(tmp_path: Path, name: str) -> None:
     for odd in ("²", "\0", "-1", "x" * 5_000, "~no-such-user", "--help", "日本", "[red]{0}%s"):
         context = talked(tmp_path, "hello")
@@ -220,4 +220,4 @@ def test_whatever_is_typed_after_a_command_is_done_or_told(tmp_path: Path, name:
 
 
 def test_the_summary_of_every_command_fits_into_the_menu() -> None:
-    assert [name for name, one in commands.COMMANDS.items() if len(one.summary) > 60] == []
+    assert [name for name, one in COMMANDS.all.items() if len(one.summary) > 60] == []

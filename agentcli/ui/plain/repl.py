@@ -18,7 +18,6 @@ from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
-from agentcli.ui import commands
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
@@ -250,8 +249,8 @@ class PlainTerminal:
         try:
             if text.strip() == "?":
                 self.list_keys()
-            elif commands.is_command(text, self.session):
-                await commands.run(self, text)
+            elif self.host.commands.is_command(text, self.session):
+                await self.host.commands.run(self, text)
             elif text.startswith("!"):
                 await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))
             elif text.strip():

@@ -12,7 +12,7 @@ from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.streams import closing
-from agentcli.ui import commands
+from agentcli.ui.commands import extensions, mcp
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Choice
@@ -109,7 +109,7 @@ class Console:
         self._command = None if self.host.choosing else UserMessage(safe(line))
         self._cancelled = False
         try:
-            await commands.run(self, line)
+            await self.host.commands.run(self, line)
         finally:
             if not self._cancelled:
                 self._print_command()
@@ -233,14 +233,15 @@ class Console:
 
 def _completion(console: Console) -> Completion:
     """Return the completion for a console's open session: its commands with their arguments, and its files."""
-    known = [CommandCompletion(name, one.summary, _arguments(console, one)) for name, one in commands.COMMANDS.items()]
+    registry = console.host.commands
+    known = [CommandCompletion(name, one.summary, _arguments(console, one)) for name, one in registry.all.items()]
     session = console.session
     return Completion(
         known,
         Files(session.cwd),
-        lambda: commands.from_files(session),
-        lambda: commands.resources(session),
-        lambda: commands.agents_of(session),
+        lambda: registry.from_files(session),
+        lambda: mcp.resources(session),
+        lambda: extensions.agent_items(session),
     )
 
 

@@ -15,7 +15,6 @@ from agentcli.core.event import ToolProgress, ToolStarted
 from agentcli.core.message import ToolCall
 from agentcli.core.sanitise import safe
 from agentcli.core.tasks import run_beside, start_task, watch_task
-from agentcli.ui import commands
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
@@ -47,8 +46,8 @@ class Repl:
     def submit(self, text: str) -> None:
         """Run the input, or queue it while work runs; commands that do not affect the turn run at once."""
         if self.working:
-            command = commands.is_command(text, self._console.session)
-            if command and commands.acts_at_once(text):
+            command = self._console.host.commands.is_command(text, self._console.session)
+            if command and self._console.host.commands.acts_at_once(text):
                 self.beside(self._perform(text))
                 return
             self._queue(text)
@@ -61,7 +60,7 @@ class Repl:
     def steer(self, text: str) -> None:
         """Send a message to the running turn; commands are submitted as by Enter."""
         entry = self._console.session.extensions.is_entry(text)
-        if entry or commands.is_command(text, self._console.session) or text.startswith("!"):
+        if entry or self._console.host.commands.is_command(text, self._console.session) or text.startswith("!"):
             self.submit(text)
             return
         self._console.session.steer(with_attachments(text, self._console.session.cwd))
@@ -128,7 +127,7 @@ class Repl:
 
     async def _perform(self, text: str) -> None:
         console = self._console
-        if commands.is_command(text, console.session):
+        if console.host.commands.is_command(text, console.session):
             await console.run_command(text)
         elif text.startswith("!"):
             await self._shell(text.lstrip("!").strip(), shared=not text.startswith("!!"))

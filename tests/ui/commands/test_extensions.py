@@ -9,10 +9,11 @@ import pytest
 
 from agentcli.extensions.discover import Extensions, discover
 from agentcli.extensions.plugins import Plugin
-from agentcli.ui import commands
+from agentcli.ui.commands import extensions
 from agentcli.ui.render.frame import Item
 from tests.agent.open_session import open_session
 from tests.ui.contexts import ScriptedContext
+from tests.ui.slash import COMMANDS
 
 
 def written(folder: Path, **files: str) -> None:
@@ -46,7 +47,7 @@ def context(tmp_path: Path) -> ScriptedContext:
 
 def said(context: ScriptedContext, line: str) -> str:
     context.output.clear()
-    asyncio.run(commands.run(context, line))
+    asyncio.run(COMMANDS.run(context, line))
     return "\n".join(context.output)
 
 
@@ -55,7 +56,7 @@ def test_skills_agents_and_plugins_are_listed_with_what_was_left_out(context: Sc
     assert "pdf: Reads \\x1b[31mPDF. (" in text
     assert "has no description: left out." in text
     assert "rev: Reviews. (" in said(context, "/agents")
-    assert list(commands.agents_of(context.session)) == [Item("@rev", "Reviews.")]
+    assert list(extensions.agent_items(context.session)) == [Item("@rev", "Reviews.")]
     assert said(context, "/plugins") == "plug: go"
 
 
@@ -69,7 +70,7 @@ def test_help_lists_and_explains_commands_of_files_and_names_what_is_shadowed(co
 
 
 def test_completion_offers_them_by_free_names(context: ScriptedContext) -> None:
-    names = {item.name for item in commands.from_files(context.session)}
+    names = {item.name for item in COMMANDS.from_files(context.session)}
     assert names == {"git:x", "project:undo", "pdf", "plug:go"}
-    assert not commands.is_command("/git:x a", context.session)
-    assert commands.is_command("/undo", context.session)
+    assert not COMMANDS.is_command("/git:x a", context.session)
+    assert COMMANDS.is_command("/undo", context.session)

@@ -8,11 +8,11 @@ from typing import Any
 from agentcli.agent.session import AgentSession
 from agentcli.app.program import Program
 from agentcli.core.record import Settings
-from agentcli.ui.commands import run
 from tests.agent.compaction.test_handoff import first_request, worked
 from tests.agent.compaction.test_handoff import program as program
 from tests.context.snapshot.statements import RULE
 from tests.ui.contexts import ScriptedContext
+from tests.ui.slash import COMMANDS
 
 OFFER = "These rules apply only to this session; /memory add TEXT keeps one for every session:"
 
@@ -30,7 +30,7 @@ def handed(program: Program, *answers: int, system: str = "You help.") -> tuple[
     old = worked(program)
     old.journal.append(Settings(system=(system,)))
     context = Handing(program, old, *answers)
-    asyncio.run(run(context, "/handoff mend fold_scope"))  # type: ignore[arg-type]
+    asyncio.run(COMMANDS.run(context, "/handoff mend fold_scope"))  # type: ignore[arg-type]
     return old, context
 
 

@@ -11,10 +11,11 @@ import pytest
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Noticed, TurnEnded
 from agentcli.providers.scripted.model import say
-from agentcli.ui.commands import EVERYWHERE, definition
+from agentcli.ui.commands import definition
 from agentcli.ui.commands.outputs import Acted, Answer, Context, Output, Said, Sent, Work, as_turn
 from tests.agent.open_session import open_session
 from tests.ui.contexts import ScriptedContext
+from tests.ui.slash import COMMANDS
 
 
 @definition.command(where="everywhere", values=("", "all"))
@@ -84,17 +85,17 @@ def test_an_argument_that_is_none_of_the_few_is_refused_with_those(tmp_path: Pat
 
 def test_what_needs_a_terminal_says_so_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="/permissions remove works only in the terminal"):
-        turn(tmp_path, EVERYWHERE["permissions"], "remove x")
+        turn(tmp_path, COMMANDS.everywhere["permissions"], "remove x")
 
 
 def test_help_lists_elsewhere_what_works_there(tmp_path: Path) -> None:
-    [ended] = turn(tmp_path, EVERYWHERE["help"])
+    [ended] = turn(tmp_path, COMMANDS.everywhere["help"])
     assert isinstance(ended, TurnEnded)
-    assert all(f"/{name} " in ended.text for name in EVERYWHERE)
+    assert all(f"/{name} " in ended.text for name in COMMANDS.everywhere)
     assert "/vim" not in ended.text
-    [ended] = turn(tmp_path, EVERYWHERE["help"], "compact")
+    [ended] = turn(tmp_path, COMMANDS.everywhere["help"], "compact")
     assert isinstance(ended, TurnEnded)
     assert ended.text.startswith("Replace the older part of the conversation with a summary: /compress")
-    [ended] = turn(tmp_path, EVERYWHERE["help"], "scripting")
+    [ended] = turn(tmp_path, COMMANDS.everywhere["help"], "scripting")
     assert isinstance(ended, TurnEnded)
     assert "--max-cost" in ended.text

@@ -1,0 +1,63 @@
+"""A feature of the program as a value: what one package brings to every session, to the slash commands and to `doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.agent.feature import MakeFeature
+from agentcli.core.dataclass import dataclass
+from agentcli.core.model import ModelSpec
+from agentcli.core.tool import Tool, Traits
+from agentcli.tools.registry import Entry, tool_of
+
+if TYPE_CHECKING:
+    from agentcli.app.program import Program
+    from agentcli.ui.commands.definition import Command
+    from agentcli.ui.commands.registry import SlashCommands
+
+Row = tuple[str, bool, str]
+"""The result of a check: its subject, whether all is well, and the detail with a cure."""
+
+
+def no_rows(_: Program) -> Iterable[Row]:
+    """Return no results of checks."""
+    return ()
+
+
+def no_part(_: Program, model: ModelSpec) -> str:
+    """Return no part of the system prompt."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Parts that one package brings; everything but the name may be empty. Functions import what only some runs need."""
+
+    name: str
+    tools: Sequence[Entry] = ()
+    commands: Callable[[], Sequence[Command]] = tuple
+    """Its slash commands; called only if a slash command is typed or listed."""
+    checks: Callable[[Program], Iterable[Row]] = no_rows
+    """Its checks for `doctor`."""
+    prompt: Callable[[Program, ModelSpec], str] = no_part
+    """Its part of the system prompt of a session that begins with a model."""
+    session: MakeFeature | None = None
+    """Makes its part of a session, if the agent does not make it itself."""
+
+
+def tools_of(features: Sequence[Feature]) -> Sequence[Tool]:
+    """Return the tools of features in the order that models see them."""
+    return [tool_of(entry) for feature in features for entry in feature.tools]
+
+
+def traits_of(features: Sequence[Feature]) -> Mapping[str, Traits]:
+    """Return the traits of all tools that features bring, also of those that a session lacks: former sessions may have used them."""
+    return {entry.name: entry.traits for feature in features for entry in feature.tools}
+
+
+def slash_commands(features: Sequence[Feature]) -> SlashCommands:
+    """Return the registry of the slash commands that features bring."""
+    from agentcli.ui.commands.registry import SlashCommands
+
+    return SlashCommands([command for feature in features for command in feature.commands()])

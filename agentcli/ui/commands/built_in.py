@@ -1,0 +1,67 @@
+"""The built-in slash commands, by the feature that brings them."""
+
+from __future__ import annotations
+
+from agentcli.ui.commands import (
+    changes,
+    context,
+    extensions,
+    files,
+    hooks,
+    mcp,
+    memory,
+    model,
+    program,
+    reports,
+    sessions,
+    settings,
+)
+from agentcli.ui.commands.help import help_
+
+CONVERSATION = (
+    help_,
+    context.compress,
+    context.uncompress,
+    context.prune,
+    context.context,
+    context.pin,
+    context.unpin,
+    sessions.resume,
+    sessions.sessions,
+    sessions.rename,
+    sessions.new,
+    sessions.clear,
+    sessions.handoff,
+    sessions.fork,
+    model.model,
+    model.mode,
+    settings.status,
+    settings.config,
+    settings.keys,
+    program.permissions,
+    reports.tools,
+    reports.cost,
+    reports.cache,
+    program.stats,
+    program.budget,
+)
+CHECKPOINTS = (files.undo, files.redo, context.rewind)
+HOOKS = (hooks.hooks,)
+MCP = (mcp.mcp,)
+EXTENSIONS = (extensions.skills, extensions.agents, extensions.plugins)
+TODO = (reports.todo,)
+JOBS = (reports.tasks,)
+INSTRUCTIONS = (memory.memory, files.init)
+CHANGES = (changes.diff_, changes.review, changes.findings_)
+TERMINAL = (
+    reports.copy,
+    files.export,
+    files.view,
+    reports.why,
+    model.theme,
+    model.raw,
+    model.vim,
+    model.editor,
+    program.doctor,
+    sessions.quit_,
+)

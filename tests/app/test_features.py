@@ -1,0 +1,123 @@
+"""A feature is one value: what it brings reaches the model, the person and doctor without another entry."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import Feature as SessionPart
+from agentcli.agent.ports import Prompt
+from agentcli.agent.tool_context import offer
+from agentcli.app.doctor import examine
+from agentcli.app.feature import Feature, Row, slash_commands, tools_of, traits_of
+from agentcli.app.features import FEATURES
+from agentcli.app.options import Options
+from agentcli.app.print_mode import print_mode
+from agentcli.app.program import Program
+from agentcli.core.event import Event, Noticed
+from agentcli.core.message import ToolResult
+from agentcli.core.model import ModelSpec
+from agentcli.core.tool import ToolContext, ToolOutput, Traits
+from agentcli.tools.registry import TRAITS, Entry, tools
+from agentcli.ui.commands.definition import Command, command
+from agentcli.ui.commands.outputs import Context, Output, Said
+
+
+class Tide:
+    """A service: the state of the tide."""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+
+
+async def tide(ctx: ToolContext, call_id: str) -> ToolOutput:
+    found = ctx.service(Tide)
+    return ToolOutput(f"The tide is {found.level if found else 'unknown'}.")
+
+
+def title(_: Mapping[str, Any]) -> str:
+    return "Tide"
+
+
+@command(where="everywhere")
+async def tide_(context: Context, _: str) -> AsyncIterator[Output]:
+    """Show the tide: /tide"""
+    yield Said(["Low tide."])
+
+
+def commands() -> Sequence[Command]:
+    return [tide_]
+
+
+def checks(_: Program) -> Iterable[Row]:
+    yield "tide", False, "no gauge is connected"
+
+
+def prompt(_: Program, model: ModelSpec) -> str:
+    return f"# Tide\nAsk the tide tool, {model.id}."
+
+
+def session(core: SessionCore) -> SessionPart:
+    def warned() -> Iterator[Event]:
+        yield Noticed(f"The tide turns in {core.setup.workspace.cwd.name}.")
+
+    return SessionPart("tide", services=[offer(Tide, Tide("low"))], before_request=warned)
+
+
+ENTRY = Entry("tide", tide, title, Traits("none"), description="The state of the tide.")
+TIDE = Feature("tide", [ENTRY], commands, checks, prompt, session)
+
+
+def program(folder: Path, *features: Feature, **options: Any) -> Program:
+    script = folder / "script.json"
+    script.write_text('{"replies": [{"calls": [{"name": "tide", "input": {}}]}, {"text": "Go now."}]}')
+    env = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    work = folder / "work"
+    work.mkdir()
+    asked = Options(model=f"script:{script}", cwd=str(work), no_session=True, **options)
+    return Program(asked, {**env, "HOME": str(folder)}, features=[*FEATURES, *features])
+
+
+def test_what_a_feature_brings_to_a_session_is_all_there(tmp_path: Path) -> None:
+    opened = program(tmp_path, TIDE).sessions.new()
+
+    async def turn() -> list[Event]:
+        return [event async for event in opened.turn(Prompt("May I swim?"), asyncio.Event())]
+
+    events = asyncio.run(turn())
+    [answer] = [entry.body for entry in opened.history.entries if isinstance(entry.body, ToolResult)]
+    assert answer.output == "The tide is low."
+    assert any(block.startswith("# Tide\nAsk the tide tool, ") for block in opened.history.system)
+    assert [tool["name"] for tool in opened.history.tools][-1] == "tide"
+    assert events.count(Noticed("The tide turns in work.")) == 2, "once before each request"
+    opened.close()
+
+
+def test_what_it_brings_to_the_program_is_all_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    made = program(tmp_path, TIDE, prompt="/tide", print=True)
+    assert [found.line for found in examine(made) if found.what == "tide"] == ["warn  tide: no gauge is connected"]
+    assert print_mode(made, made.options) == 0
+    assert capsys.readouterr().out == "Low tide.\n"
+    assert slash_commands(made.features).find("tide") is tide_
+    assert made.traits["tide"] == ENTRY.traits
+
+
+def test_the_features_bring_every_built_in_tool_once_in_the_order_of_requests() -> None:
+    assert [tool.name for tool in tools_of(FEATURES)] == [tool.name for tool in tools()]
+    assert traits_of(FEATURES) == TRAITS
+    assert len({feature.name for feature in FEATURES}) == len(FEATURES)
+
+
+def test_no_slash_command_is_brought_twice() -> None:
+    brought = [one.name for feature in FEATURES for one in feature.commands()]
+    assert len(brought) == len({*brought})
+    assert {"help", "compress", "undo", "mcp", "hooks", "skills", "todo", "quit"} <= {*brought}
