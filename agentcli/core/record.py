@@ -1,4 +1,7 @@
-"""Records of a session: numbered, written once and never changed."""
+"""Records of a session: numbered, written once and never changed.
+
+`core/codec/encode.py` writes their fields and `decode.py` reads them; a new field needs a default, since stored records lack it.
+"""
 
 from __future__ import annotations
 

@@ -126,6 +126,7 @@ class Question:
 class ToolLimits:
     """`[tools]`: limits of the tools. Sizes in bytes unless said otherwise."""
 
+    # Results of searches, pages and MCP tools: `RESULT_BYTES` in tools/lib/truncate.py.
     read_lines: Annotated[int, Range(1, unit="lines")] = setting(2_000, project="tighten", tighter=LOWER)
     """Maximum that `read` returns."""
     read_bytes: Annotated[int, Range(1, unit="bytes")] = setting(51_200, project="tighten", tighter=LOWER)

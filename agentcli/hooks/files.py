@@ -18,43 +18,47 @@ from agentcli.system.regular_file import Missing, Unusable, read_regular
 
 Dialect = Literal["claude", "gemini"]
 
-EVENTS = (
-    "SessionStart",
-    "SessionEnd",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Notification",
-    "SubagentStart",
-    "SubagentStop",
-    "Stop",
-    "StopFailure",
-    "PreCompact",
-    "PostCompact",
-)
-"""Events at which hooks run."""
-GEMINI_EVENTS: Mapping[str, str] = MappingProxyType(
-    {
-        "PreToolUse": "BeforeTool",
-        "PostToolUse": "AfterTool",
-        "UserPromptSubmit": "BeforeAgent",
-        "Stop": "AfterAgent",
-        "PreCompact": "PreCompress",
-        "SessionStart": "SessionStart",
-        "SessionEnd": "SessionEnd",
-        "Notification": "Notification",
-    }
-)
-"""Gemini CLI's names of events, by ours."""
 TIMEOUT = 60.0
 """Time limit of a hook in seconds, unless its file or its event sets another."""
-TIMEOUTS: Mapping[str, float] = MappingProxyType({"UserPromptSubmit": 30.0, "SessionEnd": 5.0})
+
+
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    """A kind of event at which hooks run. `SessionHooks` has a method that fires it, `NoHooks` one that does nothing."""
+
+    gemini: str = ""
+    """Gemini CLI's name for it, if it has one."""
+    timeout: float = TIMEOUT
+    """Time limit of its hooks in seconds."""
+    has_subject: bool = True
+    """False if its hooks run for any matcher."""
+    can_block: bool = True
+    """False if nothing can be blocked: a hook's reason is then told to the person."""
+
+
+EVENTS: Mapping[str, EventKind] = MappingProxyType(
+    {
+        "SessionStart": EventKind("SessionStart", can_block=False),
+        "SessionEnd": EventKind("SessionEnd", timeout=5.0, can_block=False),
+        "UserPromptSubmit": EventKind("BeforeAgent", timeout=30.0, has_subject=False),
+        "PreToolUse": EventKind("BeforeTool"),
+        "PermissionRequest": EventKind(),
+        "PostToolUse": EventKind("AfterTool"),
+        "PostToolUseFailure": EventKind(),
+        "Notification": EventKind("Notification", can_block=False),
+        "SubagentStart": EventKind(can_block=False),
+        "SubagentStop": EventKind(),
+        "Stop": EventKind("AfterAgent", has_subject=False),
+        "StopFailure": EventKind(),
+        "PreCompact": EventKind("PreCompress"),
+        "PostCompact": EventKind(can_block=False),
+    }
+)
+"""Events at which hooks run."""
+GEMINI_EVENTS: Mapping[str, str] = MappingProxyType({name: kind.gemini for name, kind in EVENTS.items() if kind.gemini})
+"""Gemini CLI's names of events, by ours."""
 MAX_BYTES = 1_000_000
 """Largest size of a file of hooks, in bytes."""
-_UNMATCHED = frozenset({"UserPromptSubmit", "Stop"})
-"""Events without a subject: their hooks run for any matcher."""
 _NAMES = re.compile(r"[\w ,|-]+")
 _CONDITION = re.compile(r"[^()\s]+(?:\(.*\))?", re.DOTALL)
 """Form of an `if`: a tool, or a tool with a pattern in parentheses."""
@@ -126,7 +130,7 @@ class Hook:
         """Return True if the hook runs at this event, whose subject has any of these names."""
         if event != self.event:
             return False
-        if self.matcher in ("", "*") or event in _UNMATCHED:
+        if self.matcher in ("", "*") or (event in EVENTS and not EVENTS[event].has_subject):
             return True
         if _NAMES.fullmatch(self.matcher):
             names = {name.strip() for name in re.split("[,|]", self.matcher)}
@@ -271,7 +275,7 @@ class _Reading:
             )
             return None
         gemini = self.base.dialect == "gemini"
-        default = TIMEOUTS.get(event, TIMEOUT)
+        default = EVENTS[event].timeout
         timeout = float(entry["timeout"]) / (1000 if gemini else 1) if "timeout" in entry else default
         return Hook(
             event=event,

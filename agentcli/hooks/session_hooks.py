@@ -22,7 +22,7 @@ from agentcli.core.tool import Traits
 from agentcli.hooks.conditions import fulfils
 from agentcli.hooks.configured import PRE_COMPRESS
 from agentcli.hooks.environment_file import VARIABLE, environment_file
-from agentcli.hooks.files import TIMEOUTS, Hook
+from agentcli.hooks.files import EVENTS, Hook
 from agentcli.hooks.names import own_input
 from agentcli.hooks.payloads import (
     Circumstances,
@@ -41,8 +41,6 @@ from agentcli.project.instructions import folders
 if TYPE_CHECKING:
     from agentcli.permissions.paths import Workspace
 
-_POWERLESS = frozenset({"SessionStart", "SessionEnd", "SubagentStart", "Notification", "PostCompact"})
-"""Events at which nothing can be blocked: the reason is told to the person."""
 TEXT = 10_000
 """Characters of a hook's text that the model sees at most; the rest stays in a file."""
 _NO_MORE: Mapping[str, str] = MappingProxyType({})
@@ -108,7 +106,7 @@ class SessionHooks(NoHooks):
         if not self.has("SessionEnd") or self.is_subagent:
             return NOTHING
         enough = asyncio.Event()
-        timer = asyncio.get_running_loop().call_later(TIMEOUTS["SessionEnd"], enough.set)
+        timer = asyncio.get_running_loop().call_later(EVENTS["SessionEnd"].timeout, enough.set)
         try:
             return await self._fire("SessionEnd", reason, enough, reason=reason)
         finally:
@@ -243,7 +241,7 @@ class SessionHooks(NoHooks):
         events: list[Event] = [Warned(each.warning) for each in ran if each.warning]
         shown = [each for each in ran if each.verdict.message and not _is_shown_anyway(name, each.verdict)]
         events += [Noticed(f"{each.hook.name}: {each.verdict.message}") for each in shown]
-        if verdict.blocks and name in _POWERLESS:
+        if verdict.blocks and name in EVENTS and not EVENTS[name].can_block:
             events += [Warned(f"{each.hook.name}: {each.verdict.reason}") for each in ran if each.verdict.blocks]
         changing = [each for each in ran if each.verdict.input is not None]
         if any(each.verdict.input != changing[0].verdict.input for each in changing[1:]):

@@ -36,6 +36,7 @@ class Scope(StrEnum):
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="name of the server")]
 Trust = Annotated[bool, typer.Option("--trust", help="trust the folder and all its servers for this run")]
+_KINDS = " or ".join(", ".join(TRANSPORTS).rsplit(", ", 1))
 InScope = Annotated[Scope, typer.Option("--scope", help="your own servers, or the project's .mcp.json")]
 
 
@@ -87,7 +88,7 @@ def add(
     ],
     scope: InScope = Scope.user,
     transport: Annotated[
-        Kind | None, typer.Option("-t", "--transport", help="stdio, http or sse (default: http for a URL)")
+        Kind | None, typer.Option("-t", "--transport", help=f"{_KINDS} (default: http for a URL)")
     ] = None,
     env: Annotated[
         list[str] | None, typer.Option("-e", "--env", metavar="KEY=VALUE", help="a variable; repeatable")
