@@ -10,7 +10,7 @@ from agentcli.providers.scripted.model import say
 from tests.e2e.program import ROOT, Program
 from tests.loopback import Loopback
 
-SAMPLES = ROOT / "tests" / "sessions" / "samples"
+SAMPLES = ROOT / "tests" / "importers" / "sessions" / "samples"
 WRITTEN = ["claude-code-2.1.197.jsonl", "codex-0.169.0.jsonl", "opencode-1.18.33.json", "pi-0.74.2.jsonl"]
 MODELS = ["anthropic/claude-opus-4-5", "google/gemini-2.5-pro"]
 ONE_KEY = {"anthropic": "ANTHROPIC_", "google": "G"}
