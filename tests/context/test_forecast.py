@@ -148,7 +148,7 @@ def test_a_preview_says_what_goes_what_stays_and_when_it_pays() -> None:
     assert 10_000 + gone < before
     summary = (gone * 5 + ContextSettings().snapshot.expected_tokens * 25) / 1e6
     anew, saved = (later - 10_000) * (6.25 - 0.5) / 1e6, (before - later) * 0.5 / 1e6
-    assert price == f"Price now: ${summary:.4f} for the summary, ${anew:.4f} to write the cache anew."
+    assert price == f"Price now: ${summary:.4f} for the summary, ${anew:.4f} to rewrite the cache."
     assert saves == (
         f"Saves ${saved:.4f} a request. It pays off after {math.ceil((summary + anew) / saved)} requests on a warm cache."
     )
@@ -159,7 +159,7 @@ def test_a_preview_without_prices_counts_in_fresh_tokens() -> None:
     before, later, _ = figures(tokens)
     requests = math.ceil((later - 10_000) * 1.15 / ((before - later) * 0.1))
     assert price == (
-        f"Price: unknown for this model; the cache is written anew for {later - 10_000:,.0f} tokens. "
+        f"Price: unknown for this model; the cache is rewritten for {later - 10_000:,.0f} tokens. "
         f"It pays off after {requests} requests on a warm cache."
     )
 
@@ -169,4 +169,4 @@ def test_a_preview_counts_pins_and_says_so_where_nothing_is_worth_it() -> None:
     story.add(Pin(3))
     assert previewed(story, None)[2].endswith("records word for word, among them 1 pinned.")
     [line] = previewed(Story(), None)
-    assert line.startswith("Policy auto. Too little stands before the newest steps")
+    assert line.startswith("Policy auto. Too little precedes the newest steps")
