@@ -25,7 +25,7 @@ ANNEXES: Mapping[str, str] = {
 
 
 def annex(use: str) -> Any:
-    """Import what an annex has for this use."""
+    """Import an annex's part for this use."""
     module, _, name = ANNEXES[use].partition(":")
     found = import_module(f"{__package__}.{module}")
     return getattr(found, name) if name else found

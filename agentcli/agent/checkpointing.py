@@ -81,7 +81,7 @@ class Checkpointer:
                 self._warn_of(self._append())
 
     def undo(self) -> Sequence[Event]:
-        """Restore the files as they were before the newest edits of one reply, or the newest command. Raises InputError when there is none."""
+        """Undo the newest edits of one reply, or the newest command. Raises InputError without one."""
         return self._tell(self._changes.undo(), "Restored")
 
     @property
@@ -90,7 +90,7 @@ class Checkpointer:
         return self._changes.redoes()
 
     def redo(self) -> Sequence[Event]:
-        """Take back the newest undo or rewind. Raises InputError when there is none."""
+        """Take back the newest undo or rewind. Raises InputError without one."""
         return self._tell(self._changes.redo(), "Changed again", "Deleted again")
 
     def rewind(self, seq: int) -> Sequence[Event]:
@@ -164,11 +164,11 @@ class UndoStack:
         self._checkpointer = checkpointer
 
     def undo(self) -> Sequence[Event]:
-        """Put the files back as they were before the newest change. Raises InputError when there is none."""
+        """Restore the files as they were before the newest change. Raises InputError without one."""
         return self._need_checkpointer().undo()
 
     def redo(self) -> Sequence[Event]:
-        """Take back what came last, an undo of files or a rewind. Raises InputError when there is neither."""
+        """Take back the newest undo of files or rewind. Raises InputError without either."""
         rewind = rewind_to_redo(self._journal.records(newest_first=True))
         files = self._checkpointer.redoes if self._checkpointer else 0
         if rewind > files:

@@ -49,9 +49,9 @@ class Feature:
     listing: Callable[[], str] = str
     """A reminder for the model that is given once."""
     before_request: Callable[[], Iterable[Event]] = tuple
-    """Records what must be in a request before there is made room for it."""
+    """Records facts that a request must contain, before room is made for it."""
     replied: Callable[[ReplyBuilder], Iterable[Event]] = no_events
-    """Records what a reply tells, before the reply itself is recorded."""
+    """Records facts from a reply, before the reply itself is recorded."""
     news: Callable[[], Sequence[str]] = tuple
     """Events outside of the conversation since the last call, for the model."""
     notices: Callable[[], Iterable[Event]] = tuple
@@ -71,7 +71,7 @@ class FeatureList:
         self.all, self.stages = features, stages
 
     async def opened(self, interrupt: asyncio.Event) -> None:
-        """Wait for what the first request needs."""
+        """Wait until the first request can be made."""
         for one in self.all:
             await one.opened(interrupt)
 
@@ -84,11 +84,11 @@ class FeatureList:
         return "\n".join(filter(None, [one.listing() for one in self.all]))
 
     def before_request(self) -> Iterator[Event]:
-        """Record what must be in the next request."""
+        """Record facts that the next request must contain."""
         return chain.from_iterable(one.before_request() for one in self.all)
 
     def replied(self, reply: ReplyBuilder) -> Iterator[Event]:
-        """Record what a reply tells, before the reply itself is recorded."""
+        """Record facts from a reply, before the reply itself is recorded."""
         return chain.from_iterable(one.replied(reply) for one in self.all)
 
     def news(self) -> Sequence[str]:

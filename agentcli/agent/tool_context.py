@@ -59,7 +59,7 @@ class SessionToolContext:
         return self._journal.keep_output(call_id, output, ending)
 
     def progress(self, call_id: str, text: str) -> None:
-        """Show what a running call prints."""
+        """Show the output of a running call."""
         self._printed.add(ToolProgress(call_id, text))
 
 
@@ -107,7 +107,7 @@ class SessionPassages:
 
 
 def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None, until: float) -> Iterator[Passage]:
-    """Yield the passages of a session, then those of its predecessor, which was handed off to it, numbered below 1."""
+    """Yield the passages of a session, then the predecessor's passages, numbered below 1; the predecessor was handed off to it."""
     if newest is None or newest > 0:
         for entry in journal.candidates(needles, call_id, newest, until):
             found = passages(entry, journal.output)
@@ -123,7 +123,7 @@ def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | No
 
 
 def _marks(journal: Journal, terms: Sequence[str], newest: int | None, until: float) -> Iterator[Mark]:
-    """Yield the marks of a session, then those of its predecessor, numbered below 1."""
+    """Yield the marks of a session, then its predecessor's marks, numbered below 1."""
     if newest is None or newest > 0:
         yield from journal.marks(terms, newest, until)
     former = journal.predecessor

@@ -52,7 +52,7 @@ def tools_of(features: Sequence[Feature]) -> Sequence[Tool]:
 
 
 def traits_of(features: Sequence[Feature]) -> Mapping[str, Traits]:
-    """Return the traits of all tools that features bring, also of those that a session lacks: former sessions may have used them."""
+    """Return the traits of all tools of features, also of tools that a session lacks: former sessions may have used them."""
     return {entry.name: entry.traits for feature in features for entry in feature.tools}
 
 

@@ -1,4 +1,4 @@
-"""What a front end gives to the program that it starts: a person to ask, an editor, tools of its own."""
+"""Parts that a front end gives to the program that it starts: a person to ask, an editor, further tools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def no_answer(_: Sequence[Question]) -> Sequence[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class FrontEnd:
-    """The part of a program that depends on its front end. By default nobody is there."""
+    """The part of a program that depends on its front end. By default no person is present."""
 
     approve: Approve = nobody
     ask: AskUser = no_answer

@@ -1,6 +1,6 @@
 """The options of a run as one value: the same for the REPL, `-p`, `resume` and `demo`.
 
-Each field that people can give says so itself (`Flag`). The flags of the command line and its fast path, those of `agentcli acp` and
+Each field that people can give says so itself (`Flag`). The flags of the command line and its fast path, of `agentcli acp` and
 `agentcli demo`, the options of the Python API and the arguments of the Harbor adapter are derived from it.
 """
 
@@ -173,7 +173,7 @@ class FlagOptions(TypedDict, total=False):
 
 @cache
 def flags(place: Place | None = None) -> Sequence[Flag]:
-    """Return the flags of a run in the order of `--help`, or only those that this other program takes."""
+    """Return the flags of a run in the order of `--help`, or only the flags that this other program takes."""
     hints = Options.__annotations__  # values, not texts: this module evaluates its annotations
     found = [_completed(each, hints[each.name]) for each in fields(Options) if unwrapped(hints[each.name])[1]]
     return [flag for flag in found if place is None or place in flag.also]

@@ -172,7 +172,7 @@ def _stdin(wait: float | None) -> str:
 def _signals(interrupt: asyncio.Event, front: Headless) -> Iterator[list[int]]:
     """Let SIGINT and SIGTERM end the turn in order; the yielded list gets their exit code. A second signal ends at once.
 
-    So does one where nobody reads what is being written.
+    So does a single signal if no program reads the output.
     """
     loop = asyncio.get_running_loop()
     caught: list[int] = []

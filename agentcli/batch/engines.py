@@ -38,7 +38,7 @@ class Engine(Protocol):
         ...
 
     def slots(self) -> int:
-        """Return the number of concurrent starts, including those that wait in the engine."""
+        """Return the number of concurrent starts, including starts that wait in the engine."""
         ...
 
     def gone(self) -> str:

@@ -44,7 +44,7 @@ def fetched(cache: Path, repo: str, commit: str = "") -> str:
 
 
 def _clone(url: str, folder: Path) -> None:
-    """Make a mirror, renamed into place when complete. It is not a bare folder: in those, git needs permission to add worktrees."""
+    """Make a mirror, renamed into place when complete. It is not a bare repository, in which git needs permission to add worktrees."""
     aside = folder.with_suffix(".new")
     shutil.rmtree(aside, ignore_errors=True)
     git(folder.parent, "init", "-q", str(aside))

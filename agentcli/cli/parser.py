@@ -177,7 +177,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "config": ("agentcli.cli.about:config", "Show and change settings."),
     "plugins": ("agentcli.extensions.plugins_command_line:app", "Add and remove plugins."),
 }
-"""Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help. An empty place stands for that of an annex."""
+"""Groups of commands and single ones: the place of the definition, which is imported only if the command line names it, and the line in the help. An empty place means that an annex defines it."""
 
 
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:

@@ -28,7 +28,7 @@ class PruneSettings:
     """`context.prune.*`: clearing of old tool outputs. Sizes in tokens unless said otherwise.
 
     `opencode` uses `protect`, `turns`, `minimum` and `estimator`. `auto` protects less, since it can recall what it
-    cleared, and edits a warm cache only where that frees enough and pays.
+    cleared, and edits a warm cache only if that frees enough and pays.
     """
 
     enabled: bool = setting(True, project="free")

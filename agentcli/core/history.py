@@ -105,7 +105,7 @@ class History:
 
 
 def added(history: History, former: History) -> tuple[Record, ...] | None:
-    """Return the entries after those of a former history of the session; None if it does not begin with the same entries, as after an undo."""
+    """Return the entries that follow a former history of the session; None if it does not begin with the same entries, as after an undo."""
     known = len(former.entries)
     # Seqs only rise: with the same record in the same place, all before it are the same too.
     if known and (len(history.entries) < known or history.entries[known - 1] is not former.entries[-1]):

@@ -171,7 +171,7 @@ class Clearing:
     """Order to the provider to clear outputs of tools from a request, the oldest first, and thoughts, before the model reads it.
 
     Beyond `trigger` tokens, or with `counts_uses` beyond so many tool uses, all but the newest `keep` uses are cleared if that
-    frees `at_least` tokens; those of the tools in `exclude` stay. `inputs` are tools whose inputs go as well. The thoughts of the
+    frees `at_least` tokens; outputs of the tools in `exclude` stay. `inputs` are tools whose inputs go as well. The thoughts of the
     newest `thinking_turns` turns stay, with 0 all.
     """
 

@@ -40,7 +40,7 @@ def _added(own: Sequence[Any], given: Sequence[Any]) -> tuple[Any, ...]:
 
 LOWER = Tighter(min, "lower it")
 LIMIT = Tighter(_lower_limit, "lower it")
-"""The direction of a limit that is none at 0."""
+"""The direction of a limit for which 0 means no limit."""
 ADDED = Tighter(_added, "add to it")
 
 
@@ -71,7 +71,7 @@ def setting(default: T, *, project: Project, tighter: Tighter | None = None) -> 
 
 
 def access(declared: Field[Any]) -> Access | None:
-    """Return what a project may do to the setting that a field is; None for a constant, a field that `setting` did not declare.
+    """Return a project's permission for the setting that a field declares; None for a constant, a field that `setting` did not declare.
 
     No file, variable or flag reaches a constant; code that builds the dataclass, as the context lab does, may vary it.
     """

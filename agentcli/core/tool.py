@@ -17,7 +17,7 @@ from agentcli.core.setting import LOWER, setting
 from agentcli.core.text.ranges import Bytes, Range, Seconds
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
-"""What a call may do to the world: nothing (a list, former results), read files, write files, run programs, use the network, ask the user."""
+"""Effect of a call on the world: nothing (a list, former results), read files, write files, run programs, use the network, ask the user."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ _NOTED = 3
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    """All extensions found, by name and sorted by name; `notes` say what is wrong with the rest."""
+    """All extensions found, by name and sorted by name; `notes` describe the problems of the rest."""
 
     skills: Mapping[str, Skill] = field(default_factory=dict)
     commands: Mapping[str, Template] = field(default_factory=dict)

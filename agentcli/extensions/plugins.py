@@ -131,7 +131,7 @@ class Plugin:
 
     @property
     def instruction_files(self) -> list[Path]:
-        """Its instruction files: those that its manifest names, else GEMINI.md."""
+        """Its instruction files: the manifest's, else GEMINI.md."""
         named = (self.manifest.get("contextFileName") or ["GEMINI.md"]) if self.gemini else []
         given = named if isinstance(named, list) else [named]
         return [self.folder / one for one in given if isinstance(one, str) and (self.folder / one).is_file()]

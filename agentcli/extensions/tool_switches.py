@@ -33,7 +33,7 @@ def allowed(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...] | None:
 
 
 def denied(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...]:
-    """Return the tools that an agent does not have, by our names; MCP tools, `server_tool` in opencode, by a pattern of ours."""
+    """Return the tools that an agent does not have, by our names; MCP tools, `server_tool` in opencode, by our pattern."""
     off = [name for name, on in entries if not on and not _last(entries, name) and name != "*"]
     others = [name for name in off if name not in OPENCODE]
     servers = [f"{PREFIX}{name.replace('_', '_*')}" for name in others if not known_as(name)]

@@ -73,7 +73,7 @@ Elicit = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
 class Host:
     """Services of the program for connections. `changed` is called with a new listing.
 
-    `environment` is the environment of a server, `variables` those that definitions may refer to.
+    `environment` is the environment of a server, `variables` the variables that definitions may refer to.
     """
 
     environment: Mapping[str, str]

@@ -72,7 +72,7 @@ class McpServers(Servers):
         self._begun: concurrent.futures.Future[None] = concurrent.futures.Future()
 
     def define(self, definitions: Sequence[ServerDefinition], waiting: Sequence[ServerState] = ()) -> None:
-        """Set the servers of the run; `waiting` are those that must not be started, with the reason.
+        """Set the servers of the run; `waiting` are servers that must not be started, with the reason.
 
         Connect new servers if others are connected, and tell all of them if the folders of the workspace have changed.
         """
@@ -147,7 +147,7 @@ class McpServers(Servers):
     async def settle(self, seconds: float | None, tool: str = "", *, again: bool = False) -> None:
         """Wait until no server, or not the server of this tool, is connecting, for at most `seconds`.
 
-        Start the servers; with `again` also those that failed.
+        Start the servers; with `again` also the failed ones.
         """
         self.start()
         waited = [state for state in self.states() if tool.startswith(server_prefix(state.name)) or not tool]

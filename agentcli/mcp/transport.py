@@ -1,4 +1,4 @@
-"""Transports of MCP servers: how a server is reached, and what follows from it."""
+"""Transports of MCP servers: how a server is reached, with the consequences."""
 
 from __future__ import annotations
 

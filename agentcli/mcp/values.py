@@ -1,4 +1,4 @@
-"""The SDK's answers, questions and failures as plain values of ours."""
+"""The SDK's answers, questions and failures as our plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environment variables in definitions of MCP servers, and those that a server receives."""
+"""Environment variables in definitions of MCP servers, and the variables that a server receives."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. An empty `pattern` matches every call of the tool; in `tool` a `*` stands for any letters.
+    """One rule. An empty `pattern` matches every call of the tool; in `tool` a `*` matches any letters.
 
     For `bash` the pattern is a command, where `*` is any text and a trailing ` *` or `:*` any arguments or none; `\\*`
     is a star. For file tools it is a path as in .gitignore: relative to the workspace, absolute, or from `~/`. For
@@ -118,7 +118,7 @@ def exact(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def wildcard(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern where `*` is any text and a backslash makes `*` and itself literal."""
+    """Compile a pattern in which `*` is any text and a backslash makes `*` and itself literal."""
     parts = re.findall(r"\\[*\\]|\*|[^*\\]+|\\", pattern)
     return re.compile("".join(".*" if part == "*" else re.escape(_unescaped(part)) for part in parts), re.DOTALL)
 

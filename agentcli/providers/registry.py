@@ -31,7 +31,7 @@ class Provider:
     fields: Mapping[str, str] = field(default_factory=lambda: _NO_ALIASES)
     """The wire format's names of the capabilities that an endpoint may lack, for `capabilities.named`."""
     sdk: tuple[str, ...] = ()
-    """Modules to import early: the SDK, and those it would import at its first request."""
+    """Modules to import early: the SDK, and modules that it would import at its first request."""
     sdk_unused: tuple[str, ...] = ()
     """Packages of the SDK that are then left out: no used part needs them."""
     extra: str = ""

@@ -177,7 +177,7 @@ class RetryingModel:
                 yield event.ReplyRestarted()
 
     async def prepare(self) -> None:
-        """Let the wrapped model find out what it can before its first request."""
+        """Let the wrapped model prepare before its first request."""
         prepare = getattr(self._model, "prepare", None)
         if prepare is not None:
             await prepare()

@@ -1,4 +1,4 @@
-"""Early import of SDKs, which takes seconds: in a thread, so that the event loop goes on, and without unused packages.
+"""Early import of SDKs, which takes seconds: in a thread, so that the event loop continues, and without unused packages.
 
 More than half of an SDK are packages that this program never uses. While the SDK is imported, they are stand-ins whose
 names are empty models, sufficient for the annotations that mention them. Afterwards the stand-ins are removed, so that a
@@ -57,7 +57,7 @@ def _standing_in(packages: tuple[str, ...]) -> Iterator[None]:
 
 
 class _Finder:
-    """A finder on `sys.meta_path`, and the loader of what it finds."""
+    """A finder on `sys.meta_path`, and the loader of the modules that it finds."""
 
     def __init__(self, packages: tuple[str, ...]) -> None:
         self._packages = packages

@@ -47,7 +47,7 @@ class Box:
 
     It sees everything else, unless `readable` is given: then it sees only those paths, and opens no sockets. `scratch`
     is a folder for temporary files and caches. No mechanism here can forbid a protected name that does not exist yet:
-    `protected_since` finds those that a command made.
+    `protected_since` finds such names that a command made.
     """
 
     cwd: Path
@@ -99,7 +99,7 @@ def box_for(workspace: Workspace, network: bool = False, limit: int = 2_000, git
 
 
 def private(workspace: Workspace, roots: tuple[Path, ...] = ()) -> tuple[Path, ...]:
-    """Return existing private files and folders of the user, except those that contain the workspace."""
+    """Return existing private files and folders of the user, except folders that contain the workspace."""
     homes = (workspace.home, *workspace.other_homes)
     named = [home / name for home in homes for name in _HIDDEN_IN_HOME] + list(workspace.own)
     roots = (*workspace.resolved_roots, *roots)

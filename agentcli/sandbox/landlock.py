@@ -55,7 +55,7 @@ def writable(box: Box) -> list[Path]:
 
 
 def readable(box: Box) -> list[Path]:
-    """Return paths to grant for reading: all, or those in `readable`, except devices and hidden paths, entry by entry."""
+    """Return paths to grant for reading: all, or only `readable`, except devices and hidden paths, entry by entry."""
     hidden = (*box.hidden, *box.denied.paths, Path("/dev"))
     if box.readable is None:
         return _without(Path("/"), hidden)

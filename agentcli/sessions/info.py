@@ -230,7 +230,7 @@ def first_title(message: Message) -> str:
 
 
 def info_to_json(info: SessionInfo) -> dict[str, Any]:
-    """Return the fields of `session.json`: those that the contract names, then internal ones."""
+    """Return the fields of `session.json`: the contract's, then internal ones."""
     parent = info.parent
     return {
         "schema": info.schema,

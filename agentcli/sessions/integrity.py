@@ -311,7 +311,7 @@ def _tidy(folder: Path, disk: Disk) -> Sequence[str]:
 
 
 def _close_open_ends(folder: Path, findings: _Findings, disk: Disk) -> Sequence[str]:
-    """Open the session for writing, which ends open calls and replies; say in a record of its own what was lost."""
+    """Open the session for writing, which ends open calls and replies; report the losses in a separate record."""
     session = open_session(folder, disk)
     try:
         done = list(session.notes)

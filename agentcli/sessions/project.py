@@ -1,4 +1,4 @@
-"""The project of a folder. One repository is one project, for every folder in it and wherever it lies.
+"""The project of a folder. One repository is one project, for every folder in it and at every place.
 
 In the store, each place of a repository (a clone, a worktree, the folder it was moved from) has a folder of its own,
 named by the hash of its path. `project.json` in it names the repository, so that its places find each other. Git's own

@@ -151,7 +151,7 @@ class Store:
     ) -> Checkpoints:
         """Make the store of file states under `roots` for a session; contents are shared within its project.
 
-        `listing` names the files worth covering, by default all except those in folders that a command can make again.
+        `listing` names the files worth covering, by default all outside folders that a command can make again.
         `objection` returns the reason why a file is never restored, or an empty text.
         """
         from agentcli.sessions.checkpoints.checkpoints import Checkpoints

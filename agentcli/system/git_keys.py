@@ -82,7 +82,7 @@ def reads_only(key: str) -> bool:
 def overrides(own: Sequence[tuple[str, str]], repository: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the config with which no key of a repository names a program: each such key gets the value of the person's own config.
 
-    `own` contains the keys and values of the person and the machine in their order, `repository` those of the repository.
+    `own` contains the keys and values of the person and the machine in their order, `repository` the repository's.
     """
     taken = dict.fromkeys(key for key, value in repository if not _starts_nothing(key, value))
     # An empty value ends a list of git's, and a helper's list spans all of its keys.

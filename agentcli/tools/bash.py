@@ -1,4 +1,4 @@
-"""The bash tool: one command in a shell of its own, watched until none of its processes is left."""
+"""The bash tool: one command in a separate shell, watched until all its processes have ended."""
 
 from __future__ import annotations
 

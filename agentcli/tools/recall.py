@@ -122,7 +122,7 @@ def _compiled(pattern: str, *, any_case: bool = False) -> re.Pattern[str]:
 
 
 def _phrase(pattern: str) -> re.Pattern[str]:
-    """Return a pattern for the query as it stands, ignoring case; one that cannot take long."""
+    """Return a pattern for the unchanged query, ignoring case, that cannot take long."""
     with contextlib.suppress(re.error):
         regex = re.compile(pattern, re.IGNORECASE)
         if BoundedRegex(regex, 0).is_plain:
@@ -212,7 +212,7 @@ async def _page(
 
 
 async def _matching_lines(pattern: str, text: str, limits: ToolLimits) -> Sequence[int]:
-    """Return the lines of a text that match, else those that do in any case, else those with one of the words."""
+    """Return the lines of a text that match, else that match ignoring case, else that have one of the words."""
     wanted = terms(pattern)
     attempts: list[Callable[[], re.Pattern[str]]] = [
         partial(_compiled, pattern),

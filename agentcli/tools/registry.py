@@ -104,7 +104,7 @@ MCP = (
 )
 _TABLE = (*FILES, *SHELL, *TODO, *RECALL, *QUESTIONS, *PLAN, *WEB, *SUBAGENTS, *SKILLS, *MCP)
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
-"""The traits of all built-in tools, also of those that this session lacks: former sessions may have used them."""
+"""The traits of all built-in tools, also of tools that this session lacks: former sessions may have used them."""
 
 
 def tools(names: Collection[str] | None = None) -> tuple[Tool, ...]:

@@ -1,4 +1,4 @@
-"""The task tool: a subagent does a piece of work in a context of its own and reports."""
+"""The task tool: a subagent does a piece of work in a separate context and reports."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Headless:
     def finish(
         self, *, error: BaseException | None = None, subtype: str = "", exit_code: int | None = None, cure: str = ""
     ) -> int:
-        """Print the result and return the exit code. `error`: the error that ended the run, if any; `cure` stands below it on stderr."""
+        """Print the result and return the exit code. `error`: the error that ended the run, if any; `cure` is printed below it on stderr."""
         result = self._builder.result(error, subtype, exit_code)
         match self.format:
             case "text":

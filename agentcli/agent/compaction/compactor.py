@@ -189,7 +189,7 @@ class Compactor:
         return self._cleared(body, why) or [Noticed(why)]
 
     def undo(self) -> Sequence[Event]:
-        """Take back the newest compaction. Raises InputError when there is none."""
+        """Take back the newest compaction. Raises InputError without one."""
         newest = self._history.compaction
         if newest is None:
             raise InputError("Nothing to undo: this session has not been compacted.")
@@ -198,7 +198,7 @@ class Compactor:
         return [self._record(Undo(newest.seq, "compaction"))]
 
     def undo_prune(self) -> Sequence[Event]:
-        """Take back the newest prune. Raises InputError when there is none since the last compaction."""
+        """Take back the newest prune. Raises InputError without one since the last compaction."""
         prunes = self._history.prunes
         newest = next((each for each in reversed(prunes) if isinstance(each.body, Prune) and not each.body.by), None)
         if newest is None and prunes:

@@ -48,7 +48,7 @@ class ProviderClearing:
             yield self._record(self._taken_over())
 
     def _taken_over(self) -> Prune:
-        """Return the record that replaces what the provider cleared with agentcli's own markers.
+        """Return the record that replaces outputs cleared by the provider with agentcli's markers.
 
         Thoughts that are bound to the content before them are lost.
         """

@@ -1,4 +1,4 @@
-"""Subagents: a task in a session of its own, with the permissions and the budgets of its parent."""
+"""Subagents: a task in a separate session, with the permissions and the budgets of its parent."""
 
 from __future__ import annotations
 

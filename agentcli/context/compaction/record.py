@@ -109,7 +109,7 @@ class SummaryTask:
         return self._said(self.gone)
 
     def _said(self, messages: Iterable[ViewMessage]) -> tuple[VerbatimText, ...]:
-        """Return the carried words of the user and those in these messages, oldest first."""
+        """Return the user's carried words and the user's words in these messages, oldest first."""
         typed = {words.seq: words for message in messages for words in typed_texts(message)}
         carried = {words.seq: words for words in (*self.ledger.rules, *self.user_words)}
         merged = {**carried, **typed}

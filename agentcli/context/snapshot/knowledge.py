@@ -1,4 +1,4 @@
-"""Knowledge of a snapshot, merged with what a new summary knows: nothing is lost, and nothing stands twice."""
+"""Knowledge of a snapshot, merged with a new summary's: nothing is lost, and nothing is repeated."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Struck:
 class Judged:
     """A sentence in acceptable form, or the reason why it does not stand; `doubtful` if it is then listed as unverified.
 
-    `words` is the quotation alone where the sentence became one of the user. `seq` is the record that shows it, 0 if unknown.
+    `words` is only the quotation if the sentence was replaced by the user's words. `seq` is the record that shows it, 0 if unknown.
     """
 
     text: str = ""
@@ -45,7 +45,7 @@ class Judged:
 
 @dataclass(slots=True)
 class Sifted:
-    """What became of a summary's sentences: the struck ones with the reasons, and those that no record shows."""
+    """Fate of a summary's sentences: the struck ones with the reasons, and the ones that no record shows."""
 
     struck: list[Struck] = field(default_factory=list)
     doubtful: list[str] = field(default_factory=list)
@@ -155,7 +155,7 @@ def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[St
 
 
 def verified_goal(goal: str, evidence: Evidence, result: Sifted) -> str:
-    """Return a goal as far as it is shown, in the user's own words where it is about their will."""
+    """Return a goal as far as it is shown, in the user's own words if it is about their will."""
     kept = []
     for sentence in sentences(goal):
         found = judged(sentence, evidence)
@@ -224,7 +224,7 @@ def sifted(item: str, evidence: Evidence, result: Sifted, *, step: bool = False)
 
 
 def judged(sentence: str, evidence: Evidence, *, step: bool = False, cited: Iterable[int] = ()) -> Judged:
-    """Decide whether a sentence stands, and as what; `cited` are the steps that it names as its proof."""
+    """Decide whether a sentence is kept, and in which form; `cited` are the steps that it names as its proof."""
     if len(sentence) > evidence.longest:
         return Judged(why=f"longer than {evidence.longest:,} characters")
     if _POSES.search(sentence):
@@ -244,7 +244,7 @@ def judged(sentence: str, evidence: Evidence, *, step: bool = False, cited: Iter
     if quoted:
         said = f'The user said (turn {quoted.turn}): "{quoted.text}"'
         return Judged(said, seq=quoted.seq, words=quoted.text)
-    # What is closer to the user's words than to any record is about their will: it stands in their words or nowhere.
+    # A sentence closer to the user's words than to any record is about their will: keep it only in their words.
     touched = elsewhere is not None and elsewhere.share >= max(_TOUCHED, by_user.share if by_user else 0)
     return Judged(why="no record shows it", doubtful=touched)
 

@@ -65,7 +65,7 @@ def _settings(raw: Mapping[str, Any], source: str, home: Path, found: Found) -> 
 
 
 def _folders(names: Sequence[str], source: str, home: Path, found: Found) -> None:
-    """Add the folders that belong to every workspace: those that exist independently of the folder where a session begins."""
+    """Add the folders that belong to every workspace: existing ones whose path does not depend on the session's folder."""
     paths = [home / name.removeprefix("~/") if name.startswith("~/") else Path(name) for name in names]
     for path in paths:
         if not path.is_absolute():

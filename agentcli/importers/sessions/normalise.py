@@ -55,7 +55,7 @@ def settle(foreign: Foreign) -> Imported:
 
 
 def _told_apart(items: Sequence[Item]) -> Sequence[Item]:
-    """Give each call an id of its own where a program, or a model that repeats itself, used one again; its result follows it."""
+    """Give each call a unique id if a program, or a model that repeats itself, reused one; its result follows it."""
     calls = [call.call_id for item in items if isinstance(item.content, Message) for call in item.content.calls]
     taken = set(calls)
     if len(taken) == len(calls):

@@ -140,7 +140,7 @@ class _Reader:
     def _whole_output(self, part: Json) -> str:
         """Take over the whole of an output that was cut, which opencode keeps in a file for a week; return its new place."""
         path = Path(str((part["state"].get("metadata") or {}).get("outputPath") or ""))
-        # The file that is imported may name any other: only those of opencode itself are read.
+        # The imported file may name any other: read only opencode's own files.
         if path.parent != whole_outputs() or not _KEPT.fullmatch(path.name):
             return ""
         try:

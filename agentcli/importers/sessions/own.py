@@ -88,7 +88,7 @@ def _record(raw: Any, where: int) -> tuple[Record, bytes]:
 
 
 def _complete(records: Sequence[Record], missing: set[int]) -> bool:
-    """Return True if all records are there, except those that the export itself lists as lost before."""
+    """Return True if all records are present, except records that the export itself lists as lost before."""
     there = [record.seq for record in records]
     return there == sorted(there) and sorted([*there, *missing]) == list(range(1, len(there) + len(missing) + 1))
 

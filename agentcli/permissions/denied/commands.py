@@ -41,7 +41,7 @@ _QUIET = word_set("""
 _TAKING = word_set("add commit stash")
 """Commands that may put the content of files of the work tree into the repository."""
 _SENDING = word_set("push pull fetch remote")
-"""Commands that may use another repository on this machine, where no rule would apply."""
+"""Commands that may use another repository on this machine, to which no rule would apply."""
 _OID = re.compile(r"[0-9a-fA-F]{4,64}")
 _EXCLUDING = re.compile(r":(?:(?P<sign>[!^]/?|/[!^])|\((?P<words>[a-z,]*)\))(?P<rest>.*)", re.DOTALL)
 

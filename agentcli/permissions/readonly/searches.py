@@ -1,4 +1,4 @@
-"""Recursive searches: the files they would open in addition to those they name, and the paths that `find` reads."""
+"""Recursive searches: the files that they open without naming them, and the paths that `find` reads."""
 
 from __future__ import annotations
 

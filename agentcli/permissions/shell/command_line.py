@@ -34,7 +34,7 @@ class CommandLine:
     refused: str = ""
     """Reason to deny it unread: it is too long."""
     parts: tuple[Part, ...] = ()
-    """Every command in it, including those that wrappers and nested shells would run."""
+    """Every command in it, including commands that wrappers and nested shells would run."""
     whole: bool = False
     """True if `parts` are all commands that it runs."""
     commands: tuple[Command, ...] = ()

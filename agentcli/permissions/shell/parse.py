@@ -217,7 +217,7 @@ _DEPTH = 6
 
 
 def contents(text: str) -> tuple[tuple[Part, ...], bool]:
-    """Return all commands of a line, also those in wrappers and nested shells, as deep as text can be followed.
+    """Return all commands of a line, also in wrappers and nested shells, as deep as text can be followed.
 
     The second value is false if the line may run commands that were not found.
     """
@@ -246,7 +246,7 @@ def spellings(part: Part) -> Iterator[str]:
 
 
 def runs(part: Part) -> Iterator[list[str]]:
-    """Yield the commands that a part may run, without folders in names and global options of git: its own, and those it wraps."""
+    """Yield the commands that a part may run, without folders in names and global options of git: its own, and the wrapped ones."""
     line = [piece.text for piece in part.words]
     if line and line[0]:
         for words in (line, *_wrapped(line)):

@@ -105,7 +105,7 @@ class GoogleModel:
 
 
 def _is_in_calls(error: Exception) -> bool:
-    """Return True if the SDK refuses nothing but arguments of calls: those are the model's own, and it is told so; the wire is in order."""
+    """Return True if the SDK refuses only arguments of calls: these are the model's mistakes, which it is told; the wire is in order."""
     errors = getattr(error, "errors", None)
     found = errors() if callable(errors) else ()
     places = [each.get("loc", ()) for each in found]

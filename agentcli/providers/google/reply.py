@@ -81,7 +81,7 @@ class Reply:
         return bool(self._finish)
 
     def break_call(self) -> None:
-        """Take note that the model has sent a call that is none, with which the reply ends."""
+        """Note that the model has sent a malformed call, with which the reply ends."""
         self._finish = "MALFORMED_FUNCTION_CALL"
 
     def end(self) -> Iterator[StreamEvent]:

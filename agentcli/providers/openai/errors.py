@@ -50,7 +50,7 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
     ("billing", r"exceeded your current quota|insufficient (balance|credits?|funds|quota)|requires more credits|out of credits"),
     ("auth", r"incorrect api key|no auth credentials|invalid (api )?key"),
 )  # fmt: skip
-"""Wordings of these vendors alone; those that all vendors share are in `providers.errors`."""
+"""Wordings of only these vendors; `providers.errors` has the wordings that all vendors share."""
 _IN_TEXT = r"try again in (\d+(?:\.\d+)?) ?(ms|s)\b"
 """The wait that a message asks for, if there are no headers."""
 

@@ -177,7 +177,7 @@ Listing = Callable[[Path, int], Iterable[tuple[str, Kind]]]
 
 
 def plain_listing(root: Path, most: int = 0) -> Iterator[tuple[str, Kind]]:
-    """List all files except those in folders that a command can rebuild: the default without a reader of .gitignore."""
+    """List all files outside folders that a command can rebuild: the default without a reader of .gitignore."""
     base = os.path.join(root, "")
     for folder, folders, names in os.walk(base):
         inside = os.path.join(folder, "")[len(base) :]

@@ -65,7 +65,7 @@ def _records_in(folder: Path | None) -> AbstractContextManager[RecordFolder | No
 
 
 def _names_of_outputs(folder: Path | None) -> dict[str, str]:
-    """Return the names of all kept outputs, also of those that no result names, such as large input."""
+    """Return the names of all kept outputs, also of outputs that no result names, such as large input."""
     if folder is None:
         return {}
     return {path.name: path.name for path in sorted((folder / "outputs").glob("*.txt"))}

@@ -37,7 +37,7 @@ def at_lines(passage: Passage, numbers: Sequence[int]) -> Iterator[Hit]:
 
 
 def different(found: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the hits without those that say nearly the same as a better one; of many, only the best are compared."""
+    """Return the hits without near duplicates of better ones; of many, only the best are compared."""
     kept: list[tuple[Hit, frozenset[str]]] = []
     for hit in found[:_COMPARED]:
         words = frozenset(_WORDS.findall(hit.passage.text[hit.start : hit.end + _AROUND]))

@@ -54,7 +54,7 @@ def _few_blanks(text: str) -> str:
 
 
 def _end_of_tag(text: str, start: int) -> int:
-    """Return the place of the `>` that ends a tag, ignoring those in quotes after `=`; -1 if there is none."""
+    """Return the place of the `>` that ends a tag, ignoring any in quotes after `=`; -1 if there is none."""
     position = start
     while (stop := _STOP.search(text, position)) is not None:
         if stop[0] == ">":

@@ -26,19 +26,19 @@ _SIZE_COUNTS = 0.4
 _SATURATES = 1.2
 """BM25's k1."""
 _REPEATED = 0.15
-"""What a repetition of a term within a window counts, of the term itself; three of them at most."""
+"""Weight of a repetition of a term within a window, as a share of the term's; at most three count."""
 _ELSEWHERE, _BESIDE = 0.3, 0.2
-"""What a term counts that is not in the window: elsewhere in its text, or in a neighbouring record."""
+"""Weight of a term outside the window: elsewhere in its text, or in a neighbouring record."""
 _PHRASE = 0.8
-"""What the query itself, found as it stands, counts of all its terms together."""
+"""Weight of the whole query, found unchanged, as a share of all its terms."""
 _ROOT_COUNTS = 0.4
-"""What the beginning of a long word counts, of the word itself."""
+"""Weight of the beginning of a long word, as a share of the word's."""
 _COVER = 0.3
-"""Part of a score that depends on the share of all terms which stand in the window."""
+"""Part of a score that depends on the share of all terms found in the window."""
 _LONG = 0.15
 """How much each doubling of a text lowers the scores of its windows: in a long text some window is good by chance."""
 _SECOND = 0.8
-"""What the second hit of a text counts."""
+"""Weight of the second hit of a text."""
 _ROLES: Mapping[PassageRole, float] = {"user": 1.2, "assistant": 1.15, "output": 1.0, "input": 0.9, "summary": 0.8}
 
 
@@ -71,7 +71,7 @@ def terms(query: str) -> tuple[Term, ...]:
 
 
 def _stem(word: str) -> str:
-    """Return what the forms of a word have in common: without its ending, and without a consonant doubled before that."""
+    """Return the stem of a word: without its ending, and without a consonant doubled before that."""
     if not (word.isascii() and word.isalpha()):
         return word
     stem = _ENDING.sub("", word)
@@ -123,7 +123,7 @@ def likeliest(marks: Sequence[Mark], weights: Weights, count: int) -> Sequence[t
 
 
 def hits(passage: Passage, beside: int, weights: Weights, phrase: re.Pattern[str] | None) -> Iterator[Hit]:
-    """Yield the best part of a passage, and the next best that is apart from it. `phrase` is the query as it stands."""
+    """Yield the best part of a passage, and the next best that is apart from it. `phrase` is the query unchanged."""
     text = passage.text
     places = sorted(_places(text, weights.terms))
     standing = [match.start() for match in _first(phrase.finditer(text), 3)] if phrase else []
@@ -169,7 +169,7 @@ def _windows(places: Sequence[tuple[int, int]], weights: Weights) -> Iterator[tu
 
 
 def _places(text: str, wanted: Sequence[Term]) -> Iterator[tuple[int, int]]:
-    """Yield where the terms stand in a text, each with its number."""
+    """Yield the positions of the terms in a text, each with its number."""
     known = text.lower()
     if len(known) != len(text):
         known = text = text.casefold()

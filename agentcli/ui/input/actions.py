@@ -135,7 +135,7 @@ SEARCHED = 1_000
 
 
 class DraftActions:
-    """Operations on the draft besides editing: restore, search of earlier prompts, external editor, pictures.
+    """Operations on the draft other than editing: restore, search of earlier prompts, external editor, pictures.
 
     `folder` stores prompts, drafts and pictures; without it they last as long as the process.
     """

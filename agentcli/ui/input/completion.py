@@ -209,7 +209,7 @@ def _holding(typed: str, items: Sequence[tuple[str, Item]]) -> tuple[Item, ...]:
 
 @dataclass(slots=True)
 class Files:
-    """Index of a project's files and folders, listed in the background, by git where possible."""
+    """Index of a project's files and folders, listed in the background, by git if possible."""
 
     root: Path
     limit: int = FILES

@@ -25,7 +25,7 @@ KeyAction = Literal[
     "background",
     "redraw",
 ]
-"""Actions of keys besides editing and submitting; `signal` is SIGINT from outside."""
+"""Actions of keys other than editing and submitting; `signal` is SIGINT from outside."""
 
 
 class InputHandler(Protocol):

@@ -39,7 +39,7 @@ class Device:
 
     @property
     def keys_wait(self) -> bool:
-        """True if keys wait: they come before what is still to be printed."""
+        """True if keys wait: they are processed before pending output."""
         return self.editor.keyboard.waiting
 
     def check_paints(self, answered: Callable[[int], None]) -> Callable[[], None]:

@@ -133,7 +133,7 @@ class Painter:
             self.log.reset()
 
     def refold(self, size: Size, folds: bool, valid: Callable[[], bool] = lambda: True) -> tuple[Piece, ...] | None:
-        """Erase the live lines from a screen resized to `size`, where reflow has given long lines more rows.
+        """Erase the live lines from a screen resized to `size`, whose reflow has given long lines more rows.
 
         Returns the pieces that are erased with them, to be printed again. If `valid`, called last, returns False, nothing is
         erased, and None is returned.

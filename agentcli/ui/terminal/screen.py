@@ -115,7 +115,7 @@ class Screen:
             await asyncio.sleep(max(FRAME, 5 * (time.perf_counter() - began)))
 
     def tick(self, at_once: bool = False) -> None:
-        """Print what is finished, renew the tail and the status line, paint; deferred while the terminal's size changes, unless `at_once`."""
+        """Print finished pieces, renew the tail and the status line, paint; deferred while the terminal's size changes, unless `at_once`."""
         if not self.here.is_set() or self._unsettled(at_once):
             return
         self._settle()
