@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from tests.texts import texts
 
-ODD = ("Mend it", "mend it", "Say another", "Set it anew", "tells of", "for the word", "?.")
+ODD = (
+    "anew",
+    "ut back",
+    "of yours",
+    " goes on ",
+    "Mend it",
+    "mend it",
+    "Say another",
+    "Set it anew",
+    "tells of",
+    "for the word",
+    "?.",
+)
 """What a native reader stumbles over."""
 
 

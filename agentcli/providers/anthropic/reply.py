@@ -131,7 +131,7 @@ class Reply:
     def _block(self, event: Mapping[str, Any]) -> _Block:
         block = self._open.get(_index(event))
         if block is None:
-            raise ValueError("a block goes on that had not begun")
+            raise ValueError("a block continues that had not begun")
         return block
 
     def _start(self, index: int, begun: Json) -> Iterator[StreamEvent]:
