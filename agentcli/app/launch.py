@@ -163,10 +163,11 @@ def _ask_for_key(error: CredentialsError, options: Options) -> int:
 
 def _store_key(text: str, options: Options) -> None:
     """Try a pasted key and store it. Raises CredentialsError if it is rejected, InputError if it is no key."""
-    from agentcli.app.keys import KeyStore, checked, provider_of, try_key
+    from agentcli.app.keys import checked, provider_of, try_key
     from agentcli.app.program import Program
     from agentcli.providers.registry import SERVERS
     from agentcli.providers.settings import BUILT_IN
+    from agentcli.system.key_store import KeyStore
 
     key = checked(text)
     provider = provider_of(key) or input(f"Which provider is it for? [{'/'.join(SERVERS)}] ").strip()

@@ -27,7 +27,7 @@ from agentcli.app.approvable import unstarted
 from agentcli.app.feature import Feature, tools_of, traits_of
 from agentcli.app.features import FEATURES
 from agentcli.app.front_end import FrontEnd
-from agentcli.app.keys import KeyStore, with_keys
+from agentcli.app.keys import with_keys
 from agentcli.app.models import Models, ModelSource
 from agentcli.app.options import Options
 from agentcli.app.project import ProjectContext
@@ -55,6 +55,7 @@ from agentcli.sessions.checkpoints.file_states import SKIPPED, Kind
 from agentcli.sessions.info import new_id
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
+from agentcli.system.key_store import KeyStore
 from agentcli.system.worktrees import Worktree, add_worktree, former_worktree
 from agentcli.tools.lib.gitignore import everything
 from agentcli.tools.registry import run

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from agentcli import __version__
 from agentcli.agent.session import AgentSession
-from agentcli.app.keys import KeyStore
 from agentcli.app.program import Program
 from agentcli.core.model import ModelSpec
 from agentcli.project.trust import what_it_would_load
@@ -22,6 +21,7 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
+from agentcli.system.key_store import KeyStore
 
 
 def status(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]:

@@ -32,9 +32,10 @@ def set_key(
 
     The key goes to the system's keyring if the package `keyring` is installed, else to a file that only you can read. With piped input, the key is read from stdin.
     """
-    from agentcli.app.keys import KeyStore, checked, try_key
+    from agentcli.app.keys import checked, try_key
     from agentcli.app.program import Program
     from agentcli.providers.settings import key_variables
+    from agentcli.system.key_store import KeyStore
 
     program = Program(Options())
     settings = _settings(program, provider)
@@ -54,9 +55,9 @@ def set_key(
 @app.command("list")
 def list_keys() -> None:
     """List providers and where their keys come from."""
-    from agentcli.app.keys import KeyStore
     from agentcli.app.program import Program
     from agentcli.providers.settings import key_variables
+    from agentcli.system.key_store import KeyStore
 
     program = Program(Options())
     places = KeyStore(program.dirs.config).places()
@@ -71,8 +72,8 @@ def list_keys() -> None:
 @app.command("remove")
 def remove_key(provider: Provider) -> None:
     """Remove a stored key."""
-    from agentcli.app.keys import KeyStore
     from agentcli.app.program import Program
+    from agentcli.system.key_store import KeyStore
 
     program = Program(Options())
     KeyStore(program.dirs.config).remove(provider)

@@ -45,10 +45,10 @@ def export(
 
     `agentcli sessions import` reads the JSON. ATIF v1.8 is the trajectory format of Harbor; it includes the sessions of subagents.
     """
-    from agentcli.app.keys import KeyStore
     from agentcli.app.project import ProjectContext
     from agentcli.core.text.secrets import known_secrets
     from agentcli.sessions.exporting import FORMATS, Redactor, format_of
+    from agentcli.system.key_store import KeyStore
 
     if format and format not in FORMATS:
         raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(FORMATS)}.")

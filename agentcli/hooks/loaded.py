@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.app.project import ProjectContext
 from agentcli.core.dataclass import dataclass
 from agentcli.project.files import project_files
+from agentcli.project.opened import OpenedProject
 from agentcli.system.regular_file import version
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ class LoadedHooks:
     notes: tuple[str, ...] = ()
 
 
-def user_hooks(project: ProjectContext) -> LoadedHooks:
+def user_hooks(project: OpenedProject) -> LoadedHooks:
     """Return the user's own hooks."""
     return _read(project.dirs.config / USER_FILE, USER_FILE)
 
 
-def project_hooks(project: ProjectContext) -> LoadedHooks:
+def project_hooks(project: OpenedProject) -> LoadedHooks:
     """Return the hooks that a trusted project's files define, approved or not; none if the folder is not trusted."""
     if not project.trusted:
         return LoadedHooks()
@@ -62,12 +62,12 @@ def _parsed(path: Path, source: str, folder: Path | None, _: tuple[int, ...]) ->
     return LoadedHooks(found.hooks, found.notes)
 
 
-def definitions(project: ProjectContext) -> Sequence[Definition]:
+def definitions(project: OpenedProject) -> Sequence[Definition]:
     """Return the definitions of the project's hooks, which a person has to approve."""
     return [hook.definition for hook in project_hooks(project).hooks]
 
 
-def loaded(project: ProjectContext) -> LoadedHooks:
+def loaded(project: OpenedProject) -> LoadedHooks:
     """Return the hooks in force, in their order, with notes about the hooks that were left out."""
     own, theirs = user_hooks(project), project_hooks(project)
     approved = tuple(hook for hook in theirs.hooks if project.approvals.allows(hook.definition))

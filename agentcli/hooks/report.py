@@ -6,18 +6,38 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
 from agentcli.agent.hooks.outcome import Ran
 from agentcli.agent.session import AgentSession
-from agentcli.app.program import Program
+from agentcli.agent.settings import HookSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.hooks.configured import configured
 from agentcli.hooks.files import Hook
 from agentcli.hooks.loaded import loaded, project_hooks
 from agentcli.project.instructions import folders
+from agentcli.project.opened import OpenedProject
 
 NO_HOOKS = "There are no hooks. `agentcli help hooks` tells how to write one."
+
+
+class Configured(Protocol):
+    """Settings that define hooks."""
+
+    @property
+    def hooks(self) -> HookSettings:
+        """The hooks of the settings."""
+        ...
+
+
+class HookedProject(OpenedProject, Protocol):
+    """A project with its settings."""
+
+    @property
+    def config(self) -> Configured:
+        """The settings in force."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +48,7 @@ class Listed:
     state: str
 
 
-def listed(program: Program) -> tuple[list[Listed], Sequence[str]]:
+def listed(program: HookedProject) -> tuple[list[Listed], Sequence[str]]:
     """Return all hooks in order of precedence, with notes about entries that were skipped."""
     found = loaded(program)
     own = [*configured(program.config.hooks), *found.hooks]
@@ -36,7 +56,7 @@ def listed(program: Program) -> tuple[list[Listed], Sequence[str]]:
     return [*(Listed(hook, "active") for hook in own), *(Listed(hook, "not approved") for hook in waiting)], found.notes
 
 
-def lines(program: Program, session: AgentSession) -> list[str]:
+def lines(program: HookedProject, session: AgentSession) -> list[str]:
     """Describe the hooks of a session to people, with the last result of each."""
     hooks, notes = listed(program)
     shown = [_line(one, session.hooks.last.get(one.hook)) for one in hooks]
@@ -54,7 +74,7 @@ def result(ran: Ran) -> str:
     return f"{said}: {safe_line(verdict.reason)}" if verdict.reason else said
 
 
-def rows(program: Program) -> Iterator[tuple[str, bool, str]]:
+def rows(program: HookedProject) -> Iterator[tuple[str, bool, str]]:
     """Rows of doctor: name, all well, detail; one for each hook, and one for each thing that is wrong."""
     hooks, notes = listed(program)
     for note in notes:
@@ -66,7 +86,7 @@ def rows(program: Program) -> Iterator[tuple[str, bool, str]]:
         yield f"hook {one.hook.name}", state == "active", f"{about} ({state})"
 
 
-def _missing(hook: Hook, program: Program) -> str:
+def _missing(hook: Hook, program: HookedProject) -> str:
     """Return the program or script that a hook would start and that does not exist, named by its whole path; empty if none is missing."""
     root = str(hook.folder or next(iter(folders(program.cwd))))
     known = {**program.given_env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}

@@ -5,16 +5,26 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
-from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import display_path
 from agentcli.mcp.config import ServerDefinition
-from agentcli.mcp.run_servers import unread
+from agentcli.mcp.run_servers import RunServers, unread
 from agentcli.mcp.variables import MissingVariable, expanded
+from agentcli.project.opened import OpenedProject
 
 
-def server_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
+class CheckedProject(OpenedProject, Protocol):
+    """A project with its servers."""
+
+    @property
+    def servers(self) -> RunServers:
+        """The servers of the run."""
+        ...
+
+
+def server_rows(program: CheckedProject) -> Iterator[tuple[str, bool, str]]:
     """Return for each server its name, whether it could be started, and its file or its problem."""
     try:
         found = program.servers.configured()
@@ -30,7 +40,7 @@ def server_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
         yield "servers and hooks", False, left
 
 
-def _obstacle(program: Program, server: ServerDefinition) -> str:
+def _obstacle(program: CheckedProject, server: ServerDefinition) -> str:
     """Return why a server cannot be started; empty if no reason is known."""
     if server.disabled:
         return "disabled"

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from agentcli.app.project import ProjectContext
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.mcp.config import definition
 from agentcli.mcp.files import USER_FILE
+from agentcli.project.opened import OpenedProject
 from agentcli.project.trust import repository
 from agentcli.system.locked_file import update
 from agentcli.system.paths import folder
@@ -41,7 +41,7 @@ class ServerFile:
         update(self.path, changed, lock=self.lock)
 
 
-def server_file(project: ProjectContext, scope: FileScope) -> ServerFile:
+def server_file(project: OpenedProject, scope: FileScope) -> ServerFile:
     """Return the file with the servers of a scope. Raises InputError for a link that leads out of the repository."""
     own = project.dirs.config / USER_FILE
     lock = own.with_name(f".{USER_FILE}.lock")

@@ -9,16 +9,16 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agentcli.app.keys import KeyStore
 from agentcli.core.errors import InputError
 from agentcli.core.tasks import start_task
 from agentcli.mcp.config import ServerDefinition
 from agentcli.mcp.login_keys import former_key, vault_key
 from agentcli.mcp.variables import MissingVariable, expanded
 from agentcli.system.browser import open_page
+from agentcli.system.key_store import KeyStore
 
 if TYPE_CHECKING:
-    from agentcli.app.project import ProjectContext
+    from agentcli.project.opened import OpenedProject
 
 FILE = "mcp-tokens.json"
 """The file in the state folder that stores logins if there is no keyring."""
@@ -30,7 +30,7 @@ _DONE = b"<!doctype html><title>agentcli</title><p>You are logged in. You may cl
 class LoginStore:
     """The stored login of one server."""
 
-    def __init__(self, project: ProjectContext, server: ServerDefinition) -> None:
+    def __init__(self, project: OpenedProject, server: ServerDefinition) -> None:
         self._store = KeyStore(project.dirs.state, FILE)
         self._name, self._former = vault_key(server), former_key(server)
 
@@ -53,7 +53,7 @@ class LoginStore:
         return self._former in stored and self._name not in stored
 
 
-def authentication(project: ProjectContext, server: ServerDefinition) -> Any:
+def authentication(project: OpenedProject, server: ServerDefinition) -> Any:
     """Return the authentication of requests to a server that the user has logged in to; None for any other server."""
     if server.transport.is_program or not (project.dirs.state / FILE).exists():
         return None
@@ -69,7 +69,7 @@ def authentication(project: ProjectContext, server: ServerDefinition) -> Any:
     return provider(server, vault)
 
 
-def to_renew(project: ProjectContext, servers: Iterable[ServerDefinition]) -> Iterator[str]:
+def to_renew(project: OpenedProject, servers: Iterable[ServerDefinition]) -> Iterator[str]:
     """Yield a line about each server whose login a former version stored for its whole host."""
     if not (project.dirs.state / FILE).exists():
         return
@@ -83,7 +83,7 @@ def to_renew(project: ProjectContext, servers: Iterable[ServerDefinition]) -> It
                 )
 
 
-def log_out(project: ProjectContext, server: ServerDefinition) -> bool:
+def log_out(project: OpenedProject, server: ServerDefinition) -> bool:
     """Forget the login of a server. Return False if none is stored. Raises InputError if a variable of its definition is not set."""
     vault = LoginStore(project, _expanded(server, project.env))
     had = bool(vault.read()) or vault.is_for_the_host
@@ -92,7 +92,7 @@ def log_out(project: ProjectContext, server: ServerDefinition) -> bool:
 
 
 async def log_in(
-    project: ProjectContext,
+    project: OpenedProject,
     server: ServerDefinition,
     say: Callable[[str], None],
     pasted: Callable[[], Awaitable[str | None]] | None = None,

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.app.keys import KeyStore, checked, provider_of, try_key, with_keys
+from agentcli.app.keys import checked, provider_of, try_key, with_keys
 from agentcli.core.errors import CredentialsError, InputError
 from agentcli.core.text.secrets import SECRET, redact
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
+from agentcli.system.key_store import KeyStore
 from tests.loopback.plain import answering
 
 KEYRING = """

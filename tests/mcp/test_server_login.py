@@ -17,9 +17,9 @@ from urllib.request import urlopen
 import pytest
 
 from agentcli.app.host import TerminalHost
-from agentcli.app.keys import KeyStore
 from agentcli.core.errors import InputError
 from agentcli.mcp.server_login import FILE, LoginStore, authentication, log_out
+from agentcli.system.key_store import KeyStore
 from tests.mcp.server_runs import define, options, program
 
 NO_BROWSER = {"BROWSER": "/nonexistent"}

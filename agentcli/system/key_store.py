@@ -1,0 +1,109 @@
+"""Stored keys and logins: in the system's keyring if available, else in a file that only its owner can read."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from agentcli.core.errors import InputError
+from agentcli.system.locked_file import update
+
+Place = Literal["keyring", "file"]
+SERVICE = "agentcli"
+"""The keyring's service name for the keys."""
+
+
+class KeyStore:
+    """Keys by provider. The file records where each is stored, so that a start without stored keys asks no keyring."""
+
+    def __init__(self, folder: Path, file: str = "keys.json") -> None:
+        self.path = folder / file
+
+    def places(self) -> Mapping[str, Place]:
+        """Return the providers that have a stored key, each with its place."""
+        return {provider: "file" if "key" in entry else "keyring" for provider, entry in self._entries().items()}
+
+    def keys(self) -> Mapping[str, str]:
+        """Every stored key that can be read, by provider."""
+        found = {name: _key_of(name, entry) for name, entry in self._entries().items()}
+        return {name: key for name, key in found.items() if key}
+
+    def key(self, provider: str) -> str:
+        """One stored key; empty if none is stored, or it cannot be read. Nothing else is asked of the keyring."""
+        entry = self._entries().get(provider)
+        return "" if entry is None else _key_of(provider, entry)
+
+    def set(self, provider: str, key: str) -> Place:
+        """Store a key and return its place."""
+        in_keyring = _to_keyring(provider, key)
+        self._change(provider, {} if in_keyring else {"key": key})
+        return "keyring" if in_keyring else "file"
+
+    def remove(self, provider: str) -> None:
+        """Remove a key. Raises InputError if none is stored."""
+        if provider not in self._entries():
+            raise InputError(f"No key is stored for {provider}.")
+        _from_keyring(provider, remove=True)
+        self._change(provider, None)
+
+    def _entries(self) -> Mapping[str, Mapping[str, str]]:
+        try:
+            read = json.loads(self.path.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return {str(name): entry for name, entry in read.items() if isinstance(entry, dict)} if _is_table(read) else {}
+
+    def _change(self, provider: str, entry: Mapping[str, str] | None) -> None:
+        def changed(text: str) -> str:
+            entries = dict(self._entries())
+            entries.pop(provider, None)
+            if entry is not None:
+                entries[provider] = entry
+            return json.dumps(entries, indent=1) + "\n"
+
+        update(self.path, changed)
+        os.chmod(self.path, 0o600)
+
+
+def _key_of(provider: str, entry: Mapping[str, str]) -> str:
+    return entry.get("key") or _from_keyring(provider)
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _keyring() -> Any:
+    """Import the package `keyring`; None if it is not installed."""
+    try:
+        return importlib.import_module("keyring")
+    except ImportError:
+        return None
+
+
+def _to_keyring(provider: str, key: str) -> bool:
+    ring = _keyring()
+    if ring is None:
+        return False
+    try:
+        ring.set_password(SERVICE, provider, key)
+        return bool(ring.get_password(SERVICE, provider) == key)
+    except Exception:  # noqa: BLE001 - each backend raises its own errors; the file is the fallback
+        return False
+
+
+def _from_keyring(provider: str, *, remove: bool = False) -> str:
+    ring = _keyring()
+    if ring is None:
+        return ""
+    try:
+        if remove:
+            ring.delete_password(SERVICE, provider)
+            return ""
+        return ring.get_password(SERVICE, provider) or ""
+    except Exception:  # noqa: BLE001 - a locked or missing backend is as if no key were stored
+        return ""
