@@ -45,7 +45,7 @@ def compare(
         str, typer.Option("--summariser", metavar="MODEL", help="write summaries with this model (costs money)")
     ] = "",
     points: Annotated[
-        str, typer.Option("--points", metavar="FILE", help="write a plot of price against retention to this file")
+        str, typer.Option("--points", metavar="FILE", help="write a plot of price against what is in view to this file")
     ] = "",
     horizons: Annotated[str, typer.Option("--horizons", metavar="NUMBERS", help=HORIZONS_HELP)] = "",
     html: Annotated[
@@ -60,7 +60,7 @@ def compare(
     The provider's cache is emulated.
     """
     from agentcli.app.program import Program
-    from agentcli.lab import plot
+    from agentcli.lab import page, plot
     from agentcli.lab import points as price_points
     from agentcli.lab.compare import compare as compare_policies
 
@@ -83,7 +83,7 @@ def compare(
     if points:
         _write(points, price_points.svg_points(drawn, _title(sessions)))
     if html:
-        _write(html, plot.html(found, marks))
+        _write(html, page.html(found, marks))
 
 
 def _setup(program: Program, history: History, summariser: str) -> Setup:
@@ -140,7 +140,7 @@ def _write(file: str, text: str) -> None:
 
 def _print_comparison(found: Report) -> None:
     """Print a table for each session. On a terminal each policy is a column: there are fewer policies than measures."""
-    from agentcli.lab.compare import COLUMNS
+    from agentcli.lab.compare import COLUMNS, TENTHS
 
     for title, rows in found.tables():
         print_styled([(title, "bold")])
@@ -150,6 +150,9 @@ def _print_comparison(found: Report) -> None:
             print_table(head, columns)
         else:
             print_table([Column(name, numeric=n > 0) for n, name in enumerate(COLUMNS)], rows)
+        if title in found.played:
+            print()
+            print_table([Column(name, numeric=n > 0) for n, name in enumerate(TENTHS)], found.tenths(title))
         print()
 
 

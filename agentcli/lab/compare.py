@@ -1,4 +1,4 @@
-"""Comparison of sessions under several policies: cost, requests and retained facts of the same work."""
+"""Comparison of sessions under several policies: cost, requests, and what stood in view of what the same work needed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Record
+from agentcli.lab.demand import PARTS
 from agentcli.lab.replay import Played, Setup, replay
 
 COLUMNS = (
-    "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "kept", "recallable",
-    "again", "overflows",
+    "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "in view", "missed",
+    "with recalls", "overflows",
 )  # fmt: skip
+"""`in view`: the share of the names that replies needed and that stood in view; `with recalls`: cost with one recall for each missed."""
+TENTHS = ("in view by tenth", *(str(n) for n in range(1, PARTS + 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,11 @@ class Report:
             yield name, [_cells(each) for each in played.values()]
         if len(self.played) > 1:
             yield f"all {len(self.played)} sessions", [_cells(each) for each in self.totals().values()]
+
+    def tenths(self, session: str) -> list[tuple[str, ...]]:
+        """Return the rows under `TENTHS` for a session: what stood in view in each tenth of its requests."""
+        played = self.played[session].values()
+        return [(each.policy, *(f"{share:.1%}" for share in each.needs.tenths())) for each in played]
 
     def to_json(self) -> dict[str, Any]:
         """Return the results for scripts."""
@@ -76,21 +84,22 @@ def _replayed(records: Sequence[Record], named: str, setup: Setup) -> Played:
 
 
 def played_json(played: Played) -> dict[str, Any]:
-    """Return one run for scripts. Shares are 0 to 1, money is USD."""
+    """Return one run for scripts. Shares are 0 to 1, money is USD, null if the model's price is unknown."""
     return {
         "requests": played.requests,
         "peak": played.peak,
         "compactions": played.compactions,
         "prunes": played.prunes,
         "usage": usage_to_json(played.usage),
-        "cost": round(played.cost, 6),
-        "summary_cost": round(played.summary_cost, 6),
-        "facts": played.kept.facts,
-        "retention": round(played.kept.retention, 4),
-        "recoverability": round(played.kept.recoverability, 4),
+        "cost": _usd(played, played.cost),
+        "summary_cost": _usd(played, played.summary_cost),
+        "cost_with_recalls": _usd(played, played.charged),
+        "needed": sum(played.needs.needed),
+        "missed": sum(played.needs.missed),
+        "in_view": round(played.needs.in_view, 4),
+        "in_view_by_tenth": [round(share, 4) for share in played.needs.tenths()],
         "overflows": played.overflows,
         "refused": played.refused,
-        "again": played.again,
         "broken": list(played.broken),
         "sizes": list(played.sizes),
     }
@@ -101,15 +110,24 @@ def _cells(played: Played) -> tuple[str, ...]:
     numbers = (played.requests, played.peak, played.compactions, played.prunes)
     tokens = (usage.input, usage.cache_write, usage.cache_read, usage.output)
     overflows = f"{played.overflows}" + (f" ({played.refused} refused)" if played.refused else "")
-    shares = (f"{played.kept.retention:.1%}", f"{played.kept.recoverability:.1%}")
     return (
         played.policy,
         *(f"{number:,}" for number in (*numbers, *tokens)),
-        f"${played.cost:.2f}",
-        *shares,
-        f"{played.again:,}",
+        money(played, played.cost),
+        f"{played.needs.in_view:.1%}",
+        f"{sum(played.needs.missed):,}",
+        money(played, played.charged),
         overflows,
     )
+
+
+def money(played: Played, amount: float) -> str:
+    """Return an amount of a run in words: `unknown` if its model has no price."""
+    return f"${amount:.2f}" if played.priced else "unknown"
+
+
+def _usd(played: Played, amount: float) -> float | None:
+    return round(amount, 6) if played.priced else None
 
 
 def _both(one: Played, other: Played) -> Played:
@@ -123,8 +141,9 @@ def _both(one: Played, other: Played) -> Played:
         one.prunes + other.prunes,
         one.overflows + other.overflows,
         one.refused + other.refused,
-        one.again + other.again,
-        one.kept + other.kept,
+        one.needs + other.needs,
+        one.recalls + other.recalls,
         one.planted + other.planted,
         tuple(sorted({*one.broken, *other.broken})),
+        one.priced and other.priced,
     )

@@ -1,4 +1,4 @@
-"""Price against retention, a point for each policy and horizon: as characters, and as SVG."""
+"""Price against what is in view, a point for each policy and horizon: as characters, and as SVG."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The price of a policy in USD, and the shares of facts in view at the end, and in view or recallable."""
+    """The price of a policy in USD with a recall for each miss, and the share of the needed names that stood in view."""
 
     name: str
     cost: float
-    retention: float
-    recoverability: float
+    in_view: float
 
 
 def points(played: Mapping[str, Played]) -> list[Point]:
-    """Return the point of each policy, in their order."""
-    return [Point(name, each.cost, each.kept.retention, each.kept.recoverability) for name, each in played.items()]
+    """Return the point of each policy, in their order; none for a model without a price."""
+    return [Point(name, each.charged, each.needs.in_view) for name, each in played.items() if each.priced]
 
 
 def text_points(drawn: Sequence[Point], width: int = 76, height: int = 12) -> list[str]:
@@ -37,13 +36,13 @@ def text_points(drawn: Sequence[Point], width: int = 76, height: int = 12) -> li
     low, columns = _lowest(drawn), max(10, width - 9)
     rows = [[" "] * columns for _ in range(height)]
     for letter, point in zip(_LETTERS, drawn, strict=False):
-        row = round((1 - _up(point.retention, low)) * (height - 1))
+        row = round((1 - _up(point.in_view, low)) * (height - 1))
         rows[row][round(point.cost / most * (columns - 1))] = letter
     labels = {0: "100%", height - 1: f"{low:.0%}"}
     lines = [f"{labels.get(n, ''):>7} |{''.join(row).rstrip()}" for n, row in enumerate(rows)]
-    axis = [f"{'':7} +{'-' * columns}", f"{'':9}facts in view over price: $0 to ${most:.2f}"]
+    axis = [f"{'':7} +{'-' * columns}", f"{'':9}needed names in view over price with recalls: $0 to ${most:.2f}"]
     legend = [
-        f"{'':9}{letter} {point.name:12} ${point.cost:.2f}  {point.retention:.1%} in view  {point.recoverability:.1%} recallable"
+        f"{'':9}{letter} {point.name:12} ${point.cost:.2f}  {point.in_view:.1%} in view"
         for letter, point in zip(_LETTERS, drawn, strict=False)
     ]
     return [*lines, *axis, *legend]
@@ -66,7 +65,7 @@ def svg_points(drawn: Sequence[Point], title: str = "") -> str:
         f'<text x="{_LEFT - 6}" y="{HEIGHT - _BOTTOM}" text-anchor="end" class="faint">{low:.0%}</text>',
         f'<text x="{_LEFT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" class="faint">$0</text>',
         f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" class="faint">${most:.2f}</text>',
-        f'<text x="{_LEFT}" y="{HEIGHT - 8}" class="faint">price of the session · upwards: facts in view at its end</text>',
+        f'<text x="{_LEFT}" y="{HEIGHT - 8}" class="faint">price of the session with a recall for each miss · upwards: needed names that stand in view</text>',
     ]
     for policy in policies:
         own = sorted((point.cost, point.name) for point in drawn if _policy(point) == policy)
@@ -94,7 +93,7 @@ def _policy(point: Point) -> str:
 
 def _lowest(drawn: Sequence[Point]) -> float:
     """Return the share at the foot of the drawing: a tenth below the lowest point."""
-    return max(0.0, int(min((point.retention for point in drawn), default=0.0) * 10) / 10 - 0.1)
+    return max(0.0, int(min((point.in_view for point in drawn), default=0.0) * 10) / 10 - 0.1)
 
 
 def _up(share: float, low: float) -> float:
@@ -103,4 +102,4 @@ def _up(share: float, low: float) -> float:
 
 def _place(point: Point, most: float, low: float) -> tuple[float, float]:
     x = _LEFT + (WIDTH - _LEFT - _RIGHT) * point.cost / most
-    return x, HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * _up(point.retention, low)
+    return x, HEIGHT - _BOTTOM - (HEIGHT - _TOP - _BOTTOM) * _up(point.in_view, low)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
@@ -17,16 +17,17 @@ from agentcli.context.room import compactions, due_prune
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated
-from agentcli.context.view import View, after, view
+from agentcli.context.view import after, view
 from agentcli.context.window import Window, limits_of, window_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History, evolve, in_force
-from agentcli.core.message import File, Message, Text, ToolCall, ToolResult, Usage
+from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
 from agentcli.core.record import Body, Compaction, Prune, Record, Settings, Todo
 from agentcli.core.tool import Traits
+from agentcli.lab.demand import Demand, Needs
 from agentcli.lab.emulate import EmulatedCache
-from agentcli.lab.facts import Fact, Retention, count_retained, facts, gone_from
+from agentcli.lab.facts import Fact, Retention, count_retained
 from agentcli.lab.ledgered import summary_of
 
 Summarise = Callable[[SummaryTask], Summary]
@@ -40,7 +41,7 @@ class Setup:
     """Conditions of a replay.
 
     `head` are the tokens of system and tools if the session records none, `scratchpad` the assumed tokens of reasoning for
-    a summary, `recall_call` the tokens of a call of `recall`, and `recalled` the most that it returns.
+    a summary, `recall_call` the tokens of a call of `recall`, and `recalled` of what it returns.
     """
 
     model: ModelSpec
@@ -51,7 +52,7 @@ class Setup:
     rate: float = 0.34
     scratchpad: int = 500
     recall_call: int = 80
-    recalled: int = 2_000
+    recalled: int = 1_000
     summarise: Summarise = summary_of
 
 
@@ -60,9 +61,8 @@ class Played:
     """Result of a session under a policy. `sizes` are the tokens of each prompt; `cost` in USD, summaries included.
 
     `overflows` counts prompts that grew beyond the usable size, each answered by forced compactions; `refused` the prompts that
-    did not fit even then; `again` how often a reply quoted an output that its policy had removed, which is charged as a recall.
-    `kept` is the fate of the facts in messages no longer in view, `planted` the fate of the caller's facts. `broken` names
-    violated invariants.
+    did not fit even then. `needs` is what the replies needed in view, `recalls` the price of one recall for each name that they
+    missed. `planted` is the fate of the caller's facts. `broken` names violated invariants. Without `priced` no amount is known.
     """
 
     policy: str
@@ -74,10 +74,16 @@ class Played:
     prunes: int = 0
     overflows: int = 0
     refused: int = 0
-    again: int = 0
-    kept: Retention = field(default_factory=Retention)
+    needs: Needs = Needs()
+    recalls: float = 0.0
     planted: Retention = field(default_factory=Retention)
     broken: tuple[str, ...] = ()
+    priced: bool = True
+
+    @property
+    def charged(self) -> float:
+        """Cost in USD with a recall for each name that was missed."""
+        return self.cost + self.recalls
 
     @property
     def requests(self) -> int:
@@ -104,6 +110,7 @@ def replay(
     player = _Player(policy, setup, watch)
     for record in _events(records):
         player.add(record)
+        player.demand.bring_up(record.body)
     return player.result(planted)
 
 
@@ -123,12 +130,12 @@ class _Player:
         self.cache = EmulatedCache(setup.model, self.counter)
         self.history, self.records = History(), list[Record]()
         self.use_head(("s" * round(setup.head / setup.rate),), ())
-        self.played = Played(policy)
+        self.played = Played(policy, priced=setup.model.prices is not None)
+        self.demand = Demand()
         self.sizes: list[int] = []
         self.broken: set[str] = set()
         self.now = 0.0
         self.futile = 0
-        self.recalled: set[str] = set()
         self._seen: tuple[History, Window] | None = None
         self.edited = True
 
@@ -177,21 +184,18 @@ class _Player:
         cost = self.model.cost(usage) or 0.0
         self.played = replace(self.played, usage=self.played.usage + usage, cost=self.played.cost + cost)
         self.sizes.append(usage.prompt)
-        self.fetch_again(message, size)
+        self.judge(message, request, usage.prompt)
         reported = replace(message, usage=usage, cost=cost, provider=self.model.provider, model=self.model.id)
         if self.watch is not None:
             self.watch(request, reported)
         self.keep(reported, record.time)
 
-    def fetch_again(self, message: Message, size: int) -> None:
-        """Charge one more request for each output that the reply needs and no longer sees, with as much of it as a recall would return."""
-        for output in missed(message, self.window.view, self.records):
-            if output.call_id in self.recalled:
-                continue
-            self.recalled.add(output.call_id)
-            brought = min(self.counter.part(output), self.setup.recalled)
-            cost = self.model.cost(Usage(0, self.setup.recall_call, 0, size, brought)) or 0.0
-            self.played = replace(self.played, again=self.played.again + 1, cost=self.played.cost + cost)
+    def judge(self, message: Message, request: Request, size: int) -> None:
+        """Note what a reply needed and missed, and charge a recall for each name that it missed."""
+        needed, missed = self.demand.of(message, request)
+        cost = self.model.cost(Usage(0, self.setup.recall_call, 0, size, self.setup.recalled)) or 0.0
+        needs = self.played.needs + Needs((needed,), (missed,))
+        self.played = replace(self.played, needs=needs, recalls=self.played.recalls + missed * cost)
 
     def make_room(self) -> None:
         """Make room as the agent does before each request: prune if that pays, compact at the policy's marks."""
@@ -211,7 +215,6 @@ class _Player:
         if to_record is not None:
             self.keep(to_record, self.records[-1].time)
             self.edited = True
-            self.recalled -= set(to_record.cleared)
             self.played = replace(self.played, prunes=self.played.prunes + 1)
 
     def compact(self, planned: Plan) -> None:
@@ -227,7 +230,6 @@ class _Player:
         self.futile = 0 if shrunk >= self.settings.min_shrink else window.tokens
         if shrunk < (self.settings.min_shrink if work.policy.stricter else 0.0):
             return
-        self.recalled -= set(record.cleared)
         later = max(0, round(planned.tokens_before * (1 - shrunk)))
         self.keep(replace(record, tokens_before=planned.tokens_before, tokens_after=later), self.records[-1].time)
         self.played = replace(self.played, compactions=self.played.compactions + 1)
@@ -257,12 +259,8 @@ class _Player:
         self.history = evolve(self.history, record)
 
     def result(self, planted: Iterable[Fact]) -> Played:
-        seen = self.window.view
-        fate = count_retained(facts(gone_from(seen, self.records), self.setup.traits), seen, self.records)
-        asked = count_retained(planted, seen, self.records)
-        return replace(
-            self.played, sizes=tuple(self.sizes), kept=fate, planted=asked, broken=tuple(sorted(self.broken))
-        )
+        asked = count_retained(planted, self.window.view, self.records)
+        return replace(self.played, sizes=tuple(self.sizes), planted=asked, broken=tuple(sorted(self.broken)))
 
 
 def _schema(raw: Mapping[str, Any]) -> ToolSchema:
@@ -272,45 +270,3 @@ def _schema(raw: Mapping[str, Any]) -> ToolSchema:
 def _seconds(time: str) -> float:
     moment = datetime.fromisoformat(time)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-LEAST = 12
-
-
-"""Fewest characters of an edit's longest old line for it to identify the output that it was read from."""
-
-
-def missed(message: Message, seen: View, records: Sequence[Record]) -> Iterator[ToolResult]:
-    """Yield the former outputs that a reply's edits quote and that the view no longer has; for each quotation the newest output.
-
-    An edit names the text that it replaces, so the model must have seen it. A real model would have had to `recall` it first.
-    """
-    for quotation in _quotations(message):
-        if any(quotation in text for text in _texts(seen)):
-            continue
-        outputs = (record.body for record in reversed(records) if isinstance(record.body, ToolResult))
-        source = next((output for output in outputs if quotation in output.output), None)
-        if source is not None:
-            yield source
-
-
-def _quotations(message: Message) -> Iterator[str]:
-    for call in message.calls:
-        pieces = call.input.get("edits", [call.input])
-        for piece in pieces if isinstance(pieces, list | tuple) else ():
-            old = piece.get("old_string") if hasattr(piece, "get") else None
-            # Outputs of reads carry line numbers, so that only single lines can be compared.
-            line = max(old.split("\n"), key=len).strip() if isinstance(old, str) else ""
-            if len(line) >= LEAST:
-                yield line
-
-
-def _texts(seen: View) -> Iterable[str]:
-    for block in seen.blocks:
-        match block.part:
-            case ToolResult(output=text) | Text(text) | File(text=text):
-                yield text
-            case ToolCall(_, _, given):
-                yield from (value for value in given.values() if isinstance(value, str))
-            case _:
-                pass

@@ -12,7 +12,7 @@ import pytest
 from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, RequestMessage
 from agentcli.core.record import Body, Record
-from agentcli.lab.replay import Setup
+from agentcli.lab.replay import Setup, replay
 from agentcli.tools.registry import TRAITS
 from tests.bench import demand as probe
 from tests.bench.bench_demand import POLICIES, judge, judge_file, show, total, verdict
@@ -213,3 +213,13 @@ def test_the_probe_imports_messages_and_requests_only():
     )
     ours = {module for module in modules if module.startswith(("agentcli", "tests"))}
     assert ours == {"agentcli.core.message", "agentcli.core.model", "agentcli.core.record"}
+
+
+def test_the_measure_of_the_lab_which_shares_no_code_with_this_one_comes_to_about_the_same() -> None:
+    records = trace(2, Shape(turns=(6, 6), steps=(6, 8), files=(4, 6), lines=(80, 200))).records
+    conditions = Setup(MODEL, TRAITS)
+    for policy, judged in judge(records, POLICIES, conditions).items():
+        needs = replay(records, policy, conditions).needs
+        assert len(needs.needed) == len(judged.asked)
+        assert sum(needs.needed) == pytest.approx(judged.needed, rel=0.1), policy
+        assert needs.in_view == pytest.approx(judged.in_view, abs=0.05), policy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -10,17 +11,19 @@ import pytest
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec, Prices
-from agentcli.lab.compare import COLUMNS, Report, compare
-from agentcli.lab.facts import Retention
-from agentcli.lab.plot import html, svg, text_plot
+from agentcli.lab.compare import COLUMNS, TENTHS, Report, compare
+from agentcli.lab.demand import Needs
+from agentcli.lab.page import html
+from agentcli.lab.plot import svg, text_plot
 from agentcli.lab.points import points, svg_points, text_points
 from agentcli.lab.replay import Played, Setup
+from agentcli.lab.tenths import svg_tenths
 from agentcli.tools.registry import TRAITS
 from tests.lab.traces import Shape, trace
 
 
 def played(policy: str, cost: float, *sizes: int) -> Played:
-    return Played(policy, sizes, Usage(1, 2, 0, 3_000_000, 4), cost, 0.0, 5, 6, 0, 0, 7, Retention(10, 5, 9))
+    return Played(policy, sizes, Usage(1, 2, 0, 3_000_000, 4), cost, 0.0, 5, 6, 0, 0, Needs((10,), (5,)), cost / 4)
 
 
 def report() -> Report:
@@ -38,7 +41,8 @@ def test_the_table_says_all_that_was_measured():
     row = dict(zip(COLUMNS, rows[0], strict=True))
     assert row == {
         "policy": "auto", "requests": "2", "peak": "20", "compactions": "5", "prunes": "6", "fresh": "1", "written": "4",
-        "read": "3,000,000", "output": "2", "cost": "$1.00", "kept": "50.0%", "recallable": "90.0%", "again": "7", "overflows": "0",
+        "read": "3,000,000", "output": "2", "cost": "$1.00", "in view": "50.0%", "missed": "5",
+        "with recalls": "$1.25", "overflows": "0",
     }  # fmt: skip
     assert title == "all 2 sessions"
     assert "$4.00" in totals[0]
@@ -48,7 +52,33 @@ def test_json_holds_the_same_figures():
     raw = report().to_json()
     assert raw["total"]["auto"]["cost"] == 4.0
     assert raw["sessions"]["two"]["auto"]["sizes"] == [5]
-    assert raw["total"]["opencode"]["retention"] == 0.5
+    assert (raw["total"]["opencode"]["needed"], raw["total"]["opencode"]["in_view"]) == (20, 0.5)
+    assert raw["sessions"]["two"]["auto"]["cost_with_recalls"] == 3.75
+    assert len(raw["sessions"]["one <b>"]["auto"]["in_view_by_tenth"]) == 10
+
+
+def test_a_model_without_a_price_is_said_to_have_none():
+    free = replace(played("auto", 0.0, 10), priced=False)
+    made = Report(("auto", "opencode"), {"one": {"auto": free, "opencode": played("opencode", 1.0, 10)}})
+    (_, rows) = next(made.tables())
+    told = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    assert [(row["cost"], row["with recalls"]) for row in told] == [("unknown", "unknown"), ("$1.00", "$1.25")]
+    assert made.to_json()["total"]["auto"]["cost"] is None
+    assert [point.name for point in points(made.totals())] == ["opencode"]
+
+
+def test_the_tenths_of_a_session_are_a_row_for_each_policy_and_a_line():
+    needs = Needs((2,) * 10, (0, 0, 0, 0, 1, 2, 0, 0, 0, 0))
+    made = Report(("auto",), {"one": {"auto": replace(played("auto", 1.0, 10), needs=needs)}})
+    [row] = made.tenths("one")
+    assert len(row) == len(TENTHS)
+    assert row[5:8] == ("50.0%", "0.0%", "100.0%")
+    root = ElementTree.fromstring(svg_tenths({"auto": needs.tenths(), "op<en": (1.0,) * 10}))
+    lines = [element.get("points", "").split() for element in root.iter() if element.tag.endswith("polyline")]
+    heights = [float(place.partition(",")[2]) for place in lines[0]]
+    assert [len(line) for line in lines] == [10, 10]
+    assert heights[5] > heights[4] > heights[0]
+    assert "op<en" in {element.text for element in root.iter()}
 
 
 def test_the_plot_shows_each_policy_at_its_height():
@@ -101,9 +131,9 @@ class Tags(HTMLParser):
 def test_the_page_needs_nothing_from_elsewhere_and_escapes_names():
     page = html(report(), {"soft": 10, "hard": 20})
     tags = Tags(page).seen
-    assert tags.count("svg") == 2
-    assert tags.count("table") == 3
-    assert tags.count("td") == len(COLUMNS) * 6
+    assert tags.count("svg") == 5
+    assert tags.count("table") == 5
+    assert tags.count("td") == len(COLUMNS) * 6 + len(TENTHS) * 4
     assert "prefers-color-scheme:dark" in page
     assert "overflow-x:auto" in page
     assert "b" not in tags
@@ -130,14 +160,14 @@ def test_a_policy_is_played_with_another_horizon() -> None:
         compare({"one": records}, ["auto@soon"], setup)
 
 
-def test_price_is_drawn_against_retention_with_a_point_for_each_policy() -> None:
+def test_price_is_drawn_against_what_is_in_view_with_a_point_for_each_policy() -> None:
     drawn = points({"auto": played("auto", 1.0), "auto@0": played("auto@0", 2.0), "op<en": played("op<en", 4.0)})
     lines = text_points(drawn, width=49)
     assert lines[0].strip() == "100% |"
     assert "40% |" in lines[11]
     row = next(line for line in lines if "A" in line)
     assert [row.index(letter) - 9 for letter in "ABC"] == [10, 20, 39]
-    assert any("A auto" in line and "$1.00  50.0% in view  90.0% recallable" in line for line in lines)
+    assert any("A auto" in line and "$1.25  50.0% in view" in line for line in lines)
     drawing = svg_points(drawn, "a < b")
     assert "@media(prefers-color-scheme:dark)" in drawing
     assert 'fill="#' not in drawing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentcli.lab.plot import svg, text_plot
 from agentcli.lab.points import Point, svg_points, text_points
 
-POINTS = (Point("auto", 1, 0.5, 0.9), Point("auto@0", 2, 0.9, 0.95), Point("opencode", 4, 0.46, 0.46))
+POINTS = (Point("auto", 1, 0.5), Point("auto@0", 2, 0.9), Point("opencode", 4, 0.46))
 
 
 def shapes(image: str) -> list[str]:
@@ -23,10 +23,10 @@ def test_letters_stand_right_for_a_high_price_and_high_for_much_in_view() -> Non
         "        |                   C",
         "    30% |",
         "        +--------------------",
-        "         facts in view over price: $0 to $4.00",
-        "         A auto         $1.00  50.0% in view  90.0% recallable",
-        "         B auto@0       $2.00  90.0% in view  95.0% recallable",
-        "         C opencode     $4.00  46.0% in view  46.0% recallable",
+        "         needed names in view over price with recalls: $0 to $4.00",
+        "         A auto         $1.00  50.0% in view",
+        "         B auto@0       $2.00  90.0% in view",
+        "         C opencode     $4.00  46.0% in view",
     ]
 
 
@@ -44,7 +44,7 @@ def test_points_of_one_policy_are_joined_from_cheap_to_dear_and_each_has_its_nam
         '<text x="66" y="352" text-anchor="end" class="faint">30%</text>',
         '<text x="72" y="370" text-anchor="middle" class="faint">$0</text>',
         '<text x="600" y="370" text-anchor="middle" class="faint">$4.00</text>',
-        '<text x="72" y="392" class="faint">price of the session · upwards: facts in view at its end</text>',
+        '<text x="72" y="392" class="faint">price of the session with a recall for each miss · upwards: needed names that stand in view</text>',
         '<polyline points="600.0,280.7" class="c0" fill="none" stroke-opacity="0.4"/>',
         '<polyline points="204.0,262.9 336.0,84.6" class="c1" fill="none" stroke-opacity="0.4"/>',
         '<circle cx="600.0" cy="280.7" r="5" class="n0"/>',
@@ -57,7 +57,7 @@ def test_points_of_one_policy_are_joined_from_cheap_to_dear_and_each_has_its_nam
 
 
 def test_points_at_one_place_share_a_label() -> None:
-    same = (Point("a", 1, 0.5, 0.9), Point("b", 1, 0.5, 0.8), Point("c", 4, 0.9, 0.9))
+    same = (Point("a", 1, 0.5), Point("b", 1, 0.5), Point("c", 4, 0.9))
     labels = [line.partition(">")[2] for line in shapes(svg_points(same)) if 'class="n' in line and "<text" in line]
     assert labels == ["a, b</text>", "c</text>"]
 
