@@ -262,5 +262,5 @@ class Elicitation:
 
     server: str
     message: str
-    fields: tuple[ElicitedField, ...] = field(default_factory=tuple)
+    fields: tuple[ElicitedField, ...] = ()
     url: str = ""

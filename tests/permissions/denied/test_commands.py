@@ -261,3 +261,52 @@ def test_a_path_or_address_in_the_input_of_a_foreign_tool_is_denied(value: objec
             explain(ToolCall("c", tool, {"x": "src/a.py"}), parse_rules(deny=DENY), "yolo", workspace).decision
             == "allow"
         )
+
+
+LEAVING_OUT = (
+    *(
+        ":!secrets",
+        ":(exclude)secrets",
+        ":^secrets/*",
+        ":!secrets/",
+        ":!secrets/key.txt",
+        ":!*.txt",
+        ":(exclude,glob)secrets/**",
+    ),
+    *(":(top,exclude)secrets", ":!/secrets"),
+)
+NOT_LEAVING_OUT = (
+    *(
+        ":!secrets/other",
+        ":!secr",
+        ":!*.md",
+        ":!",
+        ":(exclude,glob)secrets/*",
+        ":(glob)secrets",
+        ":!secrets\\x",
+        ":!src",
+    ),
+)
+
+
+@pytest.mark.parametrize("spec", [*LEAVING_OUT, *NOT_LEAVING_OUT])
+def test_git_shows_what_no_pathspec_leaves_out(spec: str, tracked: Workspace) -> None:
+    wanted = "allow" if spec in LEAVING_OUT else "deny"
+    assert bash(f"git grep TOP -- . '{spec}'", tracked, "yolo").decision == wanted
+    if wanted == "allow":
+        found = subprocess.run(
+            ["git", "grep", "TOP", "--", ".", spec], cwd=tracked.cwd, capture_output=True, check=False
+        )
+        assert found.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [(":!secrets", "deny"), (":(exclude)secrets", "deny"), (":!/secrets", "allow"), (":(top,exclude)secrets", "allow")],
+)
+def test_a_pathspec_is_relative_to_its_folder_or_to_the_top(spec: str, wanted: str, tracked: Workspace) -> None:
+    assert bash(f"cd src && git diff -- .. '{spec}'", tracked, "yolo").decision == wanted
+    found = subprocess.run(
+        ["git", "grep", "TOP", "--", "..", spec], cwd=tracked.cwd / "src", capture_output=True, check=False
+    )
+    assert (found.stdout == b"") is (wanted == "allow")

@@ -105,3 +105,20 @@ def test_a_file_whose_name_is_an_option_is_not_covered_by_a_pattern(tmp_path: Pa
     assert judged("eslint *", "eslint *.js", workspace).decision == "allow"
     (workspace.cwd / "--rulesdir=x.js").touch()
     assert judged("eslint *", "eslint *.js", workspace).decision == "ask"
+
+
+INSIDE = """
+cd src && touch ../x; cd src && mkdir -p ../a; cd src/pkg && cp a.py ../../y; cd src && rm pkg/a.py; touch x; sed -i '' s/a/b/ README.md
+sed -i s/a/b/ README.md; cd src && sed -i s/a/b/ pkg/a.py; cd src && mv pkg/a.py pkg/c.py
+"""
+OUTSIDE = """
+cd src && touch ../../x; cd src/pkg && cp a.py ../../../y; cd src && mv pkg/a.py ../../c.py; mkdir /tmp/x; cp README.md outward/x
+sed -i s/a/b/ /etc/hosts; sed -i '' /etc/hosts; sed -i -n '' /etc/hosts; sed -n -i '' /etc/hosts; touch .env; touch .git/x
+"""
+
+
+def test_a_rule_about_a_command_that_changes_files_covers_files_of_the_workspace(workspace: Workspace) -> None:
+    for lines, decision in ((INSIDE, "allow"), (OUTSIDE, "ask")):
+        for command in filter(None, map(str.strip, lines.replace("\n", ";").split(";"))):
+            name = command.rpartition("&& ")[2].split()[0]
+            assert judged(f"{name} *", command, workspace).decision == decision, command

@@ -1,0 +1,48 @@
+"""Traits of tools: what is assumed of a tool that nobody described, and what a subject means."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from agentcli.core.tool import UNKNOWN, Effect, ToolOutput, Traits
+
+
+def test_a_tool_that_nobody_described_runs_programs_and_is_nothing_else() -> None:
+    assert UNKNOWN.effect == "run"
+    said = {each.name: getattr(UNKNOWN, each.name) for each in fields(Traits) if each.name != "effect"}
+    assert [name for name, value in said.items() if value] == []
+    assert not UNKNOWN.parallel
+
+
+@pytest.mark.parametrize(
+    ("effect", "subject", "runs", "fetches", "parallel"),
+    [
+        ("run", "command", True, False, False),
+        ("run", "", False, False, False),
+        ("network", "url", False, True, False),
+        ("network", "", False, False, False),
+        ("read", "file_path", False, False, True),
+        ("none", "", False, False, True),
+        ("write", "file_path", False, False, False),
+        ("ask", "", False, False, False),
+    ],
+)
+def test_the_effect_and_the_subject_tell_what_a_call_does(
+    effect: Effect, subject: str, runs: bool, fetches: bool, parallel: bool
+) -> None:
+    traits = Traits(effect, subject)
+    assert (traits.runs_commands, traits.fetches, traits.parallel) == (runs, fetches, parallel)
+    assert Traits(effect, subject, reads_only=True).parallel
+
+
+def test_a_result_is_whole_and_succeeded_unless_it_says_otherwise() -> None:
+    plain = ToolOutput("ok")
+    assert (plain.status, plain.truncated, plain.output_file, plain.metadata, plain.images) == (
+        "success",
+        False,
+        "",
+        {},
+        (),
+    )
