@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Protocol
 
-from agentcli.context.snapshot.form import INDEX
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
 from agentcli.core.schema import WireName
@@ -362,7 +361,8 @@ class _Search:
 
 def _without_names(passage: Passage) -> Passage:
     """Return a summary without its list of bare names, which would answer any search for one of them."""
-    return replace(passage, text=_NAMES.sub("", passage.text)) if passage.role == "summary" else passage
+    if passage.role != "summary":
+        return passage
+    from agentcli.context.snapshot.form import INDEX  # hundreds of patterns, which a run without summaries never needs
 
-
-_NAMES = re.compile(rf"<{INDEX}>.*?</{INDEX}>\s*", re.DOTALL)
+    return replace(passage, text=re.sub(rf"<{INDEX}>.*?</{INDEX}>\s*", "", passage.text, flags=re.DOTALL))
