@@ -18,7 +18,6 @@ from agentcli.core.model import ToolSchema
 from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
 from agentcli.tools.lib.text import clip
 from agentcli.tools.lib.truncate import whole_or_cut
-from agentcli.tools.registry import TRAITS
 
 Effect = Literal["none", "read", "write", "run", "network"]
 """Effect of a call. `none` and `read` need no permission and may run in parallel; the others ask."""
@@ -114,7 +113,10 @@ def _check(made: FunctionTool) -> None:
         raise UsageError(
             f"{made.name!r} cannot be the name of a tool: use letters, digits and single `_`. Another one: tool(name=…)."
         )
-    if made.name in TRAITS:
+    from agentcli.app.feature import traits_of
+    from agentcli.app.features import FEATURES
+
+    if made.name in traits_of(FEATURES):
         raise UsageError(f"The agent has a tool named {made.name} already. Give yours another name: tool(name=…).")
     if not made.description:
         raise UsageError(f"The tool {made.name} has no docstring, which tells the model what it is for.")

@@ -131,10 +131,11 @@ def _check_rules(given: Mapping[str, Any]) -> None:
     """Raise UsageError for an invalid permission rule, or one about a tool that does not exist."""
     allow, deny = given.get("allow") or (), given.get("deny") or ()
     if allow or deny:
+        from agentcli.app.feature import traits_of
+        from agentcli.app.features import FEATURES
         from agentcli.permissions.rules import in_own_names, parse_rules
-        from agentcli.tools.registry import TRAITS
 
-        in_own_names(parse_rules(allow, (), deny, "flag"), TRAITS)
+        in_own_names(parse_rules(allow, (), deny, "flag"), traits_of(FEATURES))
 
 
 def _task(raw: Mapping[str, Any], folder: Path, defaults: Mapping[str, Any]) -> Task:

@@ -29,9 +29,10 @@ config = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 def list_tools(json: Json = False) -> None:
     """List the tools the model can use."""
-    from agentcli.tools.registry import tools
+    from agentcli.app.feature import tools_of
+    from agentcli.app.features import FEATURES
 
-    known = tools()
+    known = tools_of(FEATURES)
     if json:
         say_json(
             [

@@ -61,14 +61,13 @@ def _reported(program: Program, past: StoredSession) -> tuple[window_report.Wind
     from agentcli.context import window_report
     from agentcli.context.cache_health import explain_miss, health_of
     from agentcli.context.room import forecast
-    from agentcli.tools.registry import TRAITS
 
     history = past.history
     window = _window(program, history)
     tools = window.counter.overhead((), program.tools_of(history))
     report = window_report.show(window, forecast(history, window, datetime.now(UTC)), tools=tools)
     records, spec = list(past.records()), program.selection.spec_for(history)
-    health = health_of(records, spec, TRAITS, window.settings.cache.thrash)
+    health = health_of(records, spec, program.traits, window.settings.cache.thrash)
     return report, explain_miss(health, records, spec), window
 
 
@@ -176,10 +175,9 @@ def _window(program: Program, history: History, policy: str = "") -> Window:
     from agentcli.context.settings import PolicyName
     from agentcli.context.view import view
     from agentcli.context.window import window_of
-    from agentcli.tools.registry import TRAITS
 
     name, spec = policy or program.selection.policy_of(history), program.selection.spec_for(history)
     if policy == NATIVE and not spec.context_editing:
         raise InputError(fallen_back(spec.name, ""))
     context = replace(program.config.context, policy=cast(PolicyName, name))
-    return window_of(view(history), spec, program.counts_for(history, policy), context, TRAITS)
+    return window_of(view(history), spec, program.counts_for(history, policy), context, program.traits)

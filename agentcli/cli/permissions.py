@@ -74,7 +74,6 @@ def explain(
     from agentcli.core.message import ToolCall
     from agentcli.permissions.decide import decide
     from agentcli.permissions.explain import explain_lines
-    from agentcli.tools.registry import TRAITS
     from agentcli.ui.dialogs.proposal import wider
 
     program = Program(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
@@ -82,12 +81,12 @@ def explain(
     rules, workspace = policy.rules(), policy.workspace()
     if json:
         lines = (line.decode("utf-8", "replace") for line in sys.stdin.buffer) if command == "-" else [command]
-        for line in explain_lines(lines, TRAITS, rules, chosen, workspace):
+        for line in explain_lines(lines, program.traits, rules, chosen, workspace):
             print(line, flush=True)
         return
     if command == "-":
         raise UsageError("To read calls from stdin, add --json.")
-    decision = decide(ToolCall("explain", "bash", {"command": command}), TRAITS, rules, chosen, workspace)
+    decision = decide(ToolCall("explain", "bash", {"command": command}), program.traits, rules, chosen, workspace)
     print_styled([(decision.decision, _COLOURS[decision.decision]), (f": {decision.rule}", "")])
     print_styled([(decision.why, "")])
     if decision.always:

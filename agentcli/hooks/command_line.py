@@ -102,10 +102,14 @@ async def _ran(
     from agentcli.hooks.loaded import loaded
     from agentcli.hooks.session_hooks import HookPlace, SessionHooks
     from agentcli.sessions.in_memory import MemorySession
-    from agentcli.tools.registry import TRAITS
 
     place = HookPlace(
-        MemorySession(), program.cwd, program.selection.mode, lambda: "", TRAITS, program.workspace_policy.workspace()
+        MemorySession(),
+        program.cwd,
+        program.selection.mode,
+        lambda: "",
+        program.traits,
+        program.workspace_policy.workspace(),
     )
     hooks = SessionHooks((*configured(program.config.hooks), *loaded(program).hooks), place)
     try:

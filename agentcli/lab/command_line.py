@@ -88,9 +88,8 @@ def compare(
 
 def _setup(program: Program, history: History, summariser: str) -> Setup:
     from agentcli.lab.replay import Setup
-    from agentcli.tools.registry import TRAITS
 
-    setup = Setup(program.selection.spec_for(history), TRAITS, program.config.context)
+    setup = Setup(program.selection.spec_for(history), program.traits, program.config.context)
     return replace(setup, summarise=_written_by(program, summariser, setup.model)) if summariser else setup
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -12,12 +12,11 @@ from agentcli.agent.setup import WHERE, Sandboxes, SessionSetup
 from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Mode
-from agentcli.core.tool import CommandSandbox, ToolOutput
+from agentcli.core.tool import CommandSandbox, ToolOutput, Traits
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules, literal
 from agentcli.system.worktrees import NoWorktree, Worktree
-from agentcli.tools.registry import TRAITS
 
 _FOLDER = "Folder: "
 
@@ -55,7 +54,8 @@ def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
         workspace=workspace,
         permissions=replace(
             setup.permissions,
-            rules=setup.permissions.rules + _restrictions(setup.permissions.rules, setup.workspace, worktree),
+            rules=setup.permissions.rules
+            + _restrictions(setup.permissions.rules, setup.workspace, worktree, setup.tools.traits),
             sandboxes=hiding_only,
             sandbox="",
         ),
@@ -65,7 +65,7 @@ def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
     )
 
 
-def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree) -> Rules:
+def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree, traits: Mapping[str, Traits]) -> Rules:
     """Return the rules that deny or ask about paths of the repository, for the same paths of the worktree, and the other way round.
 
     A rule relative to the workspace's top applies to the worktree unchanged, and here also to the folders of the parent.
@@ -73,7 +73,7 @@ def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree) -> Rul
     there, here = f"{literal(str(worktree.root))}/", f"{literal(str(worktree.folder))}/"
 
     def moved(rule: Rule) -> Iterator[Rule]:
-        if not _names_a_path(rule):
+        if not _names_a_path(rule, traits.get(rule.tool)):
             return
         path = f"{workspace.home}{rule.pattern[1:]}" if rule.pattern.startswith("~/") else rule.pattern
         if path.startswith(there):
@@ -87,9 +87,8 @@ def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree) -> Rul
     )
 
 
-def _names_a_path(rule: Rule) -> bool:
+def _names_a_path(rule: Rule, traits: Traits | None) -> bool:
     """Return True for a rule about the files of a tool; the patterns of other rules are commands and addresses."""
-    traits = TRAITS.get(rule.tool)
     return bool(rule.pattern) and traits is not None and (traits.reads_files or traits.edits_files or traits.searches)
 
 

@@ -139,11 +139,10 @@ def _put(known: dict[str, Any], key: str, value: Any) -> Literal["new", "same", 
 
 def _objection(program: Program, item: Item) -> str:
     """Return why an item cannot be imported; empty if it can."""
-    from agentcli.tools.registry import TRAITS
 
     try:
         if item.key.startswith("permissions."):
-            in_own_names(Rules(deny=(parse_rule(item.value),)), TRAITS)
+            in_own_names(Rules(deny=(parse_rule(item.value),)), program.traits)
         if item.to == "config.toml" and item.key == "model":
             obstacle = program.models.obstacle(item.value)
             # Import the default model even without a key for it, unless the present default has one.
