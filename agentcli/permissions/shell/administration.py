@@ -162,10 +162,10 @@ def kills(name: str, arguments: Sequence[str]) -> str:
     options = [word for word in arguments if word.startswith("-")]
     operands = [word for word in arguments if not word.startswith("-")]
     if name == "kill":
-        signalled = arguments[:1] and re.fullmatch(r"-(?:\d+|[A-Z]+\d?)", arguments[0]) is not None
-        targets = [word for word in arguments[1 if signalled else 0 :] if word not in ("--", "-s", "-n", "-l", "-L")]
-        alone = "1" in targets and not (arguments[:1] == ("-n",) and targets[:1] == ["1"] and len(targets) > 1)
-        return "kill of process 1 or of all processes" if alone or "-1" in targets else ""
+        first = arguments[0] if arguments else ""
+        signal = 2 if first in ("-s", "-n") else 1 if re.fullmatch(r"-(?:\d+|[A-Z]+\d?)", first) else 0
+        everything = not {"1", "-1"}.isdisjoint(arguments[signal:])
+        return "kill of process 1 or of all processes" if everything else ""
     if name in ("pkill", "killall", "skill", "slay"):
         by_owner = any(re.match(r"-[a-zA-Z]*[uUGgst]\Z|--(uid|euid|user|group|session)", word) for word in options)
         patterns = [word for word in operands if re.search(r"\w\w", word)]

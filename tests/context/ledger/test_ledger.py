@@ -228,3 +228,20 @@ def test_how_much_is_remembered_is_set() -> None:
     assert [report.text for report in ledger.reports] == ["2 i…"]
     assert [rule.text for rule in ledger.rules] == ["Never push."]
     assert not folded(Ledger(), story.records, keep=LedgerSettings(rule_characters=5)).rules
+
+
+def test_a_file_that_is_written_is_created_unless_it_was_known_and_not_deleted() -> None:
+    def state(*before: str) -> str:
+        story = Story()
+        story.user("go")
+        for each in before:
+            story.reads("/w/a.py") if each == "read" else story.runs("rm /w/a.py")
+        story.does("write", "Wrote.", file_path="/w/a.py", content="1\n2\n")
+        fact = folded(Ledger(), story.records).file("/w/a.py")
+        assert fact is not None
+        assert (fact.additions, fact.lines, fact.deleted) == (2, 2, False)
+        return fact.state
+
+    assert state() == "CREATED"
+    assert state("read") == "MODIFIED"
+    assert state("read", "removed") == "CREATED"
