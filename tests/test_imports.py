@@ -127,7 +127,7 @@ NAMES = (
     "agentcli.mcp.transport",
     "agentcli.project.definition",
     "agentcli.system.regular_file",
-    "agentcli.system.temporary",
+    "agentcli.system.disk",
     "agentcli.importers.config",
 )
 """Modules whose tables of names stand in the help, and what they need."""

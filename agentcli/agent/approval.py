@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.calls.call import Call, beginning
-from agentcli.agent.hooks.opinion import may_allow, swayed
 from agentcli.agent.hooks.outcome import NOTHING as NOTHING_SAID
-from agentcli.agent.hooks.outcome import Outcome
+from agentcli.agent.hooks.outcome import Outcome, may_allow, swayed
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass, replace

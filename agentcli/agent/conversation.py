@@ -6,16 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import date
 
+from agentcli.agent.calls.execute import NOT_RUN
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.core import SessionCore
-from agentcli.agent.execute import NOT_RUN
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.feature import FeatureList
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.hooks.turn_hooks import TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.streams import until_interrupted
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, LimitReached, ModelError
 from agentcli.core.event import Event, Noticed, Recorded, UsageReported, Waiting, Warned
@@ -23,7 +22,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, reminder
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Failure, Mode, Prune, Retry, Settings
-from agentcli.core.streams import closing
+from agentcli.core.tasks import closing, until_interrupted
 
 MODE_WORDS: Mapping[Mode, str] = {
     "ask": "Edits and commands are put to the user from now on before they run.",

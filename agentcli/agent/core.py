@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from agentcli.agent.approval import ApprovalGate, RepeatGuard
 from agentcli.agent.buffers import UnsavedBuffers
+from agentcli.agent.calls.call import PrintedEvents
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.hooks.outcome import NoHooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
 from agentcli.agent.spending import BudgetGuard, TurnSpending
-from agentcli.agent.streams import PrintedEvents
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from agentcli.agent.calls.call import Stage
-from agentcli.agent.calls.stages import CallStages
+from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.tool_context import Offer

@@ -8,15 +8,17 @@ from functools import partial
 from itertools import chain
 
 from agentcli.agent.approval import no_hooks
-from agentcli.agent.calls.approval import ApprovalStage
-from agentcli.agent.calls.buffers import BufferStage
-from agentcli.agent.calls.checkpoint import CheckpointStage
-from agentcli.agent.calls.finish import Finish
+from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.calls.hooks import HookStage
-from agentcli.agent.calls.nested_instructions import NestedStage
-from agentcli.agent.calls.prepare import Prepare
-from agentcli.agent.calls.sandbox import SandboxStage
-from agentcli.agent.calls.stages import CallStages
+from agentcli.agent.calls.stages import (
+    ApprovalStage,
+    BufferStage,
+    CheckpointStage,
+    Finish,
+    NestedStage,
+    Prepare,
+    SandboxStage,
+)
 from agentcli.agent.compaction.provider_clearing import ProviderClearing
 from agentcli.agent.core import SessionCore
 from agentcli.agent.delegation.subagents import OpenChild, Subagents
@@ -25,13 +27,11 @@ from agentcli.agent.nested_instructions import NestedSkills, nested_of
 from agentcli.agent.page_questions import PageReader
 from agentcli.agent.plan_mode import PlanMode
 from agentcli.agent.setup import Standing
-from agentcli.agent.streams import until_interrupted
 from agentcli.agent.tool_context import SessionPassages, SessionTodo, offer
 from agentcli.core.mcp_servers import Servers
-from agentcli.extensions.catalogue import Catalogue
-from agentcli.extensions.session import SessionExtensions
-from agentcli.mcp.loading_stage import LoadingStage
-from agentcli.mcp.server_tools import ServerTools
+from agentcli.core.tasks import until_interrupted
+from agentcli.extensions.session import Catalogue, SessionExtensions
+from agentcli.mcp.session import LoadingStage, ServerTools
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.exit_plan import Planning
 from agentcli.tools.jobs import Jobs

@@ -6,12 +6,10 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 
+from agentcli.agent.calls.execute import NOT_RUN, execute
 from agentcli.agent.conversation import Conversation
-from agentcli.agent.execute import NOT_RUN, execute
-from agentcli.agent.incomplete_reply import Kind, at_last, defect, not_run
 from agentcli.agent.ports import Prompt
-from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.streams import until_set
+from agentcli.agent.reply import Kind, ReplyBuilder, at_last, defect, not_run
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, ContextError, HookBlocked, LimitReached, ModelError
 from agentcli.core.event import (
@@ -28,7 +26,7 @@ from agentcli.core.event import (
     Warned,
 )
 from agentcli.core.record import Retry
-from agentcli.core.streams import closing
+from agentcli.core.tasks import closing, until_set
 
 
 async def turn(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:

@@ -1,17 +1,20 @@
-"""Builder of a session's requests from its journal: it counts and checks them, and watches the provider's prompt cache."""
+"""Builder of a session's requests from its journal: it counts and checks them, and watches the provider's prompt cache.
+
+A skill or a slash command may want another model or effort for one turn.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from agentcli.agent.ports import Prompt
+from agentcli.agent.ports import Prompt, TurnGrants
 from agentcli.agent.settings import AgentSettings
-from agentcli.agent.streams import until_interrupted
 from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
 from agentcli.context.clearing import NATIVE, clearing_of
@@ -22,11 +25,14 @@ from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, grown, view
 from agentcli.context.window import Window, is_oversize, reference, size_of, window_of
+from agentcli.core.errors import AgentError
+from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import File, Part, Text, Usage
 from agentcli.core.model import Model, ModelSpec, Request, ToolSchema
 from agentcli.core.record import Record
+from agentcli.core.tasks import until_interrupted
 from agentcli.core.tool import Traits
 
 _log = logging.getLogger(__name__)
@@ -210,3 +216,42 @@ def _records_in_view(history: History) -> Sequence[Record]:
     """Return the records that the view is made of, edits included, in their order."""
     newest = [history.compaction] if history.compaction else []
     return sorted((*history.entries, *history.prunes, *newest), key=lambda record: record.seq)
+
+
+_SAME = ("", "inherit")
+_CLAUDE = ("opus", "sonnet", "haiku")
+"""Names in files of Claude Code; a session with another provider keeps its own model."""
+
+
+def keeps_model(wanted: str, spec: ModelSpec) -> bool:
+    """Return True if a file that wants this model accepts the one in use."""
+    return wanted in _SAME or (wanted in _CLAUDE and spec.kind != "anthropic")
+
+
+@contextmanager
+def changed_for_turn(
+    builder: RequestBuilder, grants: TurnGrants, connect: Callable[[str], Model]
+) -> Iterator[Sequence[Event]]:
+    """Run a turn with another model or effort; yields notices about it. Restores the session's own afterwards."""
+    model, effort = builder.model, builder.effort
+    events: list[Event] = []
+    if grants.effort not in _SAME:
+        builder.effort = grants.effort
+    if not keeps_model(grants.model, model.spec):
+        try:
+            wanted = connect(grants.model)
+        except AgentError as error:
+            events.append(Warned(f"It runs with {model.spec.name}, since {grants.model} is not to be had: {error}"))
+        else:
+            if wanted.spec.name != model.spec.name:
+                builder.model = wanted
+                events.append(
+                    Noticed(f"This turn runs with {wanted.spec.name}; the cache of {model.spec.name} is not used.")
+                )
+    changed = builder.model
+    try:
+        yield events
+    finally:
+        builder.effort = effort
+        if builder.model is changed:
+            builder.model = model

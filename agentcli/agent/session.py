@@ -14,9 +14,9 @@ from agentcli.agent.features import Features
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
+from agentcli.agent.request_builder import changed_for_turn
 from agentcli.agent.setup import SessionSetup, StandingInstructions, beginning
 from agentcli.agent.titles import TitleWriter
-from agentcli.agent.turn_model import changed_for_turn
 from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
 from agentcli.core.boxed import Boxed
 from agentcli.core.errors import InputError
@@ -27,7 +27,7 @@ from agentcli.core.mcp_servers import Servers, ServerState
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Unpin
-from agentcli.core.streams import closing
+from agentcli.core.tasks import closing
 from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import for_model, for_person

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 from typing import cast
 
-from agentcli.agent.streams import PrintedEvents
+from agentcli.agent.calls.call import PrintedEvents
 from agentcli.core.event import Recorded, ToolProgress
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.model import LineNumbers

@@ -12,9 +12,9 @@ from agentcli import __version__
 from agentcli.agent.delegation.kinds import kind_named
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.report import lifetime
+from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import SessionSetup
-from agentcli.agent.turn_model import keeps_model
 from agentcli.app.models import ModelSource, no_key
 from agentcli.app.options import LAST
 from agentcli.app.project import ProjectContext

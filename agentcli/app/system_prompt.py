@@ -15,8 +15,7 @@ from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
 from agentcli.permissions.git_config import git_facts
 from agentcli.project.instructions import Instructions
-from agentcli.system.hardened import hardened
-from agentcli.system.programs import find_program
+from agentcli.system.programs import find_program, hardened
 
 _ENTRIES, _CHANGED, _NAME = 220, 110, 60
 """Characters of the entries of the folder and of the changed files that are named, and of one name."""

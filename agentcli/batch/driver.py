@@ -21,7 +21,7 @@ from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work, session_cost
 from agentcli.core.errors import InputError, StoreError
 from agentcli.core.tasks import start_task
-from agentcli.system.locks import FileLock
+from agentcli.system.locked_file import FileLock
 from agentcli.system.paths import AppDirs, replace_file
 
 POLL = 0.5

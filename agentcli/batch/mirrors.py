@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from agentcli.system.git import GitError, git, run_git
-from agentcli.system.locks import FileLock
+from agentcli.system.locked_file import FileLock
 from agentcli.system.paths import folder as made
 
 FOLDER = "repositories"

@@ -1,11 +1,13 @@
-"""Tasks of asyncio: tasks that a caller awaits, and tasks in the background, whose failure is reported at once."""
+"""Tasks and streams of asyncio that end: with their reader, with an interrupt, or in the background with a report of their failure."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -71,3 +73,114 @@ def when_done(future: Future, call: Callable[[], object]) -> Callable[[], None]:
 
     future.add_done_callback(done)
     return take_back
+
+
+Value = TypeVar("Value")
+
+
+class closing(Generic[Value]):
+    """Close a stream when its reader leaves it, also by an error: `async with closing(stream) as values: async for value in values`.
+
+    Without this, an abandoned generator continues later in a task of its own, with everything that it has begun. A closed generator has
+    ended, and so have the streams that it reads with `closing`. A stream that cannot be closed is left alone.
+    """
+
+    def __init__(self, stream: AsyncIterator[Value]) -> None:
+        self._stream = stream
+
+    async def __aenter__(self) -> AsyncIterator[Value]:
+        return self._stream
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        close = getattr(self._stream, "aclose", None)
+        if close is not None:
+            await close()
+
+
+Result = TypeVar("Result")
+
+LONGEST_RUN = 0.01
+"""Seconds for which a stream whose values are all there may keep other tasks waiting, such as the one that reads keys."""
+
+
+async def until_interrupted(
+    interrupt: asyncio.Event, work: Awaitable[Result], seconds: float | None = None
+) -> Result | None:
+    """Await `work`; None if `interrupt` is set or `seconds` pass first. The work is then cancelled and has ended."""
+    async with _Watch(interrupt, seconds) as watch:
+        try:
+            return await watch.over(work)
+        except _EndedEarly:
+            return None
+
+
+async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Result]) -> AsyncGenerator[Result, None]:
+    """Yield the values of a stream as they come, until it ends or `interrupt` is set, which also ends the wait for a value.
+
+    However this generator ends, the stream has been closed first: an abandoned async generator would otherwise continue until it is
+    collected. The stream runs in the reader's own task: it cannot run ahead.
+    """
+    loop, interrupt = asyncio.get_running_loop(), interrupt or asyncio.Event()
+    rested = loop.time()
+    async with _Watch(interrupt) as watch, closing(stream) as values:
+        try:
+            while not interrupt.is_set():
+                yield await watch.over(anext(values))
+                if loop.time() - rested > LONGEST_RUN:
+                    await asyncio.sleep(0)
+                    rested = loop.time()
+        except (_EndedEarly, StopAsyncIteration):
+            return
+
+
+class _EndedEarly(Exception):
+    """The event was set, or the time has passed, during a wait."""
+
+
+class _Watch:
+    """Ends a wait once an event is set or so many seconds have passed. A context manager, which leaves no watcher behind."""
+
+    def __init__(self, event: asyncio.Event, seconds: float | None = None) -> None:
+        self._event, self._seconds = event, seconds
+        self._waiting: asyncio.Task[object] | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._ended = False
+
+    async def __aenter__(self) -> _Watch:
+        self._watcher = start_task(self._watch())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        # The error that ends a task refers to its frame, and that to us: we would stay until a collection of garbage.
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.cancel()
+            await asyncio.gather(watcher, return_exceptions=True)
+
+    async def over(self, work: Awaitable[Result]) -> Result:
+        """Return the result of `work`. Raises _EndedEarly if it was cancelled without a result."""
+        # Each value of a stream may be read in a separate task.
+        task = asyncio.current_task()
+        assert task is not None
+        cancelling, self._waiting = task.cancelling(), task
+        try:
+            return await work
+        except (Exception, asyncio.CancelledError) as error:
+            # A cancellation from elsewhere propagates.
+            if self._ended and task.cancelling() == cancelling + 1:
+                raise _EndedEarly from error
+            raise
+        finally:
+            self._waiting = None
+            if self._ended:
+                task.uncancel()
+
+    async def _watch(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds):
+                await self._event.wait()
+        if self._waiting is not None:
+            self._ended = True
+            self._waiting.cancel()

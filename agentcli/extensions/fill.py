@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.agent.calls.stages import CallStages
+from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
 from agentcli.context.inject import wrap
 from agentcli.core.errors import InputError

@@ -16,10 +16,9 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.sanitise import safe_line
 from agentcli.extensions.plugins import DATA, Plugin, digest, read_plugin, remove_caches
-from agentcli.system.hardened import hardened
 from agentcli.system.locked_file import update
 from agentcli.system.paths import AppDirs
-from agentcli.system.programs import find_program
+from agentcli.system.programs import find_program, hardened
 from agentcli.system.regular_file import Unusable
 
 FILE = "plugins.json"

@@ -1,4 +1,4 @@
-"""The skills, slash commands and kinds of agents of one open session: looked up, opened, and filled in as prompts."""
+"""The skills, slash commands and kinds of agents of one open session: found, looked up, opened, and filled in as prompts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.agent.calls.stages import CallStages
+from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
+from agentcli.agent.nested_instructions import NestedSkills
 from agentcli.agent.ports import ApprovalRequest, Prompt, TurnGrants
 from agentcli.agent.unreadable import require_readable_uri
 from agentcli.context.compaction.carryover import skill_body
@@ -18,19 +19,59 @@ from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.message import TYPED, Part, Text, ToolCall, reminder
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
-from agentcli.core.tool import ToolOutput
+from agentcli.core.tool import UNKNOWN, ToolOutput
 from agentcli.extensions import commands, skills
-from agentcli.extensions.catalogue import Catalogue
 from agentcli.extensions.commands import Template
-from agentcli.extensions.discover import Extensions
+from agentcli.extensions.discover import Extensions, changes_since, with_nested
 from agentcli.extensions.fill import Filler
 from agentcli.extensions.lookup import named
 from agentcli.extensions.skills import Skill
 from agentcli.extensions.template import arguments
-from agentcli.mcp.server_prompts import prompt_of, with_prompt, with_resources
+from agentcli.mcp.session import prompt_of, with_prompt, with_resources
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.system.regular_file import Unusable
 from agentcli.tools.task import Delegates, Delegation
+
+
+class Catalogue:
+    """The extensions of one session, looked for at each prompt and in each folder of `skills` that its calls find."""
+
+    def __init__(self, core: SessionCore, skills: NestedSkills) -> None:
+        self._core, self._skills = core, skills
+        self._found: Extensions | None = None
+        self._nested = len(skills.folders)
+
+    @property
+    def found(self) -> Extensions:
+        """The extensions found by the last search."""
+        if self._found is None:
+            self._found = self._search()
+        return self._found
+
+    async def refresh(self) -> str:
+        """Look again; a reminder of the skills and agents that came and went since the session began, empty if none did."""
+        self._found = await asyncio.to_thread(self._search)
+        return self._changes(self._found)
+
+    def touched(self) -> Sequence[str]:
+        """Return the same reminder if calls have touched a folder with nested skills; nothing otherwise."""
+        known, self._nested = self._nested, len(self._skills.folders)
+        if self._nested == known:
+            return ()
+        before = self.found.skills
+        self._found = found = self._search()
+        return [*filter(None, [self._changes(found)])] if found.skills.keys() != before.keys() else ()
+
+    def _search(self) -> Extensions:
+        return with_nested(self._core.setup.extensions(), self._skills.folders, self._core.ctx.cwd)
+
+    def _changes(self, found: Extensions) -> str:
+        builder, setup = self._core.builder, self._core.setup
+        delegates = any(setup.tools.traits.get(tool.name, UNKNOWN).delegates for tool in builder.tools)
+        agents = found.agents if setup.settings.agent.subagents and delegates else {}
+        loads = setup.parent.depth == 0 or any(tool.name == "skill" for tool in builder.tools)
+        return changes_since(builder.system, found.skills if loads else {}, agents)
+
 
 BODY_CHARACTERS = 200_000
 """Characters of a skill's body at most."""

@@ -15,8 +15,14 @@ from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.mcp_servers import Elicitation, ElicitedField, ServerState
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import Choice, Question
-from agentcli.mcp.config import Definitions, ServerDefinition, definition
-from agentcli.mcp.files import given_definitions, project_definitions, user_definitions
+from agentcli.mcp.config import (
+    Definitions,
+    ServerDefinition,
+    definition,
+    given_definitions,
+    project_definitions,
+    user_definitions,
+)
 from agentcli.mcp.names import server_prefix
 from agentcli.mcp.server_login import authentication, to_renew
 from agentcli.permissions.started import Started

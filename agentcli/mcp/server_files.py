@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
-from agentcli.mcp.config import definition
-from agentcli.mcp.files import USER_FILE
+from agentcli.mcp.config import USER_FILE, definition
 from agentcli.project.opened import OpenedProject
 from agentcli.project.trust import repository
 from agentcli.system.locked_file import update

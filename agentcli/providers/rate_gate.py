@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agentcli.core.dataclass import dataclass
-from agentcli.system.locks import FileLock
+from agentcli.system.locked_file import FileLock
 
 FOLDER = "gates"
 """The folder of the gates in the state folder."""

@@ -100,7 +100,7 @@ def root_commit(root: Path) -> str | None:
     """Ask git for the oldest first commit that HEAD descends from; empty after `GIT_SECONDS`, None if there is none."""
     import subprocess
 
-    from agentcli.system.hardened import hardened
+    from agentcli.system.programs import hardened
 
     command = ["git", "-C", str(root), "rev-list", "--max-parents=0", "HEAD", "--"]
     try:

@@ -29,8 +29,7 @@ from agentcli.sessions.storage.records import (
     tail,
 )
 from agentcli.sessions.storage.writer import INTERVAL, Lock, Writer, read_partial
-from agentcli.system.disk import Disk, make_folder, reason, write_file
-from agentcli.system.temporary import is_temporary
+from agentcli.system.disk import Disk, is_temporary, make_folder, reason, write_file
 
 RAN = "interrupted, may or may not have taken effect: the program ended while this call was open. Look before repeating it."
 CUT_OFF = "interrupted, did not run: the reply that asked for it was cut off."

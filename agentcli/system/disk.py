@@ -1,4 +1,7 @@
-"""Durable writing: every system call of the write path passes through here, so that a test can fail or record it."""
+"""Durable writing: every system call of the write path passes through here, so that a test can fail or record it.
+
+A file that is replaced is written under a temporary name next to it first.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,20 @@ import fcntl
 import os
 from pathlib import Path
 
-from agentcli.system.temporary import temporary_name
+_KEPT = 100
+"""Bytes of a file's name that its temporary file keeps: a name may have 255 bytes, and the additions must fit too."""
+
+
+def temporary_name(name: str) -> str:
+    """Return a name for the temporary file of a file: hidden, and different with each call."""
+    head = name.encode("utf-8", "surrogateescape")[:_KEPT].decode("utf-8", "ignore")
+    return f".{head}.{os.urandom(6).hex()}.tmp"
+
+
+def is_temporary(name: str) -> bool:
+    """Return True if a file has such a name: its writer was killed."""
+    return name.startswith(".") and name.endswith(".tmp")
+
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.system.git_keys import overrides
-from agentcli.system.hardened import hardened
-from agentcli.system.programs import find_program
+from agentcli.system.programs import find_program, hardened
 
 SECONDS = 600.0
 """Time limit of one git command, in seconds: a large repository takes minutes to check out."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from agentcli.core.dataclass import dataclass
-from agentcli.system.temporary import temporary_name
+from agentcli.system.disk import temporary_name
 
 _VARIABLES = {
     "config": "XDG_CONFIG_HOME",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.system.git import GitError, git, run_git
-from agentcli.system.locks import FileLock
+from agentcli.system.locked_file import FileLock
 
 INCLUDE = ".worktreeinclude"
 """File that lists the untracked files of which every worktree gets a copy, in the syntax of `.gitignore`."""

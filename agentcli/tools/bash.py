@@ -16,9 +16,8 @@ from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import holds_secret
 from agentcli.core.tool import NO_OUTPUT, CommandSandbox, ToolContext, ToolLimits, ToolOutput, Wrap
-from agentcli.system.hardened import GIT_CONFIG, QUIET, git_settings, hardened
 from agentcli.system.process import Command, Ended, Sink, Why, run
-from agentcli.system.programs import find_program
+from agentcli.system.programs import GIT_CONFIG, QUIET, find_program, git_settings, hardened
 from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.files_seen import with_files_seen
 from agentcli.tools.lib.output_buffer import OutputBuffer

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.incomplete_reply import CUT, EMPTY, MALFORMED, UNKNOWN
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
+from agentcli.agent.reply import CUT, EMPTY, MALFORMED, UNKNOWN
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from agentcli.agent.streams import until_interrupted, until_set
+from agentcli.core.tasks import until_interrupted, until_set
 
 
 async def counting(to: int, closed: list[bool], pause: float = 0.0) -> AsyncIterator[int]:

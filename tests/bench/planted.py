@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.streams import PrintedEvents
+from agentcli.agent.calls.call import PrintedEvents
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.context.policies import plan
 from agentcli.context.room import due_prune

@@ -12,8 +12,7 @@ import pytest
 
 from agentcli.core.mcp_servers import ServerTool, effective
 from agentcli.core.message import ToolCall
-from agentcli.mcp.config import CALL_TIMEOUT, definition, parsed
-from agentcli.mcp.files import FILE_BYTES, project_definitions
+from agentcli.mcp.config import CALL_TIMEOUT, FILE_BYTES, definition, parsed, project_definitions
 from agentcli.mcp.names import tool_name
 from agentcli.mcp.search import search
 from agentcli.mcp.variables import MissingVariable, environment, expanded, variables

@@ -12,7 +12,7 @@ from agentcli.core.mcp_servers import LOADED, MATCHED, SEARCH
 from agentcli.core.message import ToolCall
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import ToolOutput
-from agentcli.mcp.loading_stage import LoadingStage
+from agentcli.mcp.session import LoadingStage
 from agentcli.tools.registry import tools
 from tests.agent.calls.passing import a_call, ended, unchanged, with_output
 from tests.agent.open_session import open_session

@@ -11,7 +11,7 @@ from agentcli.core.message import ToolCall
 from agentcli.permissions.git_config import config_keys, git_facts, gitlinks, tracked_secrets
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
-from agentcli.system.hardened import GIT_CONFIG, GIT_HARDENED_ENV, git_settings
+from agentcli.system.programs import GIT_CONFIG, GIT_HARDENED_ENV, git_settings
 from tests.permissions.deciding import explain
 
 DANGEROUS = [

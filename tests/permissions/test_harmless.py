@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.system.hardened import hardened
+from agentcli.system.programs import hardened
 from tests.permissions.corpus import commands
 
 SAFE = commands("safe.txt") + commands("everyday.txt")

@@ -14,7 +14,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import Sandbox, detect
 from agentcli.sandbox.probe import startable
 from agentcli.sandbox.reading import box_for_reader
-from agentcli.system.hardened import hardened
+from agentcli.system.programs import hardened
 
 PATH = os.environ["PATH"]
 

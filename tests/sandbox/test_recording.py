@@ -11,7 +11,7 @@ import pytest
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import detect
 from agentcli.sandbox.probe import startable
-from agentcli.system.hardened import hardened
+from agentcli.system.programs import hardened
 
 SANDBOX = detect()
 pytestmark = pytest.mark.skipif(SANDBOX.kind != "bubblewrap", reason="bubblewrap does not work here")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.system.hardened import GIT_HARDENED_CONFIG, SCRUBBED_VARIABLES, hardened
+from agentcli.system.programs import GIT_HARDENED_CONFIG, SCRUBBED_VARIABLES, hardened
 
 
 def test_what_could_change_a_command_is_gone_and_the_rest_stays() -> None:

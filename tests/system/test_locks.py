@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.system.locks import FileLock, is_held
+from agentcli.system.locked_file import FileLock, is_held
 
 HOLDER = """
 import sys
-from agentcli.system.locks import FileLock
+from agentcli.system.locked_file import FileLock
 with FileLock(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.system.hardened import hardened
-from agentcli.system.programs import find_program, trusted_path
+from agentcli.system.programs import find_program, hardened, trusted_path
 
 
 def program(folder: Path, name: str, script: str = "echo ran") -> Path:

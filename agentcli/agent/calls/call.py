@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 from agentcli.agent.hooks.outcome import NOTHING, Outcome
 from agentcli.context.inject import wrap
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.core.event import PermissionDecided
+from agentcli.core.event import Event, PermissionDecided
 from agentcli.core.message import Status, ToolCall, ToolResult
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolOutput
 from agentcli.permissions.decide import Decision
@@ -140,3 +141,27 @@ def title_of(tool: Tool, call: ToolCall) -> str:
     with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
         return tool.title(call.input) or tool.name
     return tool.name
+
+
+class PrintedEvents:
+    """Queue of what calls on their way tell: events that wait to be shown, and the end of the turn.
+
+    `came` is set when there is an event, or something else to look at.
+    """
+
+    def __init__(self) -> None:
+        self.came = asyncio.Event()
+        self.ended = ""
+        """The reason why a hook ends the turn, if one does."""
+        self._events: list[Event] = []
+
+    def add(self, event: Event) -> None:
+        """Have an event shown."""
+        self._events.append(event)
+        self.came.set()
+
+    def take(self) -> list[Event]:
+        """Return the events since the last call."""
+        self.came.clear()
+        events, self._events = self._events, []
+        return events

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from agentcli.agent.calls.call import Call, Run, Stage
-from agentcli.agent.hooks.opinion import with_hook_output
-from agentcli.agent.hooks.outcome import NoHooks, Outcome
+from agentcli.agent.calls.call import Call, PrintedEvents, Run, Stage
+from agentcli.agent.hooks.outcome import NoHooks, Outcome, with_hook_output
 from agentcli.agent.ports import ApprovalRequest
-from agentcli.agent.streams import PrintedEvents
 from agentcli.core.dataclass import replace
 
 

@@ -1,55 +1,257 @@
-"""Calls pass the stages: judged one by one, then run inside them."""
+"""The stages that calls pass, in their order, from the search for the tool to the checkpoint around its run.
+
+The features of a session add the stage of hooks and their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
-from agentcli.agent.calls.call import Call, Run, Stage, refusal, wrapped
-from agentcli.agent.calls.finish import Finish
-from agentcli.agent.calls.prepare import Prepare
-from agentcli.agent.calls.run_tool import ToolRun
-from agentcli.agent.core import SessionCore
+from agentcli.agent.approval import ApprovalGate, AskHooks, RepeatGuard
+from agentcli.agent.buffers import UnsavedBuffers
+from agentcli.agent.calls.call import Call, Run, Stage, title_of, with_notes
+from agentcli.agent.checkpointing import Checkpointer
+from agentcli.agent.nested_instructions import NestedInstructions, NestedSkills
+from agentcli.agent.setup import SessionSetup
+from agentcli.core.aliases import no_tool, own_name
+from agentcli.core.dataclass import replace
+from agentcli.core.errors import AgentError
 from agentcli.core.event import Recorded
-from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
+from agentcli.core.message import Part, ToolCall, ToolResult
+from agentcli.core.record import Body
+from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
+from agentcli.mcp.session import ServerTools
+from agentcli.permissions.decide import Decision
+from agentcli.tools.mending import mended, with_ignored
 
 
-class CallStages:
-    """Runs calls through the stages of one session, from `prepare` to `finish`."""
+class Prepare(Stage):
+    """Finds the tools of calls: the session's own, by name, and MCP tools."""
 
-    def __init__(self, core: SessionCore, prepare: Prepare, finish: Finish, stages: Sequence[Stage]) -> None:
-        self.prepare, self.finish, self._stages = prepare, finish, stages
-        tool = ToolRun(core.setup.tools.run, core.ctx, core.approval, core.hooks, core.builder)
-        self.run_unrecorded: Run = wrapped(stages[stages.index(finish) + 1 :], tool)
-        """Runs a call that the model did not make: its output becomes no result, and failures are raised."""
-        self.run: Run = wrapped(stages, tool)
-        """Runs a call that was allowed. The call that it returns has a result, always."""
+    def __init__(self, tools: Mapping[str, Tool], server_tools: ServerTools, cwd: Path) -> None:
+        self.tools = tools
+        self._server_tools = server_tools
+        self._cwd = cwd
+
+    def named(self, parts: Sequence[Part]) -> tuple[Part, ...]:
+        """Return the parts of a reply whose calls have the names of our tools."""
+        known = (*self.tools, *self._server_tools.names)
+        return tuple(
+            replace(part, name=own_name(part.name, known)) if isinstance(part, ToolCall) else part for part in parts
+        )
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:
-        """Return the calls of a reply, ready for the first stage."""
-        return self.prepare.prepared(calls)
+        """Return the calls of a reply before the first stage: calls of the MCP gate unwrapped, inputs repaired."""
+        begun = [self._prepared(call) for call in calls]
+        return [replace(call, later=tuple(other.asked for other in begun[at + 1 :])) for at, call in enumerate(begun)]
 
-    async def judge(self, on_way: list[Call], at: int) -> Call:
-        """Judge the call at index `at`, updating it in `on_way` after each stage, since an interrupt may end a stage's wait."""
-        for stage in self._stages:
-            on_way[at] = call = await stage.judge(on_way[at])
-            if call.result is not None:
-                break
-        return on_way[at]
+    def known(self, name: str) -> Tool | None:
+        """Return the tool of that name, if it is one of the session or a server's that was found before."""
+        return self.tools.get(name) or self._server_tools.found.get(name)
 
-    def has(self, tool: str) -> bool:
-        """Return true if the session has a tool of its own with this name."""
-        return tool in self.prepare.tools
+    def traits_of(self, call: ToolCall) -> Traits:
+        """Return the traits of the tool that a call means."""
+        return self._server_tools.traits.get(call.name, UNKNOWN)
 
-    async def permitted(self, call: ToolCall) -> Call:
-        """Decide about a call of one of the session's own tools that the model did not make; `why_refused` tells if it may run."""
-        return await self.judge([Call(call, call, call.name)], 0)
+    async def judge(self, call: Call) -> Call:
+        tool = await self._find(call.asked)
+        if isinstance(tool, str):
+            return call.refused(tool, "error")
+        return replace(call, tool=tool, title=title_of(tool, call.asked))
 
-    def unrun(self, call: ToolCall, why: str) -> ToolResult:
-        """Return the result of a call that was never judged."""
-        result = refusal(call, why, "interrupted")
-        self.finish.note(self.prepared([call])[0].asked, result)
-        return result
+    async def _find(self, call: ToolCall) -> Tool | str:
+        """Return the tool that a call means, or the reason why there is none."""
+        if call.name == CALL:
+            return await self._server_tools.no_server_tool(call.input)
+        if (tool := self.tools.get(call.name)) is not None:
+            return tool
+        if call.name.startswith(PREFIX) or call.name == SEARCH:
+            return await self._server_tools.find(call.name)
+        return no_tool(call.name, self.tools)
+
+    def _prepared(self, sent: ToolCall) -> Call:
+        call = effective(sent)
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return Call(call, call, sent.name)
+        meant = mended(tool, call.input, self._cwd)
+        call = replace(call, input=meant.input)
+        return Call(call, call, sent.name, meant.ignored)
+
+
+class ApprovalStage(Stage):
+    """Asks the gate about each call, which hears of the later calls of its reply as well."""
+
+    def __init__(self, gate: ApprovalGate, prepare: Prepare, ask_hooks: AskHooks) -> None:
+        self._gate, self._prepare, self._ask_hooks = gate, prepare, ask_hooks
+
+    async def judge(self, call: Call) -> Call:
+        later = [(other, tool) for other in call.later if (tool := self._prepare.known(other.name)) is not None]
+        return await self._gate.decide(call, later, self._ask_hooks)
+
+
+class NestedStage(Stage):
+    """Adds nested instructions and skills to results: files that belong to the folders touched by the calls."""
+
+    def __init__(self, instructions: NestedInstructions, skills: NestedSkills, prepare: Prepare) -> None:
+        self._instructions, self._skills, self._prepare = instructions, skills, prepare
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            call = await run(call)
+            if call.result is None:
+                return call
+            traits = self._prepare.traits_of(call.call)
+            result = self._instructions.added(call.result, call.path, traits)
+            return replace(call, result=self._skills.noted(result, call.path, traits))
+
+        return ran
+
+
+INTERRUPTED = "Interrupted by the user: this call may or may not have taken effect."
+
+_log = logging.getLogger(__name__)
+
+
+class Finish(Stage):
+    """Turns outputs and failures into results, and records these."""
+
+    def __init__(self, record: Callable[[Body], Recorded], repeats: RepeatGuard, prepare: Prepare) -> None:
+        self._record, self._repeats, self._prepare = record, repeats, prepare
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            """Run one call and turn a failure into its result. A cancelled tool may still return partial output."""
+            started, began = time.time(), time.monotonic()
+            try:
+                call = await run(call)
+                assert call.output is not None
+                output = with_ignored(call.output, call.ignored)
+            except asyncio.CancelledError:
+                output = ToolOutput(INTERRUPTED, status="interrupted")
+            except (AgentError, OSError) as error:
+                output = ToolOutput(str(error), status="error")
+            except Exception as error:  # noqa: BLE001 - a bug in one tool must not cost the conversation; the log has the traceback
+                _log.exception("tool %s failed", call.call.name)
+                output = ToolOutput(f"The tool failed: {type(error).__name__}: {error}", status="error")
+            # The wall clock may be set meanwhile.
+            result = _result(call, output, started, started + time.monotonic() - began)
+            return replace(call, result=with_notes(result, call.notes))
+
+        return ran
 
     def record(self, call: Call) -> Recorded:
-        """Record the result of a call."""
-        return self.finish.record(call)
+        """Record the result of a call under the name that the model used; the metadata then names its tool."""
+        assert call.result is not None
+        result = call.result
+        self.note(call.asked, result)
+        if call.sent_as != result.name:
+            result = replace(result, name=call.sent_as, metadata={**result.metadata, TOOL: result.name})
+        return self._record(result)
+
+    def note(self, call: ToolCall, result: ToolResult) -> None:
+        """Count the result of a call among its repeats, unless the call polls: then equal results are expected."""
+        if not self._prepare.traits_of(call).polls:
+            self._repeats.note(call, result)
+
+
+def _result(call: Call, output: ToolOutput, started: float, ended: float) -> ToolResult:
+    return ToolResult(
+        call_id=call.call.call_id,
+        name=call.call.name,
+        status=output.status,
+        output=output.output,
+        truncated=output.truncated,
+        output_file=output.output_file,
+        title=output.title or call.title_now,
+        started=started,
+        ended=ended,
+        metadata=output.metadata,
+        images=output.images,
+    )
+
+
+_BLIND = (
+    "[it ran in a read-only sandbox, which shows no processes, mounts and network but its own: "
+    "run what looks at those in a command that names no files]"
+)
+
+_SHOWN = 3
+"""Hidden files that the model is told by name."""
+
+
+class SandboxStage(Stage):
+    """Chooses the sandbox when a command starts: a call before it may have changed the mode."""
+
+    def __init__(self, setup: SessionSetup, gate: ApprovalGate) -> None:
+        self._setup, self._gate = setup, gate
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            if call.decision is not None and call.its_tool.traits.runs_commands:
+                call = replace(call, box=self._sandbox(call.decision, call.harmless))
+            return await run(call)
+
+        return ran
+
+    def _sandbox(self, decision: Decision, harmless: bool) -> CommandSandbox:
+        """Return the sandbox of a command in the present mode.
+
+        A command that is allowed because it only reads gets the hardened environment, and a reader's sandbox unless it
+        inspects only the machine.
+        """
+        sandboxes = self._setup.permissions.sandboxes(self._gate.mode, decision.hidden)
+        left_out = self._left_out(decision)
+        note, if_failed = (left_out, "") if decision.hidden.told else ("", left_out)
+        if decision.records:
+            return replace(sandboxes.recorder, note=note, if_failed=if_failed)
+        if not harmless or sandboxes.reader is None or decision.machine == "only":
+            return replace(sandboxes.decided, hardened=harmless, note=note, if_failed=if_failed)
+        blind = _BLIND if decision.machine else ""
+        return CommandSandbox(
+            sandboxes.reader, hardened=True, note="\n".join(filter(None, (blind, note))), if_failed=if_failed
+        )
+
+    def _left_out(self, decision: Decision) -> str:
+        """Return the line about the paths hidden from a command; empty if none is."""
+        cwd, paths = self._setup.workspace.cwd, decision.hidden.paths
+        shown = [str(path.relative_to(cwd) if path.is_relative_to(cwd) else path) for path in paths[:_SHOWN]]
+        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+        return f"[deny rules hide from commands: {', '.join(shown)}{more}]" if paths else ""
+
+
+class BufferStage(Stage):
+    """Makes a call work on the text that the person sees in the editor."""
+
+    def __init__(self, buffers: UnsavedBuffers) -> None:
+        self._buffers = buffers
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            if call.its_tool.traits.edits_files:
+                await self._buffers.save(call.its_tool, call.path, call.call.input)
+            elif call.its_tool.traits.reads_files and call.path is not None:
+                call = replace(call, buffers=await self._buffers.contents([call.path]))
+            return await run(call)
+
+        return ran
+
+
+class CheckpointStage(Stage):
+    """Runs calls between two looks at the files; a harmless command changes none."""
+
+    def __init__(self, checkpointer: Checkpointer) -> None:
+        self._checkpointer = checkpointer
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            if call.harmless:
+                return await run(call)
+            return await self._checkpointer.run(lambda: run(call), call.its_tool, call.path, call.call)
+
+        return ran

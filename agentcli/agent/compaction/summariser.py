@@ -9,15 +9,13 @@ from typing import Any
 
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.streams import until_set
 from agentcli.context.settings import SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ModelError
 from agentcli.core.event import Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage
-from agentcli.core.streams import closing
-from agentcli.core.tasks import start_task
+from agentcli.core.tasks import closing, start_task, until_set
 
 _DEFAULT = SnapshotSettings()
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from agentcli.agent.delegation.mcp_subset import ServerSubset
+from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.settings import AgentSettings
-from agentcli.agent.turn_model import keeps_model
 from agentcli.core.aliases import AGENTS, known_as, like_tool
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.mcp_servers import PREFIX, Servers, ServerTool

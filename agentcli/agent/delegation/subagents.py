@@ -32,13 +32,11 @@ from agentcli.core.message import ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
-from agentcli.core.streams import closing
-from agentcli.core.tasks import start_task
+from agentcli.core.tasks import closing, start_task
 from agentcli.core.tool import Tool, ToolOutput
 from agentcli.extensions.agents import BUILT_IN, AgentKind
-from agentcli.extensions.catalogue import Catalogue
 from agentcli.extensions.discover import listing_only
-from agentcli.extensions.session import SessionExtensions
+from agentcli.extensions.session import Catalogue, SessionExtensions
 from agentcli.resources import prompt
 from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh, Job

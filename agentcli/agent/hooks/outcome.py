@@ -1,20 +1,27 @@
-"""Outcomes of hooks, and the hooks of a session that has none: light, since every session imports them."""
+"""Outcomes of hooks: their verdicts, what they may decide about a call, and what they add to its result.
+
+They may forbid and ask; they may allow only calls about which just the mode would ask.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentcli.context.inject import wrap
 from agentcli.core.dataclass import dataclass
+from agentcli.core.message import ToolResult
+from agentcli.core.record import Mode
 
 if TYPE_CHECKING:
     from agentcli.core.errors import AgentError
     from agentcli.core.event import Event
     from agentcli.core.journal import Journal
-    from agentcli.core.message import ToolCall, ToolResult
+    from agentcli.core.message import ToolCall
     from agentcli.hooks.files import Hook
+    from agentcli.permissions.decide import Decision
 
 Answer = Literal["", "allow", "ask", "deny"]
 Source = Literal["startup", "resume", "clear", "compact", "fork"]
@@ -155,3 +162,49 @@ class NoHooks:
 
     def close(self) -> None:
         """End the hooks that run in the background."""
+
+
+def swayed(decision: Decision, outcome: Outcome, mode: Mode) -> Decision:
+    """Return the decision with the answer of hooks about the call counted in."""
+    answer, by = outcome.verdict.answer, outcome.names
+    why = outcome.verdict.reason or f"the hook {by} {_VERBS[answer]}"
+    rule = f"hook:{by}"
+    match answer:
+        case "deny":
+            return replace(decision, decision="deny", rule=rule, why=f"A hook ({by}) blocked this call: {why}")
+        case "ask" if decision.decision == "allow":
+            return replace(decision, decision="ask", rule=rule, why=why, unsaved=f"the hook {by} still asks")
+        case "allow" if may_allow(decision, mode):
+            return replace(decision, decision="allow", rule=rule, why=why)
+        case _:
+            return decision
+
+
+def may_allow(decision: Decision, mode: Mode) -> bool:
+    """Return True if a hook may answer in place of the person: no rule, protected path or plan mode causes the question."""
+    return decision.decision == "ask" and decision.rule.startswith("mode ") and mode != "plan"
+
+
+def with_hook_output(result: ToolResult, outcome: Outcome) -> ToolResult:
+    """Return the result as the model sees it: replaced if a hook says so, with the hooks' additions at its end. The original stays in the metadata."""
+    verdict = outcome.verdict
+    added = "\n\n".join(filter(None, [verdict.reason if verdict.blocks else "", verdict.context]))
+    output = _replaced(verdict.output)
+    if output is not None:
+        result = replace(result, output=output, metadata={**result.metadata, "hook_replaced": result.output})
+    if not added:
+        return result
+    return replace(result, output=f"{result.output}\n{wrap('post-tool-use-hook', added)}".lstrip("\n"))
+
+
+def _replaced(output: object) -> str | None:
+    match output:
+        case str():
+            return output
+        case {"stdout": str(text)}:
+            return text
+        case _:
+            return None
+
+
+_VERBS = {"": "says nothing", "allow": "allows it", "ask": "asks", "deny": "forbids it"}

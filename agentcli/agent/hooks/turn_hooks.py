@@ -9,12 +9,11 @@ from dataclasses import replace
 from agentcli.agent.core import SessionCore
 from agentcli.agent.hooks.outcome import NOTHING, Outcome, Source, Verdict
 from agentcli.agent.ports import Prompt
-from agentcli.agent.streams import until_interrupted
 from agentcli.core.errors import AgentError, HookBlocked
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text
-from agentcli.core.tasks import start_task, watch_task
+from agentcli.core.tasks import start_task, until_interrupted, watch_task
 
 STOPS = 3
 """How often in a row a hook may keep a turn going."""

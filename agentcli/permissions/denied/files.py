@@ -16,8 +16,7 @@ from agentcli.core.tool import Traits
 from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import Workspace, canonical, entries_of, impossible, resolved
 from agentcli.permissions.rules import Rule, covers_below, path_pattern, path_rule
-from agentcli.system.hardened import GIT_HARDENED_ENV
-from agentcli.system.programs import find_program
+from agentcli.system.programs import GIT_HARDENED_ENV, find_program
 
 ENTRIES = 200_000
 """Largest number of directory entries to visit in the search for denied files; beyond it, some stay unknown."""

@@ -29,8 +29,7 @@ from agentcli.sessions.checkpoints.file_states import (
 )
 from agentcli.sessions.checkpoints.objects import Objects
 from agentcli.sessions.info import new_id
-from agentcli.system.disk import DISK, Disk, make_folder, reason, write_file
-from agentcli.system.temporary import temporary_name
+from agentcli.system.disk import DISK, Disk, make_folder, reason, temporary_name, write_file
 
 Cause = Literal["edits", "command", "restore"]
 

@@ -26,7 +26,7 @@ from agentcli.core.message import Part
 from agentcli.core.record import SCHEMA, Record
 from agentcli.sessions.storage.records import RecordFolder, file_name
 from agentcli.system.disk import Disk, make_folder, put_file, reason, sync_folder, write_file
-from agentcli.system.locks import FileLock, is_held
+from agentcli.system.locked_file import FileLock, is_held
 
 _PATIENCE = 0.3  # seconds: a process that only checks if a session is open holds the lock for a moment
 

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext
-from agentcli.system.temporary import temporary_name
+from agentcli.system.disk import temporary_name
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
 from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge, SeenFiles
 from agentcli.tools.lib.text import replace_surrogates

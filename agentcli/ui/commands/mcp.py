@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.mcp.server_prompts import MENTION
+from agentcli.mcp.session import MENTION
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
-from agentcli.system.hardened import hardened
-from agentcli.system.programs import find_program
+from agentcli.system.programs import find_program, hardened
 from agentcli.ui.input.attachments import mention
 from agentcli.ui.input.fuzzy import Found, Listing
 from agentcli.ui.render.frame import Item

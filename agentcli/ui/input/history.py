@@ -10,8 +10,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
-from agentcli.system.locked_file import add_line, lines
-from agentcli.system.locks import FileLock
+from agentcli.system.locked_file import FileLock, add_line, lines
 
 LIMIT = 5_000
 """Prompts in the history; the file is truncated to them when it has grown a tenth over."""

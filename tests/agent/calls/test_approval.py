@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from agentcli.agent.approval import no_hooks
-from agentcli.agent.calls.approval import ApprovalStage
-from agentcli.agent.calls.prepare import Prepare
+from agentcli.agent.calls.stages import ApprovalStage, Prepare
 from agentcli.agent.hooks.outcome import Outcome, Verdict
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.dataclass import replace
 from agentcli.core.message import ToolCall
-from agentcli.mcp.server_tools import ServerTools
+from agentcli.mcp.session import ServerTools
 from agentcli.permissions.rules import parse_rules
 from agentcli.tools.registry import TRAITS
 from tests.agent.calls.passing import TOOLS, a_call, judged

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.buffers import EditorFiles, UnsavedBuffers
-from agentcli.agent.calls.buffers import BufferStage
 from agentcli.agent.calls.call import Call
+from agentcli.agent.calls.stages import BufferStage
 from agentcli.core.errors import ToolError
 from agentcli.permissions.decide import Decision
 from agentcli.tools.lib.seen_files import SeenFiles

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.calls.call import Call
-from agentcli.agent.calls.checkpoint import CheckpointStage
+from agentcli.agent.calls.stages import CheckpointStage
 from agentcli.core.errors import InputError
 from agentcli.permissions.decide import Decision
 from tests.agent.calls.passing import a_call, ended

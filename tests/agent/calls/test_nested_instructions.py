@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentcli.agent.calls.call import Call
-from agentcli.agent.calls.nested_instructions import NestedStage
-from agentcli.agent.calls.prepare import Prepare
+from agentcli.agent.calls.stages import NestedStage, Prepare
 from agentcli.agent.nested_instructions import METADATA, SKILL_FOLDERS, NestedInstructions, NestedSkills
 from agentcli.context.tokens.estimators import Calibrated
-from agentcli.mcp.server_tools import ServerTools
+from agentcli.mcp.session import ServerTools
 from agentcli.permissions.decide import Decision
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS

@@ -9,9 +9,7 @@ import pytest
 
 from agentcli.agent.approval import RepeatGuard
 from agentcli.agent.calls.call import Call, Run, Stage, beginning, wrapped
-from agentcli.agent.calls.finish import INTERRUPTED, Finish
-from agentcli.agent.calls.prepare import Prepare
-from agentcli.agent.calls.sandbox import SandboxStage
+from agentcli.agent.calls.stages import INTERRUPTED, Finish, Prepare, SandboxStage
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
@@ -19,7 +17,7 @@ from agentcli.core.event import Recorded
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Body
 from agentcli.core.tool import ToolOutput
-from agentcli.mcp.server_tools import ServerTools
+from agentcli.mcp.session import ServerTools
 from agentcli.permissions.decide import Decision
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS, tools

@@ -1,21 +1,31 @@
-"""The tools of servers in one session: the ones listed up front, the reminders about them, and the one that a call means."""
+"""MCP servers in a session: their tools, offered to the model or searched for, and their prompts and resources."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
+from agentcli.agent.ports import Prompt
+from agentcli.agent.request_builder import RequestBuilder
+from agentcli.agent.setup import SessionSetup
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator
+from agentcli.core.dataclass import replace
+from agentcli.core.errors import InputError, ToolError
 from agentcli.core.event import Event, Warned
 from agentcli.core.history import History
 from agentcli.core.mcp_servers import (
     CALL,
     LOADED,
     MATCHED,
+    PREFIX,
     SEARCH,
+    Content,
+    ServerPrompt,
     Servers,
     ServerState,
     ServerTool,
@@ -23,11 +33,12 @@ from agentcli.core.mcp_servers import (
     not_connected,
     server_of,
 )
-from agentcli.core.message import ToolResult
+from agentcli.core.message import TYPED, File, Part, Text, ToolResult
 from agentcli.core.model import ToolSchema
+from agentcli.core.sanitise import safe_line
 from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.mcp import schema
-from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, no_server_tool, server_tool
+from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, KeepFile, image_of, kept_data, no_server_tool, server_tool
 
 CATALOGUE = "MCP servers of this session"
 """The beginning of the reminder that lists the servers."""
@@ -178,3 +189,106 @@ def _entry(state: ServerState, tools: Sequence[ServerTool], *, names: bool) -> s
     lines += [f"  says of itself: {said}"] if said else []
     lines += [f"  tools: {', '.join(own)}"] if own and names else []
     return "\n".join(lines)
+
+
+class LoadingStage(Stage):
+    """Adds definitions of tools to the output of a search."""
+
+    def __init__(self, setup: SessionSetup, server_tools: ServerTools, builder: RequestBuilder) -> None:
+        self._setup, self._server_tools, self._builder = setup, server_tools, builder
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            call = await run(call)
+            if (
+                call.output is None
+                or call.call.name != SEARCH
+                or not self._setup.models.defers(self._builder.model.spec)
+            ):
+                return call
+            return replace(call, output=self._server_tools.loading(call.output, self._builder.journal.history))
+
+        return ran
+
+
+MENTION = re.compile(r"""(?:^|(?<=[\s("']))@([A-Za-z0-9_-]{1,40}):([^\s"')]+)""")
+"""The mention of a resource of a server: `@server:uri`."""
+
+
+def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
+    """Return the server prompt that a line names, as `/server:prompt` or `/mcp__server__prompt`; None if it names none."""
+    if servers is None or not text.startswith("/"):
+        return None
+    name = text[1:].split(None, 1)[0] if text[1:].split() else ""
+    return next((one for one in servers.prompts() if name in (one.command, f"{PREFIX}{one.server}__{one.name}")), None)
+
+
+async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt, keep: KeepFile) -> Prompt:
+    """Return the prompt with the texts that the server makes of it. Raises InputError if an argument is missing, or the server fails."""
+    line = prompt.text
+    try:
+        contents = await servers.prompt(found.server, found.name, _arguments(found, line))
+    except ToolError as error:
+        raise InputError(str(error)) from error
+    parts = [_part(content, found.command, keep) for content in contents]
+    if not parts:
+        raise InputError(f"The prompt {found.command} is empty.")
+    first = next((part for part in parts if isinstance(part, Text)), None)
+    marked = (
+        replace(part, meta={TYPED: {"line": line}}) if part is first and isinstance(part, Text) else part
+        for part in parts
+    )
+    before = (part for part in prompt.parts if part != Text(line))
+    return replace(prompt, parts=(*before, *marked))
+
+
+async def with_resources(
+    servers: Servers | None, prompt: Prompt, keep: KeepFile, check: Callable[[str], None] = lambda _: None
+) -> Prompt:
+    """Return the prompt, preceded by every resource that it mentions as `@server:uri`.
+
+    Raises InputError for a resource that cannot be read, and what `check` raises for an address.
+    """
+    if servers is None or ":" not in prompt.text:
+        return prompt
+    names = {state.name for state in servers.states()}
+    found: list[Part] = []
+    for server, uri in dict.fromkeys((match[1], match[2].rstrip(".,;!?")) for match in MENTION.finditer(prompt.text)):
+        if server not in names:
+            continue
+        check(uri)
+        try:
+            answer = await servers.read(server, uri)
+        except ToolError as error:
+            raise InputError(f"@{server}:{safe_line(uri)} cannot be read: {error}") from error
+        found += [_part(content, f"{server}:{uri}", keep, file=True) for content in answer.contents]
+    return replace(prompt, parts=(*found, *(prompt.parts or (Text(prompt.text),)))) if found else prompt
+
+
+def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
+    """Assign the arguments by position; the last one takes all the remaining words."""
+    try:
+        words = shlex.split(line.partition(" ")[2])
+    except ValueError as error:
+        raise InputError(f"The arguments of /{found.command} cannot be read: {error}.") from error
+    names = [name for name, _ in found.arguments]
+    if names and len(words) > len(names):
+        words = [*words[: len(names) - 1], " ".join(words[len(names) - 1 :])]
+    given = dict(zip(names, words, strict=False))
+    missing = [name for name, required in found.arguments if required and name not in given]
+    if missing:
+        form = " ".join(name.upper() if required else f"[{name.upper()}]" for name, required in found.arguments)
+        raise InputError(f"/{found.command} needs {', '.join(missing)}. Use /{found.command} {form}.")
+    return given
+
+
+def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) -> Part:
+    """Turn a piece of a server's answer into a part of a prompt; data that no model takes is kept as a file that the text names."""
+    if (image := image_of(content)) is not None:
+        return image
+    if content.kind == "text":
+        return File("text/plain", name, content.text) if file or content.uri else Text(content.text)
+    if content.kind == "link":
+        return Text(f"[resource {content.name}: {content.uri}]", True)
+    text = kept_data(keep, re.sub(r"[^A-Za-z0-9_-]+", "_", name), content)
+    return File("text/plain", name, text) if file else Text(text, True)
