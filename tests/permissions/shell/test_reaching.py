@@ -112,3 +112,13 @@ def test_a_program_in_a_folder_of_administration_needs_no_entry_in_a_table(tmp_p
 )
 def test_what_goes_too_deep_to_be_followed_asks(command: str) -> None:
     assert decided(command).decision != "allow"
+
+
+def test_the_reason_names_what_is_known_of_a_line_in_loops_with_too_many_rounds_to_try_all() -> None:
+    rounds = " ".join(map(str, range(20)))
+
+    def why(target: str) -> str:
+        return decided(f'for a in {rounds}; do for b in {rounds}; do rm -rf {target} "$a" "$b"; done; done').why
+
+    assert why("/etc").startswith("rm of /etc ")
+    assert why("build") == "rm of what only the shell knows"
