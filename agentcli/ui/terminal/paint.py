@@ -197,17 +197,18 @@ def _shift(more: int, count: int) -> str:
 
 
 def _change(old: str | None, new: str) -> str:
-    """Rewrite a line, the cursor anywhere in its row; the common prefix is left alone."""
+    """Rewrite a line, the cursor anywhere in its row; the common prefix is left alone if the line does not become shorter."""
     if not old:
         return "\r" + new
     common = _same(old, new)
     begun = new[:common]
-    certainly = certain(new[common:]) and certain(old[common:])
-    erase = "" if certainly and width(new) >= width(old) else "\x1b[K"
     # A carriage return first: terminals differ in where a full row leaves the cursor. Erase before writing: after a line that
-    # fills the row, an erase would remove its last cell.
+    # fills the row, an erase would remove its last cell. Erase the whole row: tmux counts cells that were erased by themselves
+    # when it reflows a line.
+    if not (certain(new[common:]) and certain(old[common:]) and width(new) >= width(old)):
+        return "\r\x1b[2K" + new
     column = width(begun)
-    return "\r" + (f"\x1b[{column}C" if column else "") + erase + _in_force(begun) + new[common:]
+    return "\r" + (f"\x1b[{column}C" if column else "") + _in_force(begun) + new[common:]
 
 
 def _same(old: str, new: str) -> int:
