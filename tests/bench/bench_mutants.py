@@ -195,10 +195,15 @@ def nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _says_what_is_so(node: ast.AST) -> bool:
-    """True for `strict=True` of a `zip`, which states that lengths are equal, and for imports that only annotations need."""
+    """True for `strict=True` of a `zip`, which states that lengths are equal, for imports that only annotations need, and for methods of ports."""
     match node:
         case ast.keyword(arg="strict", value=ast.Constant(value=True)) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
+        case (
+            ast.FunctionDef(body=[*_, ast.Expr(value=ast.Constant(value=last))])
+            | ast.AsyncFunctionDef(body=[*_, ast.Expr(value=ast.Constant(value=last))])
+        ):
+            return last is ...
         case _:
             return False
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from agentcli.context.tokens.calibration import measured
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
 from agentcli.core.history import History, evolve, fold
@@ -136,3 +137,14 @@ def test_nothing_is_learned_from_two_replies_between_which_outputs_were_cleared(
     cleared, untouched = Prune(("c1",), 300, "test"), TokenCounter(model="m").calibration.rate("m")
     assert rate(cleared, step(10_700)) == untouched
     assert rate(step(10_700), cleared) == rate(step(10_700)) > untouched
+
+
+@pytest.mark.parametrize(("reported", "counted"), [(449, 1_000), (450, 450), (2_050, 2_050), (2_051, 1_000)])
+def test_a_report_is_believed_from_half_to_twice_the_estimate_give_or_take_fifty_tokens(
+    reported: int, counted: int
+) -> None:
+    seen = view(fold(records(user(), step(5_000), step(5_000 + reported))))
+    assert measured(seen, [0, 1_000, 0], lambda _: 1.0) == counted
+    doubled = view(fold(records(user(), step(5_000), step(5_000 + reported // 2))))
+    if reported % 2 == 0:
+        assert measured(doubled, [0, 1_000, 0], lambda _: 2.0) == counted

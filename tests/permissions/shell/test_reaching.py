@@ -10,7 +10,7 @@ from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
-from tests.permissions.corpus import commands
+from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
 
 HOME = Path("/home/me")
@@ -122,3 +122,21 @@ def test_the_reason_names_what_is_known_of_a_line_in_loops_with_too_many_rounds_
 
     assert why("/etc").startswith("rm of /etc ")
     assert why("build") == "rm of what only the shell knows"
+
+
+def test_a_link_that_leads_out_may_be_removed_or_renamed_and_nothing_is_written_through_it(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    for command in ("rm outward", "unlink outward", "gio trash outward", "mv outward x", "touch outward"):
+        assert decided(command, workspace=workspace).decision == "allow", command
+    written = "truncate -s 0; tee; chmod 600; chown me; rsync -a src/; install README.md; sed -i s/a/b/; cp README.md; mv README.md"
+    for begun in written.split("; "):
+        name = begun.split()[0]
+        asked = decided(f"{begun} outward", workspace=workspace)
+        assert (asked.decision, asked.why) == ("ask", f"{name} of outward reaches past the workspace")
+    for command in (
+        "mv -t outward README.md",
+        "cp -t outward README.md",
+        "ln -sf README.md outward",
+        "gio trash outward/hosts",
+    ):
+        assert decided(command, workspace=workspace).decision == "ask", command
