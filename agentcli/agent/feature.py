@@ -34,7 +34,7 @@ def nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
+class SessionFeature:
     """Parts that a package adds to a session; everything but the name may be empty."""
 
     name: str
@@ -60,14 +60,14 @@ class Feature:
     """Stops the feature's processes and tasks when the session is closed."""
 
 
-MakeFeature = Callable[[SessionCore], Feature]
+MakeFeature = Callable[[SessionCore], SessionFeature]
 """Makes a feature of a session whose core is finished."""
 
 
 class FeatureList:
     """The features of one session as one: what each adds, in their order."""
 
-    def __init__(self, features: Sequence[Feature], stages: CallStages) -> None:
+    def __init__(self, features: Sequence[SessionFeature], stages: CallStages) -> None:
         self.all, self.stages = features, stages
 
     async def opened(self, interrupt: asyncio.Event) -> None:

@@ -22,7 +22,7 @@ from agentcli.agent.calls.stages import (
 from agentcli.agent.compaction.provider_clearing import ProviderClearing
 from agentcli.agent.core import SessionCore
 from agentcli.agent.delegation.subagents import OpenChild, Subagents
-from agentcli.agent.feature import Feature, FeatureList
+from agentcli.agent.feature import FeatureList, SessionFeature
 from agentcli.agent.nested_instructions import NestedSkills, nested_of
 from agentcli.agent.page_questions import PageReader
 from agentcli.agent.plan_mode import PlanMode
@@ -69,13 +69,13 @@ class Features(FeatureList):
         self.extensions = SessionExtensions(core, catalogue, stages, subagents)
         every = [
             *with_stages,
-            Feature(
+            SessionFeature(
                 "skills and commands",
                 services=[offer(Skills, self.extensions)],
                 fact=catalogue.refresh,
                 news=catalogue.touched,
             ),
-            Feature(
+            SessionFeature(
                 "subagents",
                 services=[offer(Delegates, subagents)],
                 fact=subagents.interrupted,
@@ -88,34 +88,36 @@ class Features(FeatureList):
 
     def _with_stages(
         self, core: SessionCore, prepare: Prepare, finish: Finish, skills: NestedSkills
-    ) -> Iterator[Feature]:
+    ) -> Iterator[SessionFeature]:
         setup = core.setup
         hooks = HookStage(core.hooks, core.printed, setup.person.attended) if core.hooks.hooks else None
         ask_hooks = hooks.request if hooks is not None else no_hooks
         nested = [NestedStage(self.nested, skills, prepare)] if self.nested is not None else []
         clearing = ProviderClearing(core.builder, core.record)
-        yield Feature("tools", (prepare,))
-        yield Feature("jobs", services=[offer(Jobs, core.jobs)], news=core.jobs.news, closed=core.jobs.abandon)
-        yield Feature("hooks", [hooks] if hooks is not None else (), closed=core.hooks.close)
-        yield Feature("approval", (ApprovalStage(core.approval, prepare, ask_hooks),))
-        yield Feature("instructions", nested, fact=self.instructions.changed)
-        yield Feature("results", (finish,))
+        yield SessionFeature("tools", (prepare,))
+        yield SessionFeature("jobs", services=[offer(Jobs, core.jobs)], news=core.jobs.news, closed=core.jobs.abandon)
+        yield SessionFeature("hooks", [hooks] if hooks is not None else (), closed=core.hooks.close)
+        yield SessionFeature("approval", (ApprovalStage(core.approval, prepare, ask_hooks),))
+        yield SessionFeature("instructions", nested, fact=self.instructions.changed)
+        yield SessionFeature("results", (finish,))
         yield self._mcp(core)
-        yield Feature("sandbox", (SandboxStage(setup, core.approval),))
-        yield Feature("buffers", [BufferStage(core.buffers)] if setup.person.editor is not None else ())
-        yield Feature("checkpoints", [CheckpointStage(core.checkpointer)] if core.checkpointer is not None else ())
-        yield Feature("files", services=[offer(SeenFiles, core.seen)])
-        yield Feature("todo", services=[offer(TodoList, SessionTodo(core.journal, core.record, core.printed))])
-        yield Feature("recall", services=[offer(SessionText, SessionPassages(core.journal))])
-        yield Feature("questions", services=[offer(Answers, setup.person)])
-        yield Feature("plan mode", services=[offer(Planning, PlanMode(core))])
-        yield Feature("web", services=[offer(Reader, PageReader(core))])
-        yield Feature("context editing", before_request=clearing.prepare, replied=clearing.learn)
+        yield SessionFeature("sandbox", (SandboxStage(setup, core.approval),))
+        yield SessionFeature("buffers", [BufferStage(core.buffers)] if setup.person.editor is not None else ())
+        yield SessionFeature(
+            "checkpoints", [CheckpointStage(core.checkpointer)] if core.checkpointer is not None else ()
+        )
+        yield SessionFeature("files", services=[offer(SeenFiles, core.seen)])
+        yield SessionFeature("todo", services=[offer(TodoList, SessionTodo(core.journal, core.record, core.printed))])
+        yield SessionFeature("recall", services=[offer(SessionText, SessionPassages(core.journal))])
+        yield SessionFeature("questions", services=[offer(Answers, setup.person)])
+        yield SessionFeature("plan mode", services=[offer(Planning, PlanMode(core))])
+        yield SessionFeature("web", services=[offer(Reader, PageReader(core))])
+        yield SessionFeature("context editing", before_request=clearing.prepare, replied=clearing.learn)
 
-    def _mcp(self, core: SessionCore) -> Feature:
+    def _mcp(self, core: SessionCore) -> SessionFeature:
         setup = core.setup
         pool, tools = setup.servers, self.servers
-        return Feature(
+        return SessionFeature(
             "mcp",
             [LoadingStage(setup, tools, core.builder)] if pool is not None else (),
             services=[offer(Servers, pool)] if pool is not None else (),

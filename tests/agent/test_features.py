@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.agent.feature import Feature
+from agentcli.agent.feature import SessionFeature
 from agentcli.core.event import Noticed
 from agentcli.providers.scripted.model import say
 from tests.agent.open_session import messages, open_session, say_to
@@ -24,7 +24,7 @@ def test_a_feature_is_one_entry_with_its_reminder_notice_news_and_end(tmp_path: 
     async def fact() -> str:
         return "The tide is low."
 
-    tide = Feature(
+    tide = SessionFeature(
         "tide",
         fact=fact,
         news=lambda: ["The tide has turned."],

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentcli.agent.core import SessionCore
-from agentcli.agent.feature import Feature as SessionPart
+from agentcli.agent.feature import SessionFeature
 from agentcli.agent.ports import Prompt
 from agentcli.agent.tool_context import offer
 from agentcli.app.doctor import examine
@@ -63,11 +63,11 @@ def prompt(_: Program, model: ModelSpec) -> str:
     return f"# Tide\nAsk the tide tool, {model.id}."
 
 
-def session(core: SessionCore) -> SessionPart:
+def session(core: SessionCore) -> SessionFeature:
     def warned() -> Iterator[Event]:
         yield Noticed(f"The tide turns in {core.setup.workspace.cwd.name}.")
 
-    return SessionPart("tide", services=[offer(Tide, Tide("low"))], before_request=warned)
+    return SessionFeature("tide", services=[offer(Tide, Tide("low"))], before_request=warned)
 
 
 ENTRY = Entry("tide", tide, title, Traits("none"), description="The state of the tide.")
