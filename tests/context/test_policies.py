@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 import pytest
 
 from agentcli.context.policies import POLICIES, plan, policy_named
-from agentcli.context.policies.plans import Plan
+from agentcli.context.policies.plans import Plan, compactable, split_plan
 from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
 from agentcli.context.pruning.blocks import clearable
 from agentcli.context.settings import POLICIES as NAMES
@@ -757,3 +757,23 @@ def test_whole_numbers_weigh_what_javascript_makes_of_them() -> None:
         story.says("", story.call("wait", seconds=[number, {"n": True}]))
         sizes.append(weight(seen(story).messages[1]))
     assert sizes[0] == sizes[1] == sizes[2] - 2
+
+
+def test_a_split_frees_what_is_summarised_and_the_former_snapshot_and_adds_the_new_one() -> None:
+    story = talk(*[2_000] * 8)
+    plain = window(story)
+    before = plain.tokens
+    sizes = [plain.size(message) for message in plain.view.messages]
+    made = split_plan("auto", "manual", plain, 5, 300, "why", primers=1)
+    assert (made.summarised, made.kept, made.primers) == ((2, 3, 4, 5), (1, 6, 7, 8), (1,))
+    assert (made.split, made.tokens_before, made.reasons) == (6, before, ("why",))
+    assert made.tokens_after_estimate == before - sum(sizes[1:5]) + 300
+    assert split_plan("auto", "manual", plain, 8, 300).split is None
+    story.add(Compaction("auto", "compressed", "auto", (1, 2), 3, "snapshot " * 500))
+    again = window(story)
+    compaction = again.view.compaction
+    assert compaction is not None
+    snapshot = sum(again.size(block) for block in again.view.blocks if block.seq == compaction.seq)
+    first = sum(map(again.size, compactable(again.view)[:2]))
+    assert snapshot > 500
+    assert split_plan("auto", "manual", again, 2, 300).tokens_after_estimate == again.tokens - first - snapshot + 300
