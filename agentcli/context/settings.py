@@ -210,7 +210,7 @@ class SnapshotSettings:
     What is left out stays on disk, and `recall` reaches it.
     """
 
-    share: Share = 0.15
+    share: Share = 0.06
     """Largest snapshot, as a share of the usable window."""
     unverified: int = 20
     """Maximum sentences of a summary that no record shows; the newest stay."""
@@ -218,10 +218,12 @@ class SnapshotSettings:
     """Largest set of the user's rules, as a share of the usable window."""
     knowledge_share: Share = 0.5
     """Maximum knowledge in one reply, as a share of the snapshot's length."""
-    files_read: int = 120
+    files_read: int = 24
     """Maximum files listed as read."""
-    files_changed: int = 200
+    files_changed: int = 24
     """Maximum files listed as changed."""
+    folders: int = 12
+    """Maximum folders whose other files are counted."""
     commands: int = 120
     """Maximum commands listed."""
     lookups: int = 40
@@ -334,6 +336,8 @@ class ContextSettings:
     """Your own words that survive a compaction verbatim; at most a fifth of the window."""
     keep_user_share: Share = 0.2
     """Upper bound of these tokens on a small window."""
+    whole_user_share: Share = 0.05
+    """Share of the usable window up to which your newest prompts stay whole; of older ones rules stay, and a line each."""
     keep_piece_share: Share = 0.5
     """Size beyond which one of these texts is cut to its two ends."""
     pins_share: Share = 0.25

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agentcli.context.inject import wrap
+from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window
@@ -21,6 +22,7 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
     """Return the user's prompts in the summarised part and before it, verbatim and oldest first.
 
     The newest come first up to `keep_user_tokens`, counted as a view shows them; the very first and the newest prompt always stay.
+    Those before the newest `whole_user_share` of the window are folded to their rules and one line.
     """
     view, counter, settings, usable = window.view, window.counter, window.settings, window.usable
     former = former_compaction(view)
@@ -31,15 +33,33 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
     budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
     chosen = {piece.seq: piece for piece in (*every[:1], *every[-1:])}
     budget -= carried_tokens(chosen.values(), counter)
+    whole = int(usable * settings.whole_user_share)
     for piece in reversed(every):
         if piece.seq in chosen:
             continue
+        whole -= carried_tokens([piece], counter)
+        piece = piece if whole >= 0 else folded(piece)
         budget -= carried_tokens([piece], counter)
-        if budget < 0:
+        if budget < 0 or whole < -int(usable * settings.whole_user_share):
             break
         chosen[piece.seq] = piece
     longest = int(usable * settings.keep_piece_share)
     return tuple(_both_ends(chosen[seq], counter, longest) for seq in sorted(chosen))
+
+
+def folded(piece: VerbatimText) -> VerbatimText:
+    """Return a prompt as its beginning and its rules, verbatim, with the record that holds all of it; a short one as it is."""
+    if len(piece.text) <= _FOLDED or _WHOLE in piece.text:
+        return piece
+    line = " ".join(piece.text.split())
+    begins = line[:_FOLDED].rsplit(" ", 1)[0]
+    rules = [rule for rule in rule_sentences(piece.text) if rule not in begins]
+    return replace(piece, text=" … ".join((begins, *rules, f"{_WHOLE}{piece.seq} holds all of it]")))
+
+
+_FOLDED = 100
+"""Characters kept of a prompt that is folded."""
+_WHOLE = "[record #"
 
 
 def carried_tokens(pieces: Iterable[VerbatimText], counter: TokenCounter) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
 from agentcli.context.settings import SnapshotSettings
-from agentcli.context.snapshot.form import WITHOUT_MODEL, Snapshot, cite, last_cited, uncited
+from agentcli.context.snapshot.form import LEFT_OUT, WITHOUT_MODEL, Snapshot, cite, last_cited, uncited
 from agentcli.context.snapshot.knowledge import merged_knowledge
 from agentcli.context.snapshot.verify import Evidence, unsupported
 from agentcli.core.record import TodoItem
@@ -69,9 +70,34 @@ def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> 
     only_read = _most_relevant(
         [fact for fact in newest_first if fact.state == "READ"], ledger, whys, settings.files_read
     )
-    lines += [cite(_file_line(fact, whys.get(fact.path, "")), _seq(fact.last)) for fact in (*changed, *only_read)]
-    left_out = len(ledger.files) - len(changed) - len(only_read)
-    return (*lines, f"({left_out} older items left out; recall reaches them)") if left_out else tuple(lines)
+    shown = (*changed, *only_read)
+    lines += [cite(_file_line(fact, whys.get(fact.path, ""), ledger.cwd), _seq(fact.last)) for fact in shown]
+    listed = {fact.path for fact in shown}
+    return (*lines, *_settled([fact for fact in newest_first if fact.path not in listed], ledger.cwd, settings))
+
+
+def _settled(newest_first: Sequence[FileFact], cwd: str, settings: SnapshotSettings) -> Iterator[str]:
+    """Yield a line for each folder of files that are not listed one by one, with their number in each state."""
+    folders: dict[str, list[FileFact]] = {}
+    for fact in newest_first:
+        folder = posixpath.dirname(_relative(fact.path, cwd))
+        top = "/".join(folder.split("/")[: 2 + folder.startswith("/")]) or "."
+        folders.setdefault(top, []).append(fact)
+    for folder, facts in list(folders.items())[: settings.folders]:
+        states = Counter(fact.state for fact in facts)
+        yield f"{_IN_FOLDER}`{folder}/`: {', '.join(f'{number} {state}' for state, number in states.items())}; recall names them"
+    left_out = sum(map(len, list(folders.values())[settings.folders :]))
+    if left_out:
+        yield LEFT_OUT.format(left_out)
+
+
+_IN_FOLDER = "More in "
+"""Beginning of the line for a folder."""
+
+
+def _relative(path: str, cwd: str) -> str:
+    """Return a path as it is seen from the session's folder, if it is in it."""
+    return path.removeprefix(f"{cwd.rstrip('/')}/") if cwd else path
 
 
 def _most_relevant(
@@ -97,14 +123,14 @@ def _seq(last: int) -> tuple[int, ...]:
     return (last,) if last else ()
 
 
-def _file_line(fact: FileFact, why: str) -> str:
+def _file_line(fact: FileFact, why: str, cwd: str = "") -> str:
     figures = []
     if fact.additions or fact.deletions:
         figures.append(f"+{fact.additions} -{fact.deletions}")
     if fact.lines and fact.state != "DELETED":
         figures.append(f"{fact.lines} lines")
     count = f" ({', '.join(figures)})" if figures else ""
-    return f"{fact.state}: `{fact.path}`{count}" + (f" - {why}" if why else "")
+    return f"{fact.state}: `{_relative(fact.path, cwd)}`{count}" + (f" - {why}" if why else "")
 
 
 def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:
@@ -115,7 +141,8 @@ def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:
     found = {}
     for line in lines:
         match = _FILE_LINE.match(line)
-        fact = ledger.file(match["path"] or match["bare"]) if match and match["why"] else None
+        named = match["path"] or match["bare"] if match and match["why"] else ""
+        fact = (ledger.file(posixpath.join(ledger.cwd, named)) or ledger.file(named)) if named else None
         if match and fact and _may_be(match["state"], fact, ledger):
             found[fact.path] = uncited(match["why"].strip())
     return found

@@ -207,7 +207,7 @@ def test_what_would_not_be_smaller_is_dropped_and_the_session_stays() -> None:
         story.says("Well. " * 3)
     journal = session(story)
     before = shown(journal)
-    events = compress(journal, Answers(GOOD))
+    events = compress(journal, Answers(GOOD), settings=ContextSettings(whole_user_share=1.0))
     assert ended(events).status in ("noop", "failed_inflated")
     assert shown(journal) == before
     assert ended(events).why

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from agentcli.context.compaction.carryover import pins_report, verbatim_pins, verbatim_prompts
+from agentcli.context.compaction.carryover import folded, pins_report, verbatim_pins, verbatim_prompts
 from agentcli.context.settings import ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
@@ -160,3 +160,14 @@ def test_too_many_pins_are_reported_with_the_largest_first() -> None:
     assert report.index("message 5") < report.index("message 4") < report.index("message 3")
     assert "/unpin" in report
     assert pins_report(pins, COUNTS, 10**6) == ""
+
+
+def test_an_old_prompt_is_folded_to_its_beginning_and_its_rules_with_its_record() -> None:
+    long = f"Please look into the totals of part one. {'They are wrong now and then. ' * 20}Never touch the vault. Thank you."
+    piece = folded(VerbatimText(7, 3, long))
+    assert piece.text.startswith("Please look into the totals of part one.")
+    assert "Never touch the vault." in piece.text
+    assert piece.text.endswith("[record #7 holds all of it]")
+    assert len(piece.text) < len(long) / 3
+    assert folded(piece) == piece
+    assert folded(VerbatimText(8, 4, "go on")).text == "go on"

@@ -208,7 +208,7 @@ def test_none_at_all_may_be_remembered() -> None:
     assert (ledger.files, ledger.commands, ledger.reports, ledger.rules) == ((), (), (), ())
     whole = folded(Ledger(), story.records)
     assert whole.commands
-    left = merged(Snapshot("g"), None, whole, SnapshotSettings(commands=0, files_read=0, files_changed=0))
+    left = merged(Snapshot("g"), None, whole, SnapshotSettings(commands=0, files_read=0, files_changed=0, folders=0))
     assert not [line for line in left.actions if " → " in line]
     assert len(left.files) == 1, "a line that says how many are left out"
 

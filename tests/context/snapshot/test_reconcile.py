@@ -23,8 +23,8 @@ def worked() -> Ledger:
 def test_what_the_summary_forgot_is_added_from_the_ledger() -> None:
     whole = merged(Snapshot("goal"), None, worked(), SETTINGS)
     assert whole.files[0] == "CWD: `/w`"
-    assert "CREATED: `/w/b.py` (+1 -0, 1 lines) [#7]" in whole.files
-    assert any(line.startswith("MODIFIED: `/w/src/a.py` (+3 -1") for line in whole.files)
+    assert "CREATED: `b.py` (+1 -0, 1 lines) [#7]" in whole.files
+    assert any(line.startswith("MODIFIED: `src/a.py` (+3 -1") for line in whole.files)
     assert "`pytest -q` → exit 1: FAILED t.py::test_x - boom" in "\n".join(whole.actions)
     assert (
         "Last test run: `pytest -q` failed: 1 failed, 2 passed in 0.1s; failing: t.py::test_x - boom" in whole.actions
@@ -45,9 +45,9 @@ def test_what_the_summary_claims_and_the_ledger_contradicts_is_corrected() -> No
     assert whole.knowledge == ("The lexer is slow.",)
     text = "\n".join((*whole.files, *whole.actions))
     assert "DELETED" not in text
-    assert "MODIFIED: `/w/src/a.py` (+3 -1, 4 lines) [#5]" in whole.files
+    assert "MODIFIED: `src/a.py` (+3 -1, 4 lines) [#5]" in whole.files
     assert "the old parser" not in text
-    assert "CREATED: `/w/b.py` (+1 -0, 1 lines) - looked" in text
+    assert "CREATED: `b.py` (+1 -0, 1 lines) - looked" in text
     assert "everything passed" not in text
     assert "it failed" not in text
     assert "Removed" not in text
@@ -120,7 +120,7 @@ def test_what_does_not_fit_is_counted() -> None:
     story.user("go")
     for n in range(60):
         story.reads(f"f{n}.py")
-    whole = merged(Snapshot("g"), None, folded(Ledger(), story.records), SnapshotSettings(files_read=10))
+    whole = merged(Snapshot("g"), None, folded(Ledger(), story.records), SnapshotSettings(files_read=10, folders=0))
     assert len(whole.files) == 11
     assert whole.files[0] == "READ: `f59.py` (2 lines) [#121]"
     assert whole.files[-1] == "(50 older items left out; recall reaches them)"
@@ -161,6 +161,25 @@ def test_a_long_command_is_cut_after_200_characters() -> None:
     assert told(whole + "yz") == "make " + "x" * 194 + "…"
 
 
+def test_files_that_are_not_listed_are_counted_by_folder() -> None:
+    story = Story()
+    story.user("go")
+    for n in range(30):
+        story.reads(f"/w/src/part{n // 10}/deep/f{n}.py")
+    story.edits("/w/src/part0/deep/f1.py")
+    few = SnapshotSettings(files_read=2, files_changed=1, folders=2)
+    files = merged(Snapshot("g"), None, folded(Ledger(cwd="/w"), story.records), few).files
+    assert [line.partition(" [")[0] for line in files] == [
+        "CWD: `/w`",
+        "MODIFIED: `src/part0/deep/f1.py` (+1 -1, 2 lines)",
+        "READ: `src/part2/deep/f29.py` (2 lines)",
+        "READ: `src/part2/deep/f28.py` (2 lines)",
+        "More in `src/part2/`: 8 READ; recall names them",
+        "More in `src/part1/`: 10 READ; recall names them",
+        "(9 older items left out; recall reaches them)",
+    ]
+
+
 def test_a_whole_snapshot_corrected_by_the_ledger() -> None:
     story = Story()
     story.user("Mend the build. Never touch vendor/.")
@@ -195,9 +214,9 @@ def test_a_whole_snapshot_corrected_by_the_ledger() -> None:
         "  </key_knowledge>",
         "  <file_system_state>",
         "    - CWD: `/w`",
-        "    - DELETED: `/w/src/b.py` - the lexer [#17]",
-        "    - MODIFIED: `/w/src/a.py` (+3 -1, 4 lines) - fixed the rule [#11]",
-        "    - READ: `/w/docs/c.md` (2 lines) [#9]",
+        "    - DELETED: `src/b.py` - the lexer [#17]",
+        "    - MODIFIED: `src/a.py` (+3 -1, 4 lines) - fixed the rule [#11]",
+        "    - READ: `docs/c.md` (2 lines) [#9]",
         "  </file_system_state>",
         "  <recent_actions>",
         "    - `ls src` → exit 0: b.py [#3]",
