@@ -85,7 +85,7 @@ def invisible(letter: str) -> bool:
         return False
     if "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef" or letter in _BLANK_LETTERS:
         return True
-    return unicodedata.category(letter) in _INVISIBLE_KINDS or (letter != " " and unicodedata.category(letter) == "Zs")
+    return unicodedata.category(letter) in (*_INVISIBLE_KINDS, "Zs")
 
 
 def _needed_or_counted(match: re.Match[str]) -> str:

@@ -139,3 +139,26 @@ def test_what_a_reader_cannot_see_is_known() -> None:
 def test_a_path_is_shown_from_the_home_folder_on(monkeypatch: pytest.MonkeyPatch, path: str, shown: str) -> None:
     monkeypatch.setenv("HOME", "/home/me")
     assert display_path(Path(path)) == shown
+
+
+def test_no_printable_ascii_character_is_invisible_and_every_other_blank_is() -> None:
+    assert not any(map(invisible, map(chr, range(0x20, 0x7F))))
+    assert all(
+        map(
+            invisible,
+            (
+                "\x1f",
+                "\x7f",
+                "\u00a0",
+                "\u2003",
+                "\u202f",
+                "\u3000",
+                "\u200b",
+                "\ufe00",
+                "\ufe0f",
+                "\U000e0100",
+                "\U000e01ef",
+            ),
+        )
+    )
+    assert not any(map(invisible, ("é", "日", "\ufdff", "\ufe10")))
