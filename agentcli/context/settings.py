@@ -20,6 +20,7 @@ EstimatorName = Literal["calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 OwnEstimator = Literal["", "calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 """The estimator of one policy; empty for the one that `context.estimator` names."""
 Encoding = Literal["o200k_base", "cl100k_base"]
+Lean = Literal["price", "memory"]
 Preset = Literal["", "qa", "debugging", "long"]
 
 
@@ -41,13 +42,15 @@ class PruneSettings:
     """`opencode`: newest turns whose outputs all stay."""
     estimator: Literal["chars4", "gemini", "shannon", "calibrated"] = "chars4"
     """Token estimator of opencode's rule."""
-    auto_protect: Tokens = setting(20_000, project="free")
+    auto_protect: Tokens = setting(10_000, project="free")
     """`auto`: newest outputs that stay unless they are out of date."""
+    memory_protect: Tokens = setting(40_000, project="free")
+    """The same where `context.auto.lean` is `memory`."""
     auto_turns: int = 0
     """`auto`: newest user messages whose outputs stay unless they are out of date; 0: only `auto_protect` decides."""
-    horizon: Annotated[float, Range(unit="requests")] = setting(20.0, project="free")
+    horizon: Annotated[float, Range(unit="requests")] = setting(8.0, project="free")
     """`auto`: requests within which a prune on a warm cache must pay for itself."""
-    patience: float = 1.0
+    patience: float = 8.0
     """Prune once carrying the tokens has cost this multiple of the cost of clearing them."""
     smallest: int = 100
     """Outputs of fewer tokens are never cleared."""
@@ -58,15 +61,11 @@ class PruneSettings:
     least: int = 2_000
     """Tokens that even a prune without cost must free, unless the user or the window demands it."""
     protect_share: Share = 0.25
-    """Upper bound of `auto_protect` on a small window, as a share of the usable window."""
+    """Upper bound of these tokens on a small window, as a share of the usable window."""
     minimum_share: Share = 0.0625
     """Upper bound of `minimum` for `auto` on a small window, as a share of the usable window."""
     protected_tools: tuple[str, ...] = setting(("todo", "skill"), project="free")
     """Tools whose outputs are never cleared."""
-
-    def protected(self, usable: int) -> int:
-        """Return the newest tokens of outputs that `auto` never clears in a window of so many usable tokens."""
-        return min(self.auto_protect, int(usable * self.protect_share))
 
     def worthwhile(self, usable: int) -> int:
         """Return the tokens that an edit by `auto` must free in a window of so many usable tokens; never less than `least`."""
@@ -89,6 +88,8 @@ class AutoSettings:
     """Size to compact to, as a share of the soft mark, so that the mark is not reached again at once."""
     clipped: int = 400
     """Tokens left of an output that is cut to its two ends."""
+    lean: Lean = setting("price", project="free")
+    """`price`: compact below `soft` where that pays; `memory`: only at `soft` and `hard`, which keeps more in view and costs more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +384,12 @@ class ContextSettings:
     regions: RegionSettings = RegionSettings()
     sliding: SlidingSettings = SlidingSettings()
     native: NativeSettings = NativeSettings()
+
+    def protected(self, usable: int) -> int:
+        """Return the newest tokens of outputs that `auto` never clears in a window of so many usable tokens."""
+        rules = self.prune
+        most = rules.memory_protect if self.auto.lean == "memory" else rules.auto_protect
+        return min(most, int(usable * rules.protect_share))
 
     def recent(self, usable: int) -> int:
         """Return the newest tokens that stay in a window of so many usable tokens."""

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import fields, replace
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -13,6 +14,7 @@ from agentcli.context.policies import POLICIES, plan, policy_named
 from agentcli.context.policies.plans import Plan, compactable, split_plan
 from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
 from agentcli.context.pruning.blocks import clearable
+from agentcli.context.pruning.plan import warm_chance
 from agentcli.context.settings import POLICIES as NAMES
 from agentcli.context.settings import (
     ContextSettings,
@@ -537,6 +539,7 @@ def test_auto_keeps_to_its_marks_where_a_compaction_does_not_pay() -> None:
     assert early(story, replace(SETTINGS, compact_horizon=0)).reasons[0].endswith("are below the soft mark of 117,599.")
     for settings in (
         replace(SETTINGS, compact_horizon=0),
+        replace(SETTINGS, auto=replace(SETTINGS.auto, lean="memory")),
         replace(SETTINGS, compact_horizon=5),
         replace(SETTINGS, compact_price=5),
         replace(SETTINGS, compact_floor=0.6),
@@ -596,6 +599,28 @@ def test_auto_compacts_at_once_when_the_cache_is_cold() -> None:
     made = early(story)
     assert made.trigger == "soft"
     assert made.reasons[0].endswith("but it pays off at once: the cache is cold.")
+
+
+def test_the_cache_is_warm_by_a_chance_that_falls_around_the_end_of_its_lifetime() -> None:
+    story = long_talk()
+
+    def after(minutes: float) -> tuple[float, float]:
+        story.records[-1] = replace(story.records[-1], time=(start + timedelta(minutes=minutes)).isoformat())
+        made = early(story, replace(SETTINGS, compact_horizon=1_000))
+        waits = re.search(r"after (\d+) requests", made.reasons[0])
+        chance = warm_chance(window(story, SETTINGS, LARGE), start + timedelta(minutes=minutes))
+        return round(chance, 3), float(waits[1]) if waits else 0.0
+
+    start = datetime.fromisoformat(story.records[-2].time)
+    chances, waits = zip(*map(after, (0, 4, 4.5, 5, 5.5, 6, 60)), strict=True)
+    assert chances == (1, 1, 0.75, 0.5, 0.25, 0, 0)
+    assert waits[0] == waits[1] > waits[2] > waits[3] > waits[4] >= waits[5] == waits[6] == 0
+
+
+def test_a_switched_model_has_no_warm_cache() -> None:
+    story = long_talk()
+    now = datetime.fromisoformat(story.records[-1].time)
+    assert warm_chance(window(story, SETTINGS, replace(LARGE, id="another")), now) == 0
 
 
 def test_thoughts_that_a_compaction_would_cost_are_part_of_its_price() -> None:
@@ -717,6 +742,7 @@ def test_no_number_of_a_policy_is_left_out_above(section: str) -> None:
         "sliding.temperature",
         "auto.scratchpad",
         "auto.clipped",
+        "auto.lean",
         "regions.slack",
         "regions.large_output",
         "regions.small_output",

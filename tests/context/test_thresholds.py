@@ -8,7 +8,7 @@ import pytest
 
 from agentcli.context.policies import POLICIES, compacts_early_from, compacts_from, plan, prunes_from, worth_counting
 from agentcli.context.settings import POLICIES as NAMES
-from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyName, PruneSettings
+from agentcli.context.settings import AutoSettings, ContextSettings, GeminiSettings, PolicyName, PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
 from agentcli.context.window import Limits, Window, limits_of
@@ -34,6 +34,7 @@ def test_auto_compacts_at_the_soft_mark_and_where_it_pays_from_its_floor_on() ->
 
 def test_what_is_switched_off_has_no_mark() -> None:
     assert compacts_early_from(window(ContextSettings(compact_horizon=0))) == 0
+    assert compacts_early_from(window(ContextSettings(auto=AutoSettings(lean="memory")))) == 0
     assert compacts_early_from(window(ContextSettings(), replace(LIMITS, soft=20_000))) == 0
     off = window(ContextSettings(autocompact=False, prune=PruneSettings(enabled=False)))
     assert (compacts_from(off), compacts_early_from(off), prunes_from(off)) == (0, 0, 0)
@@ -50,7 +51,7 @@ def test_every_other_policy_has_its_own_mark_and_none_before_it() -> None:
 
 
 def test_the_policies_that_prune_say_from_where() -> None:
-    assert prunes_from(window(ContextSettings())) == 20_000 + int(LIMITS.usable * 0.0625)
+    assert prunes_from(window(ContextSettings())) == 10_000 + int(LIMITS.usable * 0.0625)
     assert prunes_from(window(ContextSettings(policy="opencode"))) == 60_000
     assert [name for name, policy in POLICIES.items() if policy.prune] == ["auto", "opencode", "native"]
     assert prunes_from(window(ContextSettings(policy="sliding"))) == 0
@@ -106,3 +107,9 @@ def test_a_prompt_is_left_uncounted_only_where_it_is_too_large_in_any_script(tex
 
     assert worth(7 * LIMITS.usable)
     assert not worth(9 * LIMITS.usable)
+
+
+def test_the_leaning_to_memory_protects_more_outputs() -> None:
+    memory = ContextSettings(auto=AutoSettings(lean="memory"))
+    assert prunes_from(window(memory)) - prunes_from(window(ContextSettings())) == 30_000
+    assert memory.protected(40_000) == ContextSettings().protected(40_000) == 10_000

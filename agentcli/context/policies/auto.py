@@ -25,8 +25,8 @@ from agentcli.context.pruning.plan import (
     by_price,
     cleared_in_words,
     edit_cost,
-    free_because,
     moment,
+    warm_chance,
 )
 from agentcli.context.settings import ContextSettings
 from agentcli.context.view import View, ViewMessage
@@ -75,7 +75,7 @@ def threshold(window: Window) -> int:
 
 def early(window: Window) -> int:
     """Return the size in tokens from which it also compacts if that pays; 0 if nothing is compacted before the soft mark."""
-    size = _worth_a_price(window) if window.settings.compact_horizon > 0 else 0
+    size = _worth_a_price(window) if _is_priced(window) else 0
     return size if size < threshold(window) else 0
 
 
@@ -94,9 +94,13 @@ def _due(window: Window, forced: bool) -> PlanTrigger | None:
 
 def _worth_pricing(window: Window) -> bool:
     """Return True if the price is worth computing: the window has enough in it."""
-    settings = window.settings
-    priced = settings.autocompact and settings.compact_horizon > 0
+    priced = window.settings.autocompact and _is_priced(window)
     return priced and bool(window.view.messages) and window.tokens >= _worth_a_price(window)
+
+
+def _is_priced(window: Window) -> bool:
+    """Return True if a compaction below the soft mark is made where it pays."""
+    return window.settings.compact_horizon > 0 and window.settings.auto.lean == "price"
 
 
 def _waits_for_an_answer(window: Window) -> bool:
@@ -107,7 +111,8 @@ def _requests_to_pay(proposed: Plan, window: Window) -> float:
     """Return the requests after which a compaction is cheaper than none, or infinity if it removes too little.
 
     The cost is the summary and the writing of the smaller prompt; each later request saves the removed tokens, less its expected
-    recalls. On a cold cache the larger prompt would also have to be written again, which is saved at once.
+    recalls. On a cold cache the larger prompt would also have to be written again, which is saved at once; near the end of the
+    cache's lifetime both count by their chance.
     """
     view, limits, settings = window.view, window.limits, window.settings
     going, kept = set(proposed.summarised), set(proposed.kept)
@@ -119,12 +124,10 @@ def _requests_to_pay(proposed: Plan, window: Window) -> float:
     thoughts = sum(window.size(each) for each in view.blocks if each.seq in kept and isinstance(each.part, Thinking))
     thoughts = thoughts if limits.preserved_thinking else 0
     call = _call(gone, _expected(gone, settings) + settings.auto.scratchpad, window)
-    if _is_cold(window):
-        once = thoughts * output - removed * write
-    else:
-        once = edit_cost(
-            EditCost(removed, proposed.tokens_after_estimate - window.counter.head, thoughts), write, read, output
-        )
+    cold = thoughts * output - removed * write
+    edit = EditCost(removed, proposed.tokens_after_estimate - window.counter.head, thoughts)
+    chance = _warm(window)
+    once = chance * edit_cost(edit, write, read, output) + (1 - chance) * cold
     saved = (removed + thoughts) * read - _recalls(proposed, window)
     return max(0.0, call + once) / saved if saved > 0 else math.inf
 
@@ -149,10 +152,10 @@ def _replies(view: View) -> int:
     return sum(message.role == "assistant" for message in compactable(view))
 
 
-def _is_cold(window: Window) -> bool:
-    """Return True if the provider's cache had expired when the newest message came."""
+def _warm(window: Window) -> float:
+    """Return the chance that the provider's cache still had the prompt when the newest message came."""
     now = moment(window.view.messages[-1].blocks[-1].created_at)
-    return now is not None and bool(free_because(window, now))
+    return 1.0 if now is None else warm_chance(window, now)
 
 
 def _planned(trigger: PlanTrigger, window: Window) -> Plan:

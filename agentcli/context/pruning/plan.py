@@ -70,7 +70,7 @@ class TokenLayout:
         if victim.since is not None:
             return self.index.requests_since(victim.since)
         turns = _protected_turns(rules) if victim.input else rules.auto_turns
-        return self.index.requests_beyond(victim.number, rules.protected(self.window.usable), turns)
+        return self.index.requests_beyond(victim.number, self.window.settings.protected(self.window.usable), turns)
 
     def edit(self, removed: int, first: int) -> EditCost:
         """Return the cost for the cache of removing `removed` tokens from position `first` on."""
@@ -105,7 +105,7 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
     large, once its turn has passed.
     """
     rules, index = layout.window.settings.prune, layout.index
-    outdated, protect = layout.window.superseded.outputs, rules.protected(layout.window.usable)
+    outdated, protect = layout.window.superseded.outputs, layout.window.settings.protected(layout.window.usable)
     found, total = [], 0
     for number in reversed(index.standing[: bisect_left(index.standing, index.answered)]):
         block = layout.blocks[number]
@@ -198,6 +198,8 @@ class Pressure:
 
 
 NONE = Pressure()
+FADES = 0.2
+"""Share of its lifetime by which a cache entry may be gone earlier than at its end, or last longer."""
 
 
 def by_price(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, str]:
@@ -216,7 +218,7 @@ def pays_from(window: Window) -> int:
     Above it, age and cost decide.
     """
     rules = window.settings.prune
-    return rules.protected(window.usable) + rules.worthwhile(window.usable)
+    return window.settings.protected(window.usable) + rules.worthwhile(window.usable)
 
 
 def free_because(window: Window, now: datetime) -> str:
@@ -231,6 +233,18 @@ def free_because(window: Window, now: datetime) -> str:
         idle = (now - last).total_seconds() if last else 0.0
         return f"the cache is cold after {idle / 60:.0f} minutes" if idle > lifetime else ""
     return ""
+
+
+def warm_chance(window: Window, now: datetime) -> float:
+    """Return the chance that the provider's cache still has the prompt: it falls from 1 to 0 around the end of the cache's lifetime."""
+    last = next((each for each in reversed(window.view.messages) if each.role == "assistant" and each.model), None)
+    if last is None:
+        return 1.0
+    if last.model != window.limits.model:
+        return 0.0
+    replied, lifetime = moment(last.blocks[-1].created_at), window.limits.cache_lifetime
+    idle = (now - replied).total_seconds() if replied else 0.0
+    return min(1.0, max(0.0, (lifetime * (1 + FADES) - idle) / (2 * FADES * lifetime))) if lifetime else 0.0
 
 
 def cleared_in_words(prune: Prune) -> str:

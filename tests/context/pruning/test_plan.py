@@ -155,7 +155,7 @@ def test_on_a_warm_cache_a_prune_waits_until_it_pays() -> None:
 def test_an_edit_is_made_once_carrying_what_could_go_has_cost_as_much() -> None:
     once = [prompt("p"), *step(0, 25_000, file_path="a"), reply("y" * 160_000), *step(1, 25_000, file_path="a")]
     payback = math.ceil((40_000 + 25_000) * 11.5 / 25_000)
-    patient = replace(CAREFUL, horizon=1_000)
+    patient = replace(CAREFUL, horizon=1_000, patience=1)
     waits = []
     for more in range(payback - 3, payback + 12):
         steps_since = [reply("ok") for _ in range(more)]
@@ -228,7 +228,7 @@ def test_what_the_model_has_not_seen_yet_is_never_cleared() -> None:
 
 def test_an_outdated_output_goes_even_where_it_is_new() -> None:
     again = (prompt("p"), *step(0, 25_000, file_path="a"), *step(1, 2_500, file_path="a"), reply("ok"), reply("ok"))
-    body, why = plan(*again)
+    body, why = plan(*again, rule=replace(RULE, patience=1))
     assert body.call_ids == ("c0",)
     assert why == "it pays off after 2 requests"
 
@@ -246,15 +246,15 @@ def test_a_few_tokens_are_not_worth_an_edit() -> None:
 
 
 def test_auto_protects_less_than_opencode_since_it_can_recall() -> None:
-    work = (prompt("p1"), *steps(21_000, 6_000, 19_000), reply("ok"), prompt("p2", 2), reply("ok", turn=2))
+    work = (prompt("p1"), *steps(21_000, 6_000, 9_000), reply("ok"), prompt("p2", 2), reply("ok", turn=2))
     cold = Pressure(free="cold")
     assert (RULE.protect, RULE.minimum, RULE.turns) == (40_000, 20_000, 2)
     assert letter(*work) == []
     assert plan(*work, pressure=cold)[0] is None
     assert plan(*work, pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
-    assert plan(*work, pressure=cold, rule=replace(RULE, auto_protect=30_000))[0].call_ids == ("c0",)
+    assert plan(*work, pressure=cold, rule=replace(RULE, auto_protect=20_000))[0].call_ids == ("c0",)
     # With protected turns, what the newest prompts led to is live, and goes only when the window demands it.
-    live = (prompt("p1"), *steps(21_000, 6_000, 19_000), reply("ok"))
+    live = (prompt("p1"), *steps(21_000, 6_000, 9_000), reply("ok"))
     assert plan(*live, pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
     assert plan(*live, prompt("p2", 2), pressure=cold, rule=RULE)[0].call_ids == ("c0", "c1")
     assert plan(*live, prompt("p2", 2), pressure=cold, rule=replace(RULE, auto_turns=2))[0] is None
