@@ -215,6 +215,8 @@ class SnapshotSettings:
     """Largest snapshot, as a share of the usable window."""
     unverified: int = 20
     """Maximum sentences of a summary that no record shows; the newest stay."""
+    decision_characters: int = 12_000
+    """Maximum characters of the model's decisions and of values in its own words; never more than half of `share`."""
     rules_share: Share = 0.2
     """Largest set of the user's rules, as a share of the usable window."""
     knowledge_share: Share = 0.5
@@ -267,6 +269,8 @@ class HandoffSettings:
     """Maximum commands listed."""
     reports: int = 12
     """Newest final reports of the model."""
+    decision_characters: int = 6_000
+    """Maximum characters of the model's decisions and of values in its own words."""
     offered_after: int = 3
     """Compactions after which the session suggests a handoff; 0: never."""
 
@@ -285,6 +289,10 @@ class LedgerSettings:
     """Maximum final reports of the model."""
     report_characters: int = 400
     """Maximum characters of one report."""
+    decisions: int = 150
+    """Maximum sentences in which the model decided something or stated values."""
+    decision_characters: int = 400
+    """Maximum characters of such a sentence."""
     rules: int = 100
     """Maximum standing rules in one message."""
     names: int = 600

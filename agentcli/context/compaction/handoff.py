@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from agentcli.context.compaction.record import SummaryTask, prepare
+from agentcli.context.ledger.decisions import fitting_decisions
 from agentcli.context.ledger.ledger import Ledger, newest, to_json
 from agentcli.context.policies.plans import Plan, compactable, seqs
 from agentcli.context.settings import ContextSettings
@@ -51,6 +52,7 @@ def handoff_settings(settings: ContextSettings, usable: int) -> ContextSettings:
         share=min(settings.snapshot.share, rules.tokens / max(1, usable)),
         files_read=rules.files_read,
         commands=rules.commands,
+        decision_characters=rules.decision_characters,
         lookups=0,
     )
     return replace(settings, snapshot=form)
@@ -76,7 +78,9 @@ def first_record(task: SummaryTask, text: str, following: str, number: Callable[
     asked = (VerbatimText(0, history.turn, following),) if following.strip() else ()
     whole = parse(text)
     first, last = task.covers
-    snapshot = _renumbered(replace(whole, rules=ledger.rules, covers=(number(first), number(last))), number)
+    own = fitting_decisions(ledger.decisions, task.form.decision_characters)
+    covers = (number(first), number(last))
+    snapshot = _renumbered(replace(whole, rules=ledger.rules, decisions=own, covers=covers), number)
     return Compaction(
         trigger="manual",
         status="compressed",
@@ -143,5 +147,6 @@ def _renumbered_ledger(ledger: Ledger, number: Callable[[int], int]) -> Ledger:
         tests=replace(ledger.tests, last=number(ledger.tests.last)) if ledger.tests else None,
         rules=tuple(replace(rule, seq=number(rule.seq)) for rule in ledger.rules),
         reports=tuple(replace(report, seq=number(report.seq)) for report in ledger.reports),
+        decisions=tuple(replace(said, seq=number(said.seq)) for said in ledger.decisions),
         through=0,
     )

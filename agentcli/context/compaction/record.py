@@ -37,6 +37,10 @@ _CHARACTERS = 3
 """Characters kept of a clipped output for each token it may have."""
 
 
+_DECISIONS = 12
+"""Tokens of the usable window for each character of the model's decisions."""
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryTask:
     """Input of a compaction: the plan, the part to summarise, and all facts about it that need no model."""
@@ -59,8 +63,9 @@ class SummaryTask:
 
     @property
     def form(self) -> SnapshotSettings:
-        """Size limits of a snapshot."""
-        return self.window.settings.snapshot
+        """Size limits of a snapshot; the model's decisions take a few per cent of the window at most."""
+        form = self.window.settings.snapshot
+        return replace(form, decision_characters=min(form.decision_characters, self.window.usable // _DECISIONS))
 
     @property
     def former(self) -> Compaction | None:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Literal, TypeVar
 
 from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests, stops_early, tries
+from agentcli.context.ledger.decisions import fold_decisions
 from agentcli.context.ledger.names import NameFact, fold_names
 from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.ledger.standing_rules import standing_rules
@@ -85,7 +86,7 @@ class TestFact:
 class Ledger:
     """Everything up to record `through`. Files and commands are in the order of their newest use, oldest first.
 
-    `reports` are the final texts of the model's newest turns, cut short.
+    `reports` are the final texts of the model's newest turns, cut short; `decisions` its sentences that decide something or state values.
     """
 
     files: tuple[FileFact, ...] = ()
@@ -95,6 +96,7 @@ class Ledger:
     rules: tuple[VerbatimText, ...] = ()
     reports: tuple[VerbatimText, ...] = ()
     names: tuple[NameFact, ...] = ()
+    decisions: tuple[VerbatimText, ...] = ()
     cwd: str = ""
     through: int = 0
 
@@ -148,6 +150,7 @@ def fold_ledger(
         rules=standing_rules(new, start.rules, keep),
         reports=newest([*start.reports, *_reports(new, keep)], keep.reports),
         names=fold_names(start.names, new, keep),
+        decisions=fold_decisions(start.decisions, new, keep),
         through=max((record.seq for record in new), default=start.through),
     )
 
@@ -155,7 +158,7 @@ def fold_ledger(
 def to_json(ledger: Ledger) -> dict[str, Any]:
     """Return the ledger in the form of a compaction record."""
     plain = _plain(ledger)
-    for name in ("files", "commands", "todo", "rules", "reports", "names"):
+    for name in ("files", "commands", "todo", "rules", "reports", "names", "decisions"):
         plain[name] = [_plain(fact) for fact in plain[name]]
     if ledger.tests:
         plain["tests"] = {**_plain(ledger.tests), "failing": list(ledger.tests.failing)}
@@ -172,6 +175,7 @@ def from_json(raw: Mapping[str, Any]) -> Ledger:
         tests=TestFact(**{**_known(TestFact, tests), "failing": tuple(tests.get("failing") or ())}) if tests else None,
         rules=tuple(VerbatimText(**_known(VerbatimText, rule)) for rule in raw.get("rules") or ()),
         reports=tuple(VerbatimText(**_known(VerbatimText, report)) for report in raw.get("reports") or ()),
+        decisions=tuple(VerbatimText(**_known(VerbatimText, said)) for said in raw.get("decisions") or ()),
         names=tuple(NameFact(**_known(NameFact, name)) for name in raw.get("names") or ()),
         cwd=str(raw.get("cwd") or ""),
         through=int(raw.get("through") or 0),

@@ -37,7 +37,7 @@ def rule_sentences(text: str, keep: LedgerSettings = _KEEP) -> tuple[str, ...]:
     such sentences is a document, and only the first `keep.rules` count.
     """
     found = []
-    for line in _without_material(text):
+    for line in plain_lines(text):
         found += [sentence for sentence in sentences(line) if _sets_rule(sentence, keep.rule_characters)]
     return tuple(dict.fromkeys(found))[: keep.rules]
 
@@ -102,7 +102,8 @@ def _rule() -> re.Pattern[str]:
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 
 
-def _without_material(text: str) -> Iterable[str]:
+def plain_lines(text: str) -> Iterable[str]:
+    """Yield the lines of a text without code blocks, quotations and bullets."""
     fenced = False
     for line in text.splitlines():
         if _FENCE.match(line):

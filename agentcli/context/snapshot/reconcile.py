@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from agentcli.context.ledger.decisions import fitting_decisions
 from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
 from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import LEFT_OUT, WITHOUT_MODEL, Snapshot, cite, last_cited, uncited
@@ -30,6 +31,7 @@ def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: Sna
     return Snapshot(
         goal=new.goal or (former.goal if former else ""),
         rules=ledger.rules,
+        decisions=fitting_decisions(ledger.decisions, settings.decision_characters),
         knowledge=merged_knowledge(former.knowledge if former else (), new.knowledge, new.obsolete),
         files=_files(ledger, whys, settings),
         actions=_actions(new.actions, ledger, settings),
