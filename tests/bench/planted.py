@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.calls.call import PrintedEvents
-from agentcli.agent.tool_context import SessionToolContext
+from agentcli.agent.tool_context import SessionPassages, SessionToolContext, offer
 from agentcli.context.policies import plan
 from agentcli.context.room import due_prune
 from agentcli.context.settings import ContextSettings, GeminiSettings, PolicyName
@@ -25,6 +25,7 @@ from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.tool import ToolLimits
 from agentcli.permissions.paths import Workspace
 from agentcli.sessions.in_memory import MemorySession
+from agentcli.tools.recall import SessionText
 from agentcli.tools.registry import TRAITS, run, tools
 from tests.agent.compaction.compacting import CHEAP, Answers, compaction, snapshot
 
@@ -222,6 +223,7 @@ def _recalls(journal: Journal, fact: Planted) -> bool:
     """Whether the tool itself gives the answer to a model that looks for the topic."""
 
     ctx = SessionToolContext(Workspace(Path("/"), (), home=Path("/")), journal, ToolLimits(), PrintedEvents())
+    ctx.add([offer(SessionText, SessionPassages(journal))])
     [recall] = tools({"recall"})
     given: dict[str, Any] = {"pattern": rf"{fact.topic}\b"}
     while True:
