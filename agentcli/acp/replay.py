@@ -10,7 +10,7 @@ from agentcli.acp.updates import Update, Updates, new_id, thought_chunk, unstrea
 from agentcli.agent.session import AgentSession
 from agentcli.core.message import File, Image, Message, Text, ToolResult
 from agentcli.core.record import Compaction
-from agentcli.tools.lib.text import replace_surrogates
+from agentcli.core.sanitise import replace_surrogates
 from agentcli.ui.input.attachments import mention
 
 

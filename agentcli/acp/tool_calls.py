@@ -19,9 +19,9 @@ from acp.schema import (
 
 from agentcli.acp.diffs import FileText, patched
 from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.tool import Effect, Tool, Traits
 from agentcli.system.resolve import spelled
-from agentcli.tools.lib.text import replace_surrogates
 
 Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 _KINDS: Mapping[Effect, ToolKind] = {"read": "read", "write": "edit", "run": "execute", "network": "fetch"}

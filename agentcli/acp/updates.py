@@ -59,7 +59,7 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Record, Title, TodoItem
-from agentcli.tools.lib.text import replace_surrogates
+from agentcli.core.sanitise import replace_surrogates
 
 Update = (
     UserMessageChunk

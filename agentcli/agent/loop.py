@@ -75,9 +75,10 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
             async for event in events:
                 yield event
         reply = box.reply
-        async with closing(execute(reply.calls, conversation.stages, printed, interrupt)) as events:
-            async for event in events:
-                yield event
+        if reply.calls:
+            async with closing(execute(reply.calls, conversation.stages, printed, interrupt)) as events:
+                async for event in events:
+                    yield event
         for event in conversation.answer_open_calls(NOT_RUN if interrupt.is_set() else not_run(reply)):
             yield event
         if interrupt.is_set():

@@ -124,3 +124,8 @@ def _spelled(match: re.Match[str]) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def replace_surrogates(text: str) -> str:
+    """Return text that can be sent anywhere: lone surrogates become U+FFFD."""
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)

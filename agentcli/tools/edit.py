@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.diff import Diff, changed_ranges, unified
@@ -30,7 +31,7 @@ from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import FileHandle, locate, missing
 from agentcli.tools.lib.replacement import replacement
 from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge
-from agentcli.tools.lib.text import Encoding, clip, decode, encode, replace_surrogates
+from agentcli.tools.lib.text import Encoding, clip, decode, encode
 
 _EXCERPT, _WIDTH = 30, 200
 """Maximum lines shown after an edit whose outcome the model cannot know, and characters of each."""

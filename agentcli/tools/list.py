@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.tools.lib.paths import open_folder
-from agentcli.tools.lib.text import replace_surrogates
 
 _SORTED = 50_000
 """Maximum entries that are read and sorted: a million would take longer than people wait."""

@@ -17,11 +17,10 @@ from agentcli.core.images import ENDINGS, IMAGE_BYTES, mime_of
 from agentcli.core.mcp_servers import CALL, MATCHED, PREFIX, SEARCH, Content, ServerAnswer, Servers, ServerTool
 from agentcli.core.message import Image
 from agentcli.core.model import ToolSchema
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import replace_surrogates, safe_line
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.truncate import truncate_bytes
 from agentcli.core.tool import NO_OUTPUT, Tool, ToolContext, ToolOutput, Traits
-from agentcli.tools.lib.text import replace_surrogates
 from agentcli.tools.lib.truncate import whereabouts
 
 FOUND = 5

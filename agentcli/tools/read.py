@@ -14,13 +14,14 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.images import IMAGE_BYTES, mime_of
 from agentcli.core.message import Image
+from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.plural import plural
 from agentcli.core.text.truncate import head_of
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system.resolve import spelled
 from agentcli.tools.lib.files import remember
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
-from agentcli.tools.lib.text import decode, is_binary, replace_surrogates
+from agentcli.tools.lib.text import decode, is_binary
 from agentcli.tools.lib.truncate import fitting
 from agentcli.tools.list import entries_of
 

@@ -10,7 +10,7 @@ from typing import Any
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
 from agentcli.core.model import ToolSchema
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import replace_surrogates, safe_line
 from agentcli.core.schema import check, parameters, wire_names
 from agentcli.core.tool import Preview, Run, Title, Tool, ToolContext, ToolOutput, Traits, as_json
 from agentcli.resources import prompt
@@ -32,7 +32,6 @@ from agentcli.tools import (
     web_fetch,
     write,
 )
-from agentcli.tools.lib.text import replace_surrogates
 from agentcli.tools.mending import Mended, mended, with_ignored
 
 

@@ -20,7 +20,7 @@ from agentcli.permissions.readonly.searches import search_of
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.rules import Rule, path_rule
 from agentcli.permissions.shell.command_line import CommandLine, paths_in
-from agentcli.permissions.shell.file_commands import CHANGING, RECORDING, meanings, repository_problem
+from agentcli.permissions.shell.effects import CHANGING, RECORDING, meanings, repository_problem
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Part, runs
 from agentcli.system.git_keys import reads_only

@@ -14,7 +14,7 @@ from agentcli.permissions.readonly.git_table import GIT_READERS, shown_secret
 from agentcli.permissions.readonly.option_grammar import Found, Shape, fit
 from agentcli.permissions.readonly.searches import find_reads, objection, search_of
 from agentcli.permissions.readonly.table import READERS
-from agentcli.permissions.shell.file_commands import meanings
+from agentcli.permissions.shell.effects import meanings
 from agentcli.permissions.shell.known_programs import word_set
 from agentcli.permissions.shell.parse import Command
 from agentcli.system.programs import lies_in, located, trusted_path, untrusted

@@ -15,8 +15,7 @@ from agentcli.permissions.readonly.fed import fed_files
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.containable import ASKED, Containment, containment
 from agentcli.permissions.shell.covered import uncovered
-from agentcli.permissions.shell.destructive import destruction
-from agentcli.permissions.shell.file_commands import CHANGING, changes_inside_all, meanings
+from agentcli.permissions.shell.effects import CHANGING, changes_inside_all, destruction, meanings
 from agentcli.permissions.shell.flow import Run, runs_of
 from agentcli.permissions.shell.hiding import hides, may_run, spelled
 from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved, wider, word_set

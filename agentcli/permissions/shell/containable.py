@@ -12,7 +12,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import UndoCover, Workspace, could_name_protected, judge_path, names_protected
 from agentcli.permissions.readonly.commands import reading_of
-from agentcli.permissions.shell.file_commands import CHANGING, changes_inside, records_in_git
+from agentcli.permissions.shell.effects import CHANGING, changes_inside, records_in_git
 from agentcli.permissions.shell.known_programs import INTERPRETERS, NETWORK, SHELLS, is_ordinary, uses_network, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
 

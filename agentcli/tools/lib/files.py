@@ -11,11 +11,11 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from agentcli.core.errors import ToolError
+from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.tool import ToolContext
 from agentcli.system.disk import temporary_name
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
 from agentcli.tools.lib.seen_files import READ_IT, UNSEEN, Knowledge, SeenFiles
-from agentcli.tools.lib.text import replace_surrogates
 
 
 class _Lock:

@@ -13,11 +13,12 @@ from typing import IO
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
+from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.secrets import is_secret_file
 from agentcli.system.programs import find_program
 from agentcli.tools.lib import gitignore
 from agentcli.tools.lib.openat import DirHandle
-from agentcli.tools.lib.text import is_binary, replace_surrogates
+from agentcli.tools.lib.text import is_binary
 
 _BATCH = 60_000
 """Maximum bytes of file names for one run of ripgrep: well below the limit of every system."""

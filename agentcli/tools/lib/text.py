@@ -64,11 +64,6 @@ def encode(text: str, encoding: Encoding, label: str) -> bytes:
         ) from error
 
 
-def replace_surrogates(text: str) -> str:
-    """Return text that can be sent anywhere: lone surrogates become U+FFFD."""
-    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)
-
-
 def is_binary(head: bytes) -> bool:
     """Return True if a file that begins like this is not text."""
     return _encoding(head) is None

@@ -134,7 +134,8 @@ def _text(path: Path, data: bytes, size: int) -> File:
     """Return the file as the `read` tool decodes it: an edit must quote that text."""
     from hashlib import sha256  # imported late: the editor loads this module before the agent
 
-    from agentcli.tools.lib.text import decode, decode_beginning, replace_surrogates
+    from agentcli.core.sanitise import replace_surrogates
+    from agentcli.tools.lib.text import decode, decode_beginning
 
     decoded = decode(data) if len(data) <= FILE_BYTES else decode_beginning(data[:FILE_BYTES])
     if decoded is None:
