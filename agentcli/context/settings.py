@@ -89,7 +89,7 @@ class AutoSettings:
     clipped: int = 400
     """Tokens left of an output that is cut to its two ends."""
     lean: Lean = setting("price", project="free")
-    """`price`: compact below `soft` where that pays; `memory`: only at `soft` and `hard`, which keeps more in view."""
+    """`price`: compact below `soft` where that pays; `memory`: only at `soft` and `hard`, which keeps more in view and costs more."""
 
 
 @dataclass(frozen=True, slots=True)
