@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.batch.ledger import DIED, FINAL, Ledger, Row, State, fold, present_rows, rows
+from agentcli.batch.ledger import DIED, FINAL, Ledger, Row, State, accepted, fold, present_rows, rows
 from agentcli.batch.money import fits, limit_of
 from agentcli.batch.plan import LOSSES, next_start
 from agentcli.batch.tasks import Task
@@ -143,3 +143,20 @@ def test_a_task_starts_only_if_what_all_may_spend_fits_the_cap() -> None:
     assert fits(0.5, 0.4, 0.4, None)
     assert limit_of(TASK, 20.0) == 1.0
     assert limit_of(TASK, None) is None
+
+
+def test_only_a_second_result_of_an_attempt_from_another_start_is_a_duplicate() -> None:
+    first = Row("a", 1, "x", "passed")
+
+    def recorded(row: Row, *known: Row) -> State:
+        return accepted(row, known).state
+
+    second = Row("a", 1, "y", "failed")
+    assert recorded(second) == "failed"
+    assert recorded(second, Row("b", 1, "x", "passed"), first) == "duplicate"
+    assert "The start x had its result" in accepted(second, [first]).why
+    assert recorded(Row("a", 1, "x", "failed"), first) == "failed", "the same start"
+    assert recorded(Row("a", 2, "y", "failed"), first) == "failed", "another attempt"
+    assert recorded(Row("a", 1, "y", "failed", round=1), first) == "failed", "another round"
+    assert recorded(Row("a", 1, "y", "lost"), first) == "lost", "no result"
+    assert recorded(second, Row("a", 1, "x", "running")) == "failed", "the first start has none"
