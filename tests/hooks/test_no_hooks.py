@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import get_args
 
-from agentcli.agent.hooks.outcome import Outcome, Source
+from agentcli.agent.hooks.outcome import Outcome, Source, Subagent, Verdict
 from agentcli.core.errors import ModelError
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.hooks.files import EVENTS
@@ -45,3 +45,10 @@ def test_every_event_passes_and_nothing_is_said(tmp_path: Path) -> None:
     for outcome in asyncio.run(fired()):
         assert not outcome.verdict.blocks
         assert outcome == Outcome()
+
+
+def test_a_verdict_blocks_only_if_it_denies_and_ends_no_turn_unasked() -> None:
+    assert [answer for answer in ("", "allow", "ask", "deny") if Verdict(answer).blocks is True] == ["deny"]  # type: ignore[arg-type]
+    plain = Verdict()
+    assert (plain.ends, plain.input, plain.output, plain.reason, plain.failed) == (False, None, None, "", "")
+    assert Subagent("s1", "explore").variables == {}
