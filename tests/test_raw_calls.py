@@ -26,7 +26,7 @@ def names(code: str) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize(
     ("raw", "module"),
-    [(LOCKING, "system/locks.py"), (TASKS, "core/tasks.py")],
+    [(LOCKING, "system/locked_file.py"), (TASKS, "core/tasks.py")],
     ids=["locking", "tasks"],
 )
 def test_raw_calls_are_made_in_one_module(raw: frozenset[str], module: str) -> None:

@@ -43,7 +43,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.message import Usage as Tokens
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.core.text.slash import no_command, unknown_command
 from agentcli.core.tool import Question
 

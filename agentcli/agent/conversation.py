@@ -22,7 +22,8 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, reminder
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Failure, Mode, Prune, Retry, Settings
-from agentcli.core.tasks import closing, until_interrupted
+from agentcli.core.streams import closing
+from agentcli.core.tasks import until_interrupted
 
 MODE_WORDS: Mapping[Mode, str] = {
     "ask": "Edits and commands are put to the user from now on before they run.",

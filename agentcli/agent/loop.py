@@ -26,7 +26,8 @@ from agentcli.core.event import (
     Warned,
 )
 from agentcli.core.record import Retry
-from agentcli.core.tasks import closing, until_set
+from agentcli.core.streams import closing
+from agentcli.core.tasks import until_set
 
 
 async def turn(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:

@@ -27,7 +27,7 @@ from agentcli.core.mcp_servers import Servers, ServerState
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Unpin
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.core.tool import Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import for_model, for_person

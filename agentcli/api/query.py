@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from agentcli.api.options import RunOptions, checked
 from agentcli.api.session import Session, session_with
 from agentcli.core.errors import AgentError
-from agentcli.core.tasks import closing, run_beside, when_done
+from agentcli.core.streams import closing
+from agentcli.core.tasks import run_beside, when_done
 from agentcli.ui.run_events import AnyEvent, Result
 
 if TYPE_CHECKING:

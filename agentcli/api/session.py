@@ -11,7 +11,8 @@ from weakref import WeakSet
 from agentcli.api.options import Given, RunOptions, checked
 from agentcli.api.turn import GRACE, Turn, settled
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.tasks import closing, start_task
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.ui.run_events import AnyEvent, InitEvent, WarningEvent
 from agentcli.ui.run_results import record_events
 

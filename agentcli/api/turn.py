@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from agentcli.app.print_commands import events_of
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.event import TurnEnded
-from agentcli.core.tasks import closing, start_task
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.ui.run_events import AnyEvent, InitEvent, Result, WarningEvent
 from agentcli.ui.run_results import ResultBuilder, conclusion, run_events
 

@@ -12,7 +12,7 @@ from agentcli.app.feature import slash_commands
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event
 from agentcli.core.sanitise import safe
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.core.text.slash import name_and_argument, no_command, unknown_command
 from agentcli.ui.input.attachments import with_attachments
 from agentcli.ui.input.missing_files import with_warnings

@@ -44,8 +44,8 @@ class PruneSettings:
     """Token estimator of opencode's rule."""
     auto_protect: Tokens = setting(10_000, project="free")
     """`auto`: newest outputs that stay unless they are out of date."""
-    memory_protect: Tokens = setting(40_000, project="free")
-    """The same where `context.auto.lean` is `memory`."""
+    memory_protect: Tokens = 40_000
+    """`auto_protect` if `auto.lean` is `memory`."""
     auto_turns: int = 0
     """`auto`: newest user messages whose outputs stay unless they are out of date; 0: only `auto_protect` decides."""
     horizon: Annotated[float, Range(unit="requests")] = setting(8.0, project="free")
@@ -89,7 +89,7 @@ class AutoSettings:
     clipped: int = 400
     """Tokens left of an output that is cut to its two ends."""
     lean: Lean = setting("price", project="free")
-    """`price`: compact below `soft` where that pays; `memory`: only at `soft` and `hard`, which keeps more in view and costs more."""
+    """`price`: compact below `soft` if that pays; `memory`: only at `soft` and `hard`, which keeps more and costs more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from agentcli.core.streams import closing
 
 T = TypeVar("T")
 
@@ -73,30 +74,6 @@ def when_done(future: Future, call: Callable[[], object]) -> Callable[[], None]:
 
     future.add_done_callback(done)
     return take_back
-
-
-Value = TypeVar("Value")
-
-
-class closing(Generic[Value]):
-    """Close a stream when its reader leaves it, also by an error: `async with closing(stream) as values: async for value in values`.
-
-    Without this, an abandoned generator continues later in a task of its own, with everything that it has begun. A closed generator has
-    ended, and so have the streams that it reads with `closing`. A stream that cannot be closed is left alone.
-    """
-
-    def __init__(self, stream: AsyncIterator[Value]) -> None:
-        self._stream = stream
-
-    async def __aenter__(self) -> AsyncIterator[Value]:
-        return self._stream
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        close = getattr(self._stream, "aclose", None)
-        if close is not None:
-            await close()
 
 
 Result = TypeVar("Result")

@@ -28,7 +28,8 @@ from agentcli import __version__
 from agentcli.core.dataclass import dataclass
 from agentcli.core.mcp_servers import Content, Elicitation, Progress, ServerAnswer
 from agentcli.core.sanitise import safe_line
-from agentcli.core.tasks import closing, start_task
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.mcp.config import CALL_SECONDS, START_SECONDS, ServerDefinition
 from agentcli.mcp.listing import Listing, listed
 from agentcli.mcp.logs import ServerLogs

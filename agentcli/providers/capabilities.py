@@ -13,7 +13,7 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import Noticed
 from agentcli.core.message import Image, Part, Text, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, ToolSchema, UsageSeen
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.providers.context_windows import loaded_window, stated_window, window_in
 from agentcli.providers.endpoint_facts import EndpointMemory, Learnt
 from agentcli.providers.wire import short_id

@@ -16,7 +16,7 @@ from agentcli.core.event import seconds_left
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, Request, StreamEvent, UsageSeen
 from agentcli.core.setting import setting
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.core.text.ranges import Requests, Seconds
 from agentcli.providers.rate_gate import Gate, OpenGate
 

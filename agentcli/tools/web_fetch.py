@@ -14,7 +14,7 @@ from agentcli.core.causes import in_words, innermost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.core.tool import ToolContext, ToolLimits, ToolOutput, as_json
 from agentcli.system.network import Target, check_literal, same_site, target
 from agentcli.tools.lib.html_markup import plain_markup

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.event import Event, TurnEnded
 from agentcli.core.journal import Journal
 from agentcli.core.sanitise import safe_line
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 
 SOURCES = sorted((Path(__file__).parents[2] / "agentcli").rglob("*.py"))
 

@@ -175,7 +175,7 @@ def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_polic
     lines = type_(context, "/context")
     assert "usable" in lines[0]
     assert len(lines[1]) == min(columns - 1, 120)
-    assert lines[1].count("╎") == (2 if columns == 40 else 3)  # there the first mark lies in the part that is used
+    assert lines[1].count("╎") == 3
     assert all(width(line) < columns for line in lines[: lines.index("Messages")])
     assert (
         any(line.startswith("╎ prunes from ") and line.endswith("compacts at 20–70%"[-4:]) for line in lines)

@@ -18,7 +18,8 @@ from agentcli.agent.tool_context import SessionToolContext
 from agentcli.core.dataclass import replace
 from agentcli.core.event import Event, Recorded, ToolStarted
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.core.tasks import closing, start_task, until_interrupted, when_done
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task, until_interrupted, when_done
 from agentcli.core.tool import CallScope, RunTool
 
 NOT_RUN = "Not run: the user interrupted before it began."

@@ -21,7 +21,7 @@ from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Compaction, Prune, Trigger, Undo
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 
 if TYPE_CHECKING:
     from agentcli.agent.compaction.snapshot import Brief

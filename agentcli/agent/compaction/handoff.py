@@ -14,7 +14,8 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Recorded
 from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.record import Compaction
-from agentcli.core.tasks import closing, start_task
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 
 
 class HandoffRun:

@@ -28,7 +28,8 @@ from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Notic
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.record import Compaction, CompactionStatus, Record, Retry, Settings, Trigger
-from agentcli.core.tasks import closing, start_task
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import redact
 

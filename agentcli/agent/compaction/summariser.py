@@ -15,7 +15,8 @@ from agentcli.core.errors import AgentError, ModelError
 from agentcli.core.event import Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import Model, ModelSpec, Request, RequestMessage
-from agentcli.core.tasks import closing, start_task, until_set
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task, until_set
 
 _DEFAULT = SnapshotSettings()
 

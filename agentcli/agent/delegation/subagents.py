@@ -32,7 +32,8 @@ from agentcli.core.message import ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
-from agentcli.core.tasks import closing, start_task
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.core.tool import Tool, ToolOutput
 from agentcli.extensions.agents import BUILT_IN, AgentKind
 from agentcli.extensions.discover import listing_only

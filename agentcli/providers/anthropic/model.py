@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.providers.anthropic.errors import from_event, from_status
 from agentcli.providers.anthropic.models import KIND
 from agentcli.providers.anthropic.platform import on_platform, platform_errors, refused_by_platform

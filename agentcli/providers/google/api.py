@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.providers.google.errors import from_api_error
 from agentcli.providers.google.request import Former, Json, countable, to_arguments
 from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed, tls_context

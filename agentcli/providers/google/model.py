@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.reply import Reply
 from agentcli.providers.http import connection_error

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import ModelSpec, Request, StreamEvent
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.providers.errors import vendor_name
 from agentcli.providers.http import connection_error, event_data, http_client, quiet_sdk
 from agentcli.providers.openai import chat_reply, chat_request, responses_reply, responses_request

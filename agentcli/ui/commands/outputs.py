@@ -11,7 +11,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
 from agentcli.core.event import CompactionEnded, Event, Noticed, Pruned, TurnEnded
 from agentcli.core.message import Part, Text
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession

@@ -10,7 +10,7 @@ from pathlib import Path
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.mcp_servers import ServerState
 from agentcli.core.message import Message
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.ui.input.attachments import candidates, existing, mentions
 
 _LIKE_A_FILE = re.compile(r"[^(){}<>=]*(/[^(){}<>=]*|\.[A-Za-z]\w{0,5}(:\d+(-\d+)?)?)[.,;:!?)]*")

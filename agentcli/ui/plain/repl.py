@@ -16,7 +16,8 @@ from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
-from agentcli.core.tasks import closing, start_task
+from agentcli.core.streams import closing
+from agentcli.core.tasks import start_task
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.event import Event, Recorded, Warned
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.core.tasks import closing
+from agentcli.core.streams import closing
 from agentcli.ui.commands import extensions, mcp
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.dialogs.asking import Asking
