@@ -103,7 +103,8 @@ def reported(
     The report gives only the number of tool uses, and the provider clears the oldest first.
     """
     uses = tool_uses(view, settings)
-    own = {call for call in history.cleared if call not in history.held}
+    # Not `history.cleared`: an output that a compaction replaced after it was cleared shows its summary, which the provider may clear.
+    own = {block.tool_use_id for block in view.blocks if block.cleared and not block.held}
     now = [use.call_id for use in uses[: applied.tool_uses] if use.result is not None and use.call_id not in own]
     came = tuple(call for call in now if call not in history.held)
     restored = tuple(call for call in history.cleared if call in history.held and call not in now)

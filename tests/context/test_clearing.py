@@ -125,7 +125,7 @@ def agree(story: Session, turns: int) -> None:
     after = answered(history, window)
     told = seen(after, rules)
     assert cleared_by_server(window) >= foreseen
-    own = set(history.cleared)
+    own = {block.tool_use_id for block in window.view.blocks if block.cleared and not block.held}
     assert held_in(told) == cleared_by_server(told) - own
     if told.view.foreseen is None:
         assert answered(after, told).last_seq == after.last_seq, "nothing is new in a second report"
