@@ -26,6 +26,7 @@ from tests.loopback import (
     openai_rules,
     openai_wire,
 )
+from tests.loopback.listening import listening
 from tests.loopback.plan import Answer, Asked, Bytes, Cut, Dribble, Fail, Gone, Idle, Plan, Raw, Refuse, Wire
 from tests.loopback.refusal import Refused, body_of, error_of
 from tests.loopback.seals import Seals
@@ -138,12 +139,7 @@ class Loopback:
 
     @contextlib.asynccontextmanager
     async def _listening(self) -> AsyncIterator[None]:
-        tasks: set[asyncio.Task[None]] = set()
-
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            tasks.add(task)
             self.connections += 1
             self.open += 1
             try:
@@ -152,21 +148,12 @@ class Loopback:
                 pass
             finally:
                 self.open -= 1
-                tasks.discard(task)
                 writer.close()
                 with contextlib.suppress(ConnectionError):
                     await writer.wait_closed()
 
-        server = await asyncio.start_server(connected, "127.0.0.1", self.port, limit=1 << 26, ssl=self.tls)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
+        async with listening(connected, self.port, self.tls, limit=1 << 26) as self.port:
             yield
-        finally:
-            server.close()
-            for task in list(tasks):
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await server.wait_closed()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         ahead: bytes | None = b""

@@ -18,6 +18,7 @@ from agentcli.core.tool import ToolLimits, ToolOutput
 from agentcli.system.network import check_literal, permitted
 from agentcli.tools.registry import run, tools
 from agentcli.tools.web_fetch import PageAnswer, Reader
+from tests.loopback.listening import listening
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -99,9 +100,7 @@ def fetch(
             writer.close()
 
     async def story() -> ToolOutput:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        async with server:
+        async with listening(serve) as port:
             return await run(FETCH, ctx, "c1", {"url": f"http://{host}:{port}{path}", **given})
 
     return asyncio.run(story()), asked

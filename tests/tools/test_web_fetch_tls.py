@@ -19,6 +19,7 @@ import pytest
 
 from agentcli.core.tool import ToolLimits, ToolOutput
 from agentcli.tools.registry import run, tools
+from tests.loopback.listening import listening
 from tests.tools.workplace import Bench
 
 FETCH = tools({"web_fetch"})[0]
@@ -181,9 +182,7 @@ def visit(
             writer.close()
 
     async def story() -> ToolOutput:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
-        port = server.sockets[0].getsockname()[1]
-        async with server:
+        async with listening(serve, tls=context) as port:
             return await run(FETCH, ctx, "c1", {"url": f"http{'s' if context else ''}://{host}:{port}{path}"})
 
     with asyncio.Runner(loop_factory=(names or Names({"site.test": [OURS]})).loop) as runner:
@@ -250,10 +249,9 @@ def test_a_server_without_tls_is_no_https_server(ctx: Bench) -> None:
             await reply("", writer)
             writer.close()
 
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        async with server:
+        async with listening(serve) as port:
             ctx.limits = ToolLimits(fetch_addresses=tuple(OURS))
-            return await run(FETCH, ctx, "c1", {"url": f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"})
+            return await run(FETCH, ctx, "c1", {"url": f"https://127.0.0.1:{port}/"})
 
     assert "cannot be fetched" in asyncio.run(story()).output
 
