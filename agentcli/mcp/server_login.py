@@ -159,16 +159,20 @@ def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, as
     """Return a handler of connections that catches the address to which the login leads."""
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            target = head.split(b" ", 2)[1].decode("latin-1")
-            if target.startswith("/callback?") and not arrived.done():
-                arrived.set_result(target)
-            length = str(len(_DONE)).encode()
-            writer.write(
-                b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: " + length + b"\r\n\r\n" + _DONE
-            )
-            await writer.drain()
-        writer.close()
+        try:
+            with contextlib.suppress(
+                ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError
+            ):
+                head = await reader.readuntil(b"\r\n\r\n")
+                target = head.split(b" ", 2)[1].decode("latin-1")
+                if target.startswith("/callback?") and not arrived.done():
+                    arrived.set_result(target)
+                length = str(len(_DONE)).encode()
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: " + length + b"\r\n\r\n" + _DONE
+                )
+                await writer.drain()
+        finally:
+            writer.close()
 
     return connected
