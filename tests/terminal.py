@@ -21,7 +21,7 @@ import pyte
 
 _TELLING = ("TMUX", "STY", "TERM_PROGRAM", "VTE_VERSION", "KITTY_", "WT_SESSION", "KONSOLE_", "COLORFGBG", "COLORTERM")
 
-READING = 0.6
+READING = 1.0
 """Seconds that a person needs at least to read a question; keys that come much sooner are taken to be typed ahead."""
 _QUESTION = re.compile(
     r"❯ \d+\. |^ *(?:search:|\d yes |y or n\?|.*\[y/N\]:|Number, or|Answer:)|· Esc (?:to skip|to cancel|no)"

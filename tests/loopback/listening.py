@@ -52,7 +52,8 @@ async def listening(
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
-        await asyncio.sleep(0)  # tasks of connections that were just accepted begin
+        for _ in range(5):  # a connection that was just accepted gets its transport, its protocol and its task
+            await asyncio.sleep(0)
         for task in list(tasks):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
