@@ -208,7 +208,17 @@ def _arguments(work: Work, session: str, spent: float | None) -> Sequence[str]:
     boxed = ["--set", "general.sandbox=require"] if plan.boxed and plan.isolation != "none" else []
     seen = ["--set", f"tools.bash_secrets={json.dumps([*task.env])}"] if task.env else []
     fixed = ["-o", "stream-json", "--mode", plan.mode, "--set", "checkpoints.seconds=0", *boxed]
-    return [*begin, *fixed, *seen, *given, *rules, *plan.flags]
+    own = [word for setting in task.settings for word in ("--set", setting)]
+    return [*begin, *fixed, *seen, *given, *rules, *plan.flags, *own, *_system_prompt(work)]
+
+
+def _system_prompt(work: Work) -> Sequence[str]:
+    """Return the arguments for the task's own system prompt, and write it to the file that they name."""
+    if not work.task.system_prompt:
+        return ()
+    path = work.folder / "system_prompt.txt"
+    path.write_text(work.task.system_prompt, encoding="utf-8")
+    return ("--system-prompt-file", str(path))
 
 
 def _environment(task: Task) -> dict[str, str]:

@@ -98,9 +98,8 @@ async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Eve
     code, result = ending.exit_code, ending.result
     total = session_cost(work.dirs, row.session)
     spent = max(0.0, (total if total is not None else float(result.get("cost") or 0.0)) - work.accounted(row.session))
-    row = replace(
-        row, cost=spent, usage=result.get("usage") or {}, text=str(result.get("text") or "")[:TEXT_CHARACTERS]
-    )
+    row = replace(row, cost=spent, usage=result.get("usage") or {}, turns=int(result.get("turns") or 0))
+    row = replace(row, text=str(result.get("text") or "")[:TEXT_CHARACTERS])
     state, why = _judged(code, result, interrupt.is_set())
     row = replace(row, state=state, why=why, over=code in _WRONG_TASK, exit=code)
     if state in ("stopped", "waiting", "held", "lost"):

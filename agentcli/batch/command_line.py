@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Model, Set, Trust, taking
+from agentcli.cli.flags import Allow, Deny, Format, Json, MaxCost, MaxTime, MaxTurns, Set, Trust, taking
 from agentcli.cli.output import say, say_json
 from agentcli.cli.progress import Progress
-from agentcli.core.causes import in_words
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.near import did_you_mean, near_names
@@ -81,7 +80,15 @@ class BatchFlags:
     form: Annotated[
         Format, typer.Option("-o", "--output-format", metavar="FORMAT", help="text, json or stream-json")
     ] = Format.text
-    model: Model = ""
+    models: Annotated[
+        list[str] | None,
+        typer.Option("-m", "--model", metavar="MODEL", help="provider/model or alias; several run each task with each"),
+    ] = None
+    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="run each task N times, as separate runs")] = 1
+    prompt_files: Annotated[
+        list[str] | None,
+        typer.Option("--system-prompt-file", metavar="FILE", help="replace the system prompt; several run with each"),
+    ] = None
     max_cost: MaxCost = None
     max_turns: MaxTurns = None
     max_time: MaxTime = None
@@ -105,12 +112,18 @@ def run(asked: BatchFlags) -> int:
 def _begun(asked: BatchFlags) -> int:
     """Run what the options of `run` ask for; the exit code."""
     from agentcli.batch.examination import examined
-    from agentcli.batch.tasks import DEFAULTS, chosen
+    from agentcli.batch.matrix import expanded, variants
+    from agentcli.batch.tasks import DEFAULTS, chosen, text_of
 
     _check_together(asked)
-    defaults = {name: getattr(asked, name) for name in DEFAULTS}
+    models = tuple(dict.fromkeys(asked.models or ()))
+    model = models[0] if len(models) == 1 else ""
+    defaults = {"model": model, **{name: getattr(asked, name) for name in DEFAULTS if name != "model"}}
     found, folder = _tasks(asked.tasks, asked.out, asked.each, asked.prompt, defaults)
     found = chosen(found, filter(None, asked.only.split(",")))
+    prompts = {path: text_of(Path(path)) for path in asked.prompt_files or ()}
+    each = variants(models if len(models) > 1 else (), prompts, ())
+    found = tuple(expanded(found, each, asked.repeat))
     plan = _plan(asked, folder)
     for note in examined(plan, found, elsewhere=asked.engine != "local"):
         print(f"agentcli: {note}", file=sys.stderr)
@@ -195,9 +208,9 @@ def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
     from agentcli.batch import mirrors
 
     kinds = set()
-    for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
+    for repo, model, own in dict.fromkeys((task.repo, task.model, task.settings) for task in tasks):
         folder = mirrors.local(app_dirs().cache, repo)
-        program = Program(Options(cwd=folder, model=model, settings=plan.settings))
+        program = Program(Options(cwd=folder, model=model, settings=(*plan.settings, *own)))
         kinds.add(program.models.spec(model or program.selection.model_name()).kind)
     return tuple(kinds)
 
@@ -216,7 +229,7 @@ def _tasks(
     tasks: Path | None, out: Path | None, each: str, prompt: str, defaults: Mapping[str, Any]
 ) -> tuple[tuple[Task, ...], Path]:
     """Read the tasks, and return them with the folder of the batch."""
-    from agentcli.batch.tasks import each_path, read_tasks
+    from agentcli.batch.tasks import each_path, read_tasks, text_of
 
     fresh = Path(time.strftime("batch-%Y%m%d-%H%M%S"))
     if each:
@@ -225,11 +238,7 @@ def _tasks(
         return each_path(each, prompt, Path.cwd(), defaults), (tasks or fresh).resolve()
     if tasks is None:
         raise UsageError("Name a file of tasks, or use --each GLOB -p TEXT.")
-    try:
-        text = tasks.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{tasks} cannot be read: {in_words(error)}.") from error
-    return read_tasks(text, tasks.resolve().parent, defaults), (out or fresh).resolve()
+    return read_tasks(text_of(tasks), tasks.resolve().parent, defaults), (out or fresh).resolve()
 
 
 @app.command("status")
@@ -277,6 +286,29 @@ def report(
         sys.stdout.write((out / "results.jsonl").read_text())
     else:
         say(str(page))
+
+
+@app.command("compare")
+def compare(
+    outs: Annotated[list[Path], typer.Argument(metavar="OUT...", help="folders of batches")], json_: Json = False
+) -> None:
+    """Compare batches, or the variants of one: pass rates, their difference, cost, tokens, steps, time, tasks that flipped.
+
+    The first is what the others are compared with. Rates have Wilson's interval of 95 %. If both have the same tasks, the difference is that
+    of pairs of runs of the same task (Newcombe's paired interval), which is narrower, because it does not
+    count how hard tasks are; otherwise it is that of independent runs.
+    """
+    from agentcli.batch.comparison import as_json, compared, in_lines, sides_of
+    from agentcli.batch.results import load
+
+    sides = [side for out in outs for side in sides_of(load(out))]
+    if len(sides) < 2:
+        raise UsageError("There is only one variant to compare. Name a second batch.")
+    found = compared(sides)
+    if json_:
+        say_json(as_json(found))
+        return
+    say("\n".join(in_lines(found)))
 
 
 @app.command("show")

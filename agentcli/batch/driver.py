@@ -257,6 +257,7 @@ def prepared(plan: Plan, tasks: Sequence[Task], out: Path, cache: Path) -> Mappi
                 base = "" if plain else trees.base_commit(repos[task.repo], task.base)
                 entries[task.id] = {"digest": task.digest, "repo": repos[task.repo], "base": base}
             entries[task.id]["meta"] = task.meta
+            entries[task.id]["run"] = {"of": task.of or task.id, "variant": task.variant, "repeat": task.repeat}
         replace_file(path, json.dumps(as_json(plan, entries), indent=1) + "\n")
     return {id: entry["base"] for id, entry in entries.items()}
 

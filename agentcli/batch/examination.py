@@ -32,8 +32,8 @@ def examined(
                 notes.append(f"{repo} has changes that are not committed: the tasks do not see them.")
         elif mirrors.is_url(repo):
             raise InputError(f"{repo} has no files here: --isolate worktree or clone is for a repository with a URL.")
-    for repo, model in dict.fromkeys((task.repo, task.model) for task in tasks):
-        program = Program(Options(cwd=folders[repo], model=model, settings=plan.settings), env)
+    for repo, model, own in dict.fromkeys((task.repo, task.model, task.settings) for task in tasks):
+        program = Program(Options(cwd=folders[repo], model=model, settings=(*plan.settings, *own)), env)
         spec = program.models.spec(model or program.selection.model_name())
         if not elsewhere and isinstance(obstacle := program.models.obstacle(spec.name), AgentError):
             raise obstacle

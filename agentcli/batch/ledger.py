@@ -51,6 +51,8 @@ class Row:
     """Ends of this attempt without a result: waits, losses, failed set-ups."""
     usage: Mapping[str, int] = field(default_factory=dict)
     """Tokens by kind."""
+    turns: int = 0
+    """Requests to the model."""
     round: int = 0
     """Number of requested repetitions of the task; only the attempts of the last round count."""
 

@@ -17,7 +17,7 @@ from agentcli.batch import trees
 from agentcli.batch.attempt import RESULT, run_attempt
 from agentcli.batch.ledger import Row, TaskState, parsed
 from agentcli.batch.plan import Plan, Start
-from agentcli.batch.tasks import Task
+from agentcli.batch.tasks import LISTS, Task
 from agentcli.batch.work import Work, folder_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
@@ -95,7 +95,7 @@ def outcome(raw: Mapping[str, Any]) -> Outcome:
 
 def _work(task: Mapping[str, Any], attempt: int, token: str, options: Mapping[str, Any]) -> Work:
     dirs = app_dirs()
-    lists = {name: tuple(task[name]) for name in ("allow", "deny", "env")}
+    lists = {name: tuple(task[name]) for name in LISTS}
     plan = Plan(**{**options["plan"], **{name: tuple(options["plan"][name]) for name in ("retry", "flags", "shard")}})
     former = options["goes_on"]
     goes_on = TaskState(**{**former, "newest": Row(**former["newest"])}) if former else None

@@ -16,13 +16,19 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.near import did_you_mean, near_names
 
+LISTS = ("allow", "deny", "env", "settings")
+"""Fields of a task that are lists of texts."""
 Isolation = Literal["worktree", "clone", "copy", "none"]
-_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+ID_CHARACTERS = 64
+"""Longest id."""
+_ID = re.compile(rf"[A-Za-z0-9._-]{{1,{ID_CHARACTERS}}}")
 _KINDS: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("id", "prompt", "prompt_file", "repo", "base", "setup", "check", "model"), (str,)),
+    **dict.fromkeys(
+        ("id", "prompt", "prompt_file", "repo", "base", "setup", "check", "model", "system_prompt"), (str,)
+    ),
     **dict.fromkeys(("attempts", "max_turns"), (int,)),
     **dict.fromkeys(("max_cost", "max_time"), (int, float)),
-    **dict.fromkeys(("allow", "deny", "env"), (list,)),
+    **dict.fromkeys(LISTS, (list,)),
     "meta": (dict, list, str, int, float, bool, type(None)),
 }
 """Fields of a line, and the JSON types that they accept."""
@@ -33,7 +39,11 @@ DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "all
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task with everything that its run needs. `repo` is an absolute path or a URL; `env` names variables to pass on."""
+    """A task with everything that its run needs. `repo` is an absolute path or a URL; `env` names variables to pass on.
+
+    `settings` are `NAME=VALUE`. In a matrix, `of` is the id of the task that this is a run of, `variant` the label of its variant,
+    and `repeat` its number.
+    """
 
     id: str
     prompt: str
@@ -50,12 +60,19 @@ class Task:
     deny: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     meta: Any = field(default=None)
+    system_prompt: str = ""
+    settings: tuple[str, ...] = ()
+    of: str = ""
+    variant: str = ""
+    repeat: int = 1
 
     @property
     def digest(self) -> str:
         """SHA-256 of all fields that decide its result. Limits are not among them: they may be raised after a task reached one."""
-        free = ("meta", "attempts", "max_cost", "max_time", "max_turns")
+        free = ("meta", "attempts", "max_cost", "max_time", "max_turns", "of", "variant", "repeat")
+        later = ("system_prompt", "settings")  # batches that began before these existed go on
         decisive = {name: value for name, value in asdict(self).items() if name not in free}
+        decisive = {name: value for name, value in decisive.items() if name not in later or value}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
 
 
@@ -79,6 +96,14 @@ def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Ta
     if not tasks:
         raise InputError("There are no tasks: write one JSON object a line, with id and prompt.")
     return tuple(tasks.values())
+
+
+def text_of(path: Path) -> str:
+    """Read a file that the user named. Raise InputError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {in_words(error)}.") from error
 
 
 def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
@@ -148,7 +173,7 @@ def _task(raw: Mapping[str, Any], folder: Path, defaults: Mapping[str, Any]) -> 
         if not Path(repo).is_dir():
             raise InputError(f"the repository {raw.get('repo', '.')} is neither a folder nor a URL.")
     prompt = _prompt(given, folder)
-    lists = {name: tuple(given.pop(name, ())) for name in ("allow", "deny", "env")}
+    lists = {name: tuple(given.pop(name, ())) for name in LISTS}
     task = Task(**{**given, **lists, "prompt": prompt, "repo": repo})
     if task.attempts < 1:
         raise InputError("attempts is 1 or more.")
@@ -160,10 +185,7 @@ def _task(raw: Mapping[str, Any], folder: Path, defaults: Mapping[str, Any]) -> 
 def _prompt(given: dict[str, Any], folder: Path) -> str:
     file, text = given.pop("prompt_file", ""), given.pop("prompt", "")
     if file:
-        try:
-            text = (folder / file).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise InputError(f"{file} cannot be read: {in_words(error)}.") from None
+        text = text_of(folder / file)
     if not text.strip():
         raise InputError("it has no prompt.")
     return str(text)

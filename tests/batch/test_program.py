@@ -47,6 +47,30 @@ def test_a_batch_runs_checks_commits_and_merges(program: Program) -> None:
     assert len(listed) == 3
 
 
+def test_each_task_is_run_with_each_model_as_often_as_requested_and_once_each(program: Program) -> None:
+    good, bad = script(program, WRITES, DONE), "script:echo"
+    (program.work / "terse.md").write_text("Answer in one word.")
+    arguments = [
+        *run(program, good, "-m", bad, "--check", "test -f new.txt", "-j", "2"),
+        "--system-prompt-file",
+        "terse.md",
+    ]
+    assert program.run(*arguments, "--only", "t0", seconds=200).code == 1
+    assert sorted(results(program)) == ["t0.echo", "t0.script"]
+    assert program.run(*arguments, "--only", "t0", "--repeat", "2", seconds=200).code == 1
+    assert {id: line["state"] for id, line in results(program).items()} == {
+        **dict.fromkeys(("t0.script", "t0.script.2"), "passed"),
+        **dict.fromkeys(("t0.echo", "t0.echo.2"), "failed"),
+    }
+    assert sum(row["state"] in ("passed", "failed") for row in ledger(program)) == 4
+    shown = program.run("batch", "compare", "out").out
+    assert "echo against script: −100.0 points" in shown
+    [last] = [row for row in ledger(program) if (row["id"], row["state"]) == ("t0.script.2", "passed")]
+    assert last["turns"] == 2
+    exported = json.loads(program.run("sessions", "export", str(last["session"]), "-f", "json").out)
+    assert "Answer in one word." in json.dumps(exported)
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [({"base": "gone"}, "There is no commit gone in"), ({"repo": ".."}, "not a git repository")],
