@@ -227,3 +227,16 @@ def answered(t: Terminal, answer: str) -> int:
         with contextlib.suppress(AssertionError):
             return t.wait(3)
     raise AssertionError("the question takes no answer")
+
+
+def test_shift_tab_in_the_question_about_an_edit_allows_all_edits_of_the_session(program: Program) -> None:
+    (program.work / "cart.py").write_text("old and more\n")
+    more = {"name": "edit", "input": {"file_path": "cart.py", "old_string": "more", "new_string": "less"}}
+    with program.terminal("-m", model(program, {"calls": [EDIT]}, {"calls": [more]}, {"text": "Both."})) as t:
+        t.until("keys")
+        t.send("go\r")
+        t.until("(Shift-Tab)")
+        t.send("\x1b[Z")
+        t.until("Both.")
+        t.until("auto-edit · ")
+    assert (program.work / "cart.py").read_text() == "new and less\n"

@@ -14,7 +14,7 @@ TYPED_AHEAD = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice of a dialog; any of the characters in `keys` chooses it at once.
+    """One choice of a dialog; any of the characters in `keys`, and the key named `shortcut`, chooses it at once.
 
     Its texts are sanitised: names of sessions, models and rules come from outside.
     """
@@ -22,6 +22,7 @@ class Choice:
     label: str
     detail: str = ""
     keys: str = ""
+    shortcut: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", safe_line(self.label))
@@ -74,6 +75,8 @@ Outcome = Picked | Cancelled | Edited
 
 def press(dialog: Dialog, key: str) -> Dialog | Outcome:
     """Return the dialog after a key (its name, or the character), or its outcome."""
+    if (named := next((n for n, choice in enumerate(dialog.choices) if choice.shortcut == key), None)) is not None:
+        return Picked(named)
     match key:
         case "escape" | "c-d":
             return Cancelled()

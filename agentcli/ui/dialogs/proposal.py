@@ -74,7 +74,11 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
     given = answers(ask, changed)
     labels = {
         "once": Choice("Yes" if ask.edits else "Yes, once", keys="y"),
-        "session": Choice("Yes, and all edits in this session (Shift-Tab)" if ask.edits else "Yes, for this session"),
+        "session": (
+            Choice("Yes, and all edits in this session (Shift-Tab)", shortcut="s-tab")
+            if ask.edits
+            else Choice("Yes, for this session")
+        ),
         "always": Choice(always(ask)),
         "prefix": Choice(
             f"Always in this project, {wider(ask.prefixes)}: {safe_line(', '.join(ask.prefixes))}", keys="w"

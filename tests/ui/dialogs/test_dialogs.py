@@ -65,3 +65,9 @@ def test_what_a_choice_says_is_safe_to_show_whoever_wrote_it() -> None:
     choice = Choice("na\x1b]0;TITLE\x07\nme", "\u202egnihton")
     assert choice.label == "na\\x1b]0;TITLE\\x07\\nme"
     assert choice.detail == "\\u202egnihton"
+
+
+def test_a_named_key_chooses_before_it_moves() -> None:
+    choices = (*CHOICES, Choice("Yes, and all others", shortcut="s-tab"))
+    assert press(Dialog("May it?", choices=choices), "s-tab") == Picked(3)
+    assert outcome(Dialog("May it?", choices=CHOICES, chosen=1), "s-tab", "enter") == Picked(0)
