@@ -75,7 +75,9 @@ Outcome = Picked | Cancelled | Edited
 
 def press(dialog: Dialog, key: str) -> Dialog | Outcome:
     """Return the dialog after a key (its name, or the character), or its outcome."""
-    if (named := next((n for n, choice in enumerate(dialog.choices) if choice.shortcut == key), None)) is not None:
+    if (
+        named := next((n for n, choice in enumerate(dialog.choices) if key and choice.shortcut == key), None)
+    ) is not None:
         return Picked(named)
     match key:
         case "escape" | "c-d":
