@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agentcli.agent.ports import Approve, AskUser, TextEditor
     from agentcli.agent.session import AgentSession
     from agentcli.sessions.info import SessionInfo
+    from agentcli.ui.commands.registry import SlashCommands
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,11 @@ class ProjectRequest:
 
 class Project(Reports, Protocol):
     """The program in one folder, for one session; slash commands show its reports."""
+
+    @property
+    def commands(self) -> SlashCommands:
+        """The slash commands of the program."""
+        ...
 
     def new(self) -> AgentSession:
         """Create a session."""

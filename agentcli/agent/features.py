@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
@@ -22,7 +22,7 @@ from agentcli.agent.calls.stages import (
 from agentcli.agent.compaction.provider_clearing import ProviderClearing
 from agentcli.agent.core import SessionCore
 from agentcli.agent.delegation.subagents import OpenChild, Subagents
-from agentcli.agent.feature import FeatureList, SessionFeature
+from agentcli.agent.feature import FeatureList, MakeFeature, SessionFeature
 from agentcli.agent.nested_instructions import NestedSkills, nested_of
 from agentcli.agent.page_questions import PageReader
 from agentcli.agent.plan_mode import PlanMode
@@ -46,11 +46,11 @@ from agentcli.tools.web_fetch import Reader
 class Features(FeatureList):
     """The features of one session. Stages, reminders and notices come in the order of `all`.
 
-    The ones that need one another are made here, in the order in which calls pass their stages; `setup.features` makes the others,
+    The ones that need one another are made here, in the order in which calls pass their stages; `more` makes the others,
     whose stages come last: their calls were allowed, and `around` wraps the running tool directly.
     """
 
-    def __init__(self, core: SessionCore, open_child: OpenChild) -> None:
+    def __init__(self, core: SessionCore, open_child: OpenChild, more: Sequence[MakeFeature]) -> None:
         setup, journal = core.setup, core.journal
         self.servers = ServerTools(
             setup.servers, core.traits, partial(setup.models.estimator, setup.settings.context.policy)
@@ -61,7 +61,7 @@ class Features(FeatureList):
         skills = NestedSkills(journal, setup.workspace.cwd, roots)
         prepare = Prepare({tool.name: tool for tool in setup.tools.offered}, self.servers, setup.workspace.cwd)
         finish = Finish(core.record, core.approval.repeats, prepare)
-        made = [make(core) for make in setup.features]
+        made = [make(core) for make in more]
         with_stages = [*self._with_stages(core, prepare, finish, skills), *made]
         stages = CallStages(core, prepare, finish, [*chain.from_iterable(one.stages for one in with_stages)])
         catalogue = Catalogue(core, skills)

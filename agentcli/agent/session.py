@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
 
 from agentcli.agent import loop
 from agentcli.agent.checkpointing import UndoStack
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.core import core_of
+from agentcli.agent.feature import MakeFeature
 from agentcli.agent.features import Features
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.ports import Prompt
@@ -41,8 +43,15 @@ class AgentSession:
     """
 
     def __init__(
-        self, journal: Journal, setup: SessionSetup, model: Model, mode: Mode, source: Source | None = None
+        self,
+        journal: Journal,
+        setup: SessionSetup,
+        model: Model,
+        mode: Mode,
+        source: Source | None = None,
+        features: Sequence[MakeFeature] = (),
     ) -> None:
+        """`features` are given to the session in addition to its own, and to its subagents."""
         self.journal = journal
         self.cwd = setup.workspace.cwd
         self.for_people = frozenset(name for name, traits in setup.tools.traits.items() if traits.for_people)
@@ -58,11 +67,11 @@ class AgentSession:
         self.core = core = core_of(journal, setup, model, mode)
         self.jobs, self.hooks, self.buffers = core.jobs, core.hooks, core.buffers
         self._approval = core.approval
-        self._features = features = Features(core, AgentSession)
-        self.extensions = features.extensions
+        self._features = own = Features(core, partial(AgentSession, features=features), features)
+        self.extensions = own.extensions
         waits = setup.parent.depth or setup.run.one_turn or not setup.person.attended
-        background = features.subagents.wait_for_background if waits else None
-        self.conversation: Conversation = Conversation(core, features, source, background)
+        background = own.subagents.wait_for_background if waits else None
+        self.conversation: Conversation = Conversation(core, own, source, background)
         self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
         self.compactor: Compactor = self.conversation.compactor
         self.report = SessionReport(self.conversation, self.jobs, setup.permissions.sandbox, core.opened_at)

@@ -32,7 +32,6 @@ from agentcli.tools.jobs import Jobs
 
 if TYPE_CHECKING:
     from agentcli.agent.buffers import EditorFiles
-    from agentcli.agent.feature import MakeFeature
     from agentcli.hooks.files import Hook
 
 INSTRUCTIONS = "# Instructions of the user and the project"
@@ -211,8 +210,6 @@ class SessionSetup:
     jobs: Callable[[], Jobs] = Jobs
     changes: Callable[[Journal], MakeChanges | None] = lambda _: None
     today: Callable[[], date] = date.today
-    features: Sequence[MakeFeature] = ()
-    """Features in addition to the agent's own."""
 
     def unattended(self, text: Callable[..., str], mode: Mode) -> str:
         """Return the text about the calls that this run denies because no person is there to allow them; empty if one is."""

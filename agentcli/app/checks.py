@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentcli.agent.delegation.kinds import unknown_tools
-from agentcli.app.feature import Row, slash_commands, tools_of
-from agentcli.app.program import Program
+from agentcli.app.feature import CheckedProgram, Row, slash_commands, tools_of
 from agentcli.app.project_rules import project_rules
 from agentcli.core.sanitise import display_path, safe_line
 
 
-def extension_rows(program: Program) -> Iterator[Row]:
+def extension_rows(program: CheckedProgram) -> Iterator[Row]:
     """Report the skills, commands and agents, each with its file, and the problems of invalid ones."""
     found, tools = program.extensions, tools_of(program.features)
     for plugin in program.plugins[0]:
@@ -35,7 +34,7 @@ def extension_rows(program: Program) -> Iterator[Row]:
         yield ("extensions", False, note)
 
 
-def hook_rows(program: Program) -> Iterator[Row]:
+def hook_rows(program: CheckedProgram) -> Iterator[Row]:
     """Report the hooks, and rules of the project that are not in force."""
     from agentcli.hooks.report import rows
 

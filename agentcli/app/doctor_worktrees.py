@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from agentcli.agent.delegation.worktree import folder_of
-from agentcli.app.program import Program
+from agentcli.app.feature import CheckedProgram
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.sessions.info import SessionInfo
@@ -17,7 +17,7 @@ from agentcli.sessions.project import main_worktree, project_id, read_common
 from agentcli.system.git import GitError, run_git
 
 
-def worktree_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
+def worktree_rows(program: CheckedProgram) -> Iterator[tuple[str, bool, str]]:
     """For each worktree its name, whether its subagent has finished or is at work, and how to resume or remove it."""
     if not program.worktrees.is_dir():
         return
@@ -40,7 +40,7 @@ def worktree_rows(program: Program) -> Iterator[tuple[str, bool, str]]:
 class _Subagents:
     """The subagents' sessions of one project, or of all."""
 
-    def __init__(self, program: Program, project: str | None) -> None:
+    def __init__(self, program: CheckedProgram, project: str | None) -> None:
         self._store, self._project = program.store, project
 
     def state(self, tree: Path, remove: str) -> tuple[bool, str]:

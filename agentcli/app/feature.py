@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agentcli.agent.feature import MakeFeature
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import Tool, Traits
+from agentcli.project.opened import OpenedProject
 from agentcli.tools.registry import Entry, tool_of
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
+    from pathlib import Path
+
+    from agentcli.agent.settings import AgentSettings
+    from agentcli.config import Config
+    from agentcli.extensions.discover import Extensions
+    from agentcli.mcp.run_servers import RunServers
+    from agentcli.project.instructions import InstructionSet
+    from agentcli.sessions.store import Store
     from agentcli.ui.commands.definition import Command
     from agentcli.ui.commands.registry import SlashCommands
 
@@ -20,12 +28,50 @@ Row = tuple[str, bool, str]
 """The result of a check: its subject, whether all is well, and the detail with a cure."""
 
 
-def no_rows(_: Program) -> Iterable[Row]:
+class CheckedProgram(OpenedProject, Protocol):
+    """The program as checks and parts of the system prompt see it."""
+
+    features: Sequence[Feature]
+    traits: Mapping[str, Traits]
+    """The traits of all tools that there are."""
+    servers: RunServers
+
+    @property
+    def config(self) -> Config:
+        """The settings in force."""
+        ...
+
+    @property
+    def agent_settings(self) -> AgentSettings:
+        """The settings of a turn."""
+        ...
+
+    @property
+    def extensions(self) -> Extensions:
+        """The skills, slash commands and kinds of agents."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """The session store."""
+        ...
+
+    @property
+    def worktrees(self) -> Path:
+        """The folder of the subagents' worktrees."""
+        ...
+
+    def instruction_files(self) -> InstructionSet:
+        """Read the instruction files in force."""
+        ...
+
+
+def no_rows(_: CheckedProgram) -> Iterable[Row]:
     """Return no results of checks."""
     return ()
 
 
-def no_part(_: Program, model: ModelSpec) -> str:
+def no_part(_: CheckedProgram, model: ModelSpec) -> str:
     """Return no part of the system prompt."""
     return ""
 
@@ -38,9 +84,9 @@ class Feature:
     tools: Sequence[Entry] = ()
     commands: Callable[[], Sequence[Command]] = tuple
     """Its slash commands; called only if a slash command is typed or listed."""
-    checks: Callable[[Program], Iterable[Row]] = no_rows
+    checks: Callable[[CheckedProgram], Iterable[Row]] = no_rows
     """Its checks for `doctor`."""
-    prompt: Callable[[Program, ModelSpec], str] = no_part
+    prompt: Callable[[CheckedProgram, ModelSpec], str] = no_part
     """Its part of the system prompt of a session that begins with a model."""
     session: MakeFeature | None = None
     """Makes its part of a session, if the agent does not make it itself."""
@@ -54,6 +100,11 @@ def tools_of(features: Sequence[Feature]) -> Sequence[Tool]:
 def traits_of(features: Sequence[Feature]) -> Mapping[str, Traits]:
     """Return the traits of all tools of features, also of tools that a session lacks: former sessions may have used them."""
     return {entry.name: entry.traits for feature in features for entry in feature.tools}
+
+
+def session_features(features: Sequence[Feature]) -> Sequence[MakeFeature]:
+    """Return the makers of what features bring to each session."""
+    return [feature.session for feature in features if feature.session is not None]
 
 
 def slash_commands(features: Sequence[Feature]) -> SlashCommands:

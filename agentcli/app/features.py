@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from agentcli.app.feature import Feature, Row
+from agentcli.app.feature import CheckedProgram, Feature, Row
 from agentcli.core.model import ModelSpec
 from agentcli.tools import registry
 
 if TYPE_CHECKING:
-    from agentcli.app.program import Program
     from agentcli.ui.commands.definition import Command
 
 
@@ -32,7 +31,7 @@ def _todo() -> Sequence[Command]:
     return TODO
 
 
-def _worktrees(program: Program) -> Iterable[Row]:
+def _worktrees(program: CheckedProgram) -> Iterable[Row]:
     from agentcli.app.doctor_worktrees import worktree_rows
 
     return worktree_rows(program)
@@ -44,13 +43,13 @@ def _extensions() -> Sequence[Command]:
     return EXTENSIONS
 
 
-def _extension_rows(program: Program) -> Iterable[Row]:
+def _extension_rows(program: CheckedProgram) -> Iterable[Row]:
     from agentcli.app.checks import extension_rows
 
     return extension_rows(program)
 
 
-def _catalogue(program: Program, model: ModelSpec) -> str:
+def _catalogue(program: CheckedProgram, model: ModelSpec) -> str:
     from agentcli.extensions.discover import catalogue
 
     found, small = program.extensions, program.agent_settings.is_small(model.window)
@@ -64,7 +63,7 @@ def _mcp() -> Sequence[Command]:
     return MCP
 
 
-def _server_rows(program: Program) -> Iterable[Row]:
+def _server_rows(program: CheckedProgram) -> Iterable[Row]:
     from agentcli.mcp.checks import server_rows
 
     return server_rows(program)
@@ -76,7 +75,7 @@ def _hooks() -> Sequence[Command]:
     return HOOKS
 
 
-def _hook_rows(program: Program) -> Iterable[Row]:
+def _hook_rows(program: CheckedProgram) -> Iterable[Row]:
     from agentcli.app.checks import hook_rows
 
     return hook_rows(program)
@@ -100,7 +99,7 @@ def _changes() -> Sequence[Command]:
     return CHANGES
 
 
-def _import_rows(program: Program) -> Iterable[Row]:
+def _import_rows(program: CheckedProgram) -> Iterable[Row]:
     from agentcli.annexes import annex
 
     return cast("Iterable[Row]", annex("check of other programs")(program))

@@ -24,7 +24,7 @@ from agentcli.agent.setup import (
 )
 from agentcli.agent.spending import RunLimits
 from agentcli.app.approvable import unstarted
-from agentcli.app.feature import Feature, tools_of, traits_of
+from agentcli.app.feature import Feature, session_features, tools_of, traits_of
 from agentcli.app.features import FEATURES
 from agentcli.app.front_end import FrontEnd
 from agentcli.app.keys import with_keys
@@ -40,7 +40,7 @@ from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import Mode
-from agentcli.core.tool import Tool
+from agentcli.core.tool import Tool, Traits
 from agentcli.extensions.agents import AgentKind
 from agentcli.hooks.loaded import loaded
 from agentcli.mcp.run_servers import RunServers
@@ -78,13 +78,16 @@ class Program(ProjectContext):
         self.reload()
         self.front_end = front_end if front_end is not None else FrontEnd()
         self.features = features
-        self.traits = {**traits_of(features), **{tool.name: tool.traits for tool in self.front_end.tools}}
+        self.traits: Mapping[str, Traits] = {
+            **traits_of(features),
+            **{tool.name: tool.traits for tool in self.front_end.tools},
+        }
         """The traits of all tools that there are."""
         self.servers = RunServers(self, self.front_end.ask)
         self.workspace_policy = WorkspacePolicy(self, self.front_end.approve, self.traits, self._started)
         self._models = ModelSource(self, self.front_end.attended)
         self.selection = Selection(self, self._models)
-        self.sessions = SessionOpener(self, self.selection, self._models, self._setup)
+        self.sessions = SessionOpener(self, self.selection, self._models, self._setup, session_features(features))
 
     @cached_property
     def store(self) -> Store:
@@ -227,7 +230,6 @@ class Program(ProjectContext):
             extensions=self.look_for_extensions,
             servers=servers,
             changes=self._changes,
-            features=[feature.session for feature in self.features if feature.session is not None],
         )
 
     def _notes(self, hooks: Sequence[str]) -> Sequence[str]:

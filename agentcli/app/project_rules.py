@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from agentcli.annexes import annex
-from agentcli.app.project import ProjectContext
 from agentcli.core.errors import AgentError
 from agentcli.hooks.loaded import CLAUDE_FILES, label
 from agentcli.permissions.rules import Rules, in_own_names, literal, parse_rule
 from agentcli.project.files import project_files
+from agentcli.project.opened import OpenedProject
 
 _READERS: Mapping[str, str] = {
     **dict.fromkeys(CLAUDE_FILES, "claude"),
@@ -19,7 +19,7 @@ _READERS: Mapping[str, str] = {
 """The files that are read, each with the program that it belongs to."""
 
 
-def project_rules(project: ProjectContext, known: Collection[str]) -> tuple[Rules, list[str]]:
+def project_rules(project: OpenedProject, known: Collection[str]) -> tuple[Rules, list[str]]:
     """Return the rules about these tools, and a line for each entry of the files that has no effect; nothing if the folder is not trusted."""
     paths = project_files(project.cwd, [*_READERS]).paths if project.trusted else ()
     rules, unused = Rules(), []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agentcli import __version__
 from agentcli.agent.delegation.kinds import kind_named
+from agentcli.agent.feature import MakeFeature
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.report import lifetime
 from agentcli.agent.request_builder import keeps_model
@@ -128,12 +129,13 @@ class SessionOpener:
         selection: Selection,
         models: ModelSource,
         setup: Callable[[Sequence[str]], SessionSetup],
+        features: Sequence[MakeFeature],
     ) -> None:
         self._project = project
         self._options = project.options
         self._selection = selection
         self._models = models
-        self._setup = setup
+        self._setup, self._features = setup, features
 
     def new(self, source: Source = "startup") -> AgentSession:
         """Start a new session in the current folder."""
@@ -185,7 +187,7 @@ class SessionOpener:
         if history.model and (spec.name, mode) != (history.model, history.mode):
             journal.append(Settings(spec.name, mode, why=why))
         setup = self._setup([*notes, *filter(None, (why, lifetime(spec, date.today().isoformat())))])
-        return AgentSession(journal, setup, models.connect(spec.name), mode, source)
+        return AgentSession(journal, setup, models.connect(spec.name), mode, source, self._features)
 
     def hand_off(self, session: AgentSession, handoff: Handoff) -> AgentSession:
         """Start a new session that continues another with this handoff; `session` stays as it is."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from agentcli.context.compaction.handoff import Handoff
     from agentcli.core.model import ModelSpec
     from agentcli.project.definition import Definition
-    from agentcli.ui.commands.registry import SlashCommands
 
 Topic = Literal["permissions", "doctor", "stats", "budget", "hooks"]
 
@@ -31,11 +30,6 @@ class Setting:
 
 class Reports(Protocol):
     """Reports of the program around the open session, the same for every front end."""
-
-    @property
-    def commands(self) -> SlashCommands:
-        """The slash commands of the program."""
-        ...
 
     def report(self, topic: Topic, session: AgentSession) -> Sequence[str]:
         """Return a report on a topic as lines of text."""

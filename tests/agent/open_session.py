@@ -130,9 +130,8 @@ def open_session(
         servers=servers,
         changes=changes,
         today=lambda: date(2026, 11, 20),
-        features=features,
     )
-    return AgentSession(journal or MemorySession(), setup, made, mode)
+    return AgentSession(journal or MemorySession(), setup, made, mode, features=features)
 
 
 def say_to(session: AgentSession, *texts: str) -> list[Event]:

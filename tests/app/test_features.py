@@ -120,4 +120,5 @@ def test_the_features_bring_every_built_in_tool_once_in_the_order_of_requests() 
 def test_no_slash_command_is_brought_twice() -> None:
     brought = [one.name for feature in FEATURES for one in feature.commands()]
     assert len(brought) == len({*brought})
-    assert {"help", "compress", "undo", "mcp", "hooks", "skills", "todo", "quit"} <= {*brought}
+    assert {"compress", "undo", "mcp", "hooks", "skills", "todo", "quit"} <= {*brought}
+    assert [*slash_commands(FEATURES).all] == ["help", *brought]

@@ -1,4 +1,4 @@
-"""The built-in slash commands, by the feature that brings them."""
+"""The built-in slash commands, by the feature that brings them; /help comes with the registry."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from agentcli.ui.commands import (
     sessions,
     settings,
 )
-from agentcli.ui.commands.help import help_
 
 CONVERSATION = (
-    help_,
     context.compress,
     context.uncompress,
     context.prune,

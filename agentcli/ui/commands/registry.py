@@ -1,28 +1,33 @@
-"""The registry of slash commands: the ones that the features of a program bring, by name."""
+"""The registry of slash commands: the ones that the features of a program bring, by name, and the one that explains them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.text.near import NEAREST, did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
 from agentcli.ui.commands import extensions
 from agentcli.ui.commands.base import CommandContext
-from agentcli.ui.commands.definition import Command
+from agentcli.ui.commands.definition import Command, command
+from agentcli.ui.commands.outputs import Context, Output, Said
+from agentcli.ui.host import Host
 from agentcli.ui.input.completion import CommandCompletion
+from agentcli.ui.render.frame import Item
+from agentcli.ui.render.markdown import document
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
 
 
 class SlashCommands:
-    """The slash commands of a program."""
+    """The slash commands of a program: /help, and what its features bring."""
 
     def __init__(self, commands: Sequence[Command]) -> None:
-        self.all: Mapping[str, Command] = MappingProxyType({one.name: one for one in commands})
+        self.all: Mapping[str, Command] = MappingProxyType({one.name: one for one in (_help_on(self), *commands)})
         """Every command by its own name, in the order in which /help lists them."""
         self.everywhere: Mapping[str, Command] = MappingProxyType(
             {name: one for name, one in self.all.items() if one.yields}
@@ -65,3 +70,75 @@ class SlashCommands:
     def known_as(self, name: str) -> str:
         """Return the command's own name for an alias."""
         return self._aliases.get(name, name)
+
+
+class CommandHost(Host, Protocol):
+    """The program around a terminal, with its slash commands."""
+
+    @property
+    def commands(self) -> SlashCommands:
+        """The slash commands of the program."""
+        ...
+
+
+def _help_on(commands: SlashCommands) -> Command:
+    """Return the slash command that explains these and opens the manual."""
+
+    def names(ctx: CommandContext) -> Sequence[Item]:
+        topics = [Item(topic, "manual") for topic in manual.TOPICS if topic not in commands.all]
+        return [
+            *(Item(name, one.summary) for name, one in commands.all.items()),
+            *extensions.items(ctx.session, commands.all),
+            *topics,
+        ]
+
+    @command(where="everywhere", at_once=True, arguments=names)
+    async def help_(ctx: Context, name: str) -> AsyncIterator[Output]:
+        """List the commands, explain one, or open the manual: /help [COMMAND or TOPIC]"""
+        topic = name.lower()
+        if topic in manual.TOPICS and commands.known_as(topic) not in commands.all:
+            yield _page(topic)
+            return
+        if (
+            name
+            and commands.known_as(name.lstrip("/")) not in commands.all
+            and (lines := extensions.explained(ctx.session, name))
+        ):
+            yield Said(lines)
+            return
+        if name:
+            one = commands.find(name.lstrip("/"))
+            when = (
+                "It acts at once, even during a turn."
+                if one.at_once
+                else "During a turn, it waits until the turn ends."
+            )
+            yield Said([*one.paragraphs, *([when] if ctx.terminal is not None else [])])
+            if topic in manual.TOPICS:
+                yield Said([""])
+                yield _page(topic)
+            return
+        listed = commands.everywhere if ctx.terminal is None else commands.all
+        wide = max(map(len, commands.all)) + 3
+        yield Said(
+            [
+                *(f"/{name}".ljust(wide) + one.summary for name, one in listed.items()),
+                *extensions.listed(ctx.session, commands.all, wide),
+                "",
+                f"/help COMMAND explains one{', ? on an empty line lists the keys' if ctx.terminal is not None else ''}.",
+                f"/help TOPIC opens the manual: {', '.join(manual.TOPICS)}.",
+                *(_INPUT if ctx.terminal is not None else ()),
+            ]
+        )
+
+    return help_
+
+
+_INPUT = (
+    "@path attaches a file, folder or picture. !cmd runs a command and shows the model its output, !!cmd only shows you.",
+)
+
+
+def _page(topic: str) -> Said:
+    page = manual.page(topic)
+    return Said(page.rstrip("\n").split("\n"), lambda columns, look: document(page, columns - 1, look))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.session import AgentSession
-    from agentcli.ui.host import Host
+    from agentcli.ui.commands.registry import CommandHost
     from agentcli.ui.terminal.startup import Open
 
 
@@ -90,7 +90,7 @@ def _take_back(loop: asyncio.AbstractEventLoop) -> None:
 class PlainTerminal:
     """Line-based terminal; also the context of slash commands."""
 
-    host: Host
+    host: CommandHost
     session: AgentSession
 
     def __init__(self) -> None:
@@ -110,7 +110,9 @@ class PlainTerminal:
         self.pick, self.enter = self._asking.pick, self._asking.enter
         self._idle = Idle(self, self)
 
-    async def run(self, host: Host, session: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()) -> int:
+    async def run(
+        self, host: CommandHost, session: AgentSession, settings: UiSettings, prompts: Sequence[str] = ()
+    ) -> int:
         """Run the REPL until the user leaves; returns the exit code."""
         self.host, self.session, self._next = host, session, list(filter(None, prompts))
         self.look = replace(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.session import AgentSession
-    from agentcli.ui.host import Host
+    from agentcli.ui.commands.registry import CommandHost
 
 WATCH_EVERY = 1.0
 """Seconds between two checks of background jobs and saves of the draft."""
@@ -67,7 +67,12 @@ class Terminal:
         self._tasks: list[asyncio.Task[None]] = []
 
     def open(
-        self, host: Host, session: AgentSession, settings: UiSettings, state: Path | None, prompts: Sequence[str] = ()
+        self,
+        host: CommandHost,
+        session: AgentSession,
+        settings: UiSettings,
+        state: Path | None,
+        prompts: Sequence[str] = (),
     ) -> None:
         """Replace the startup screen: attach a session and handle its keys."""
         self.settings = settings

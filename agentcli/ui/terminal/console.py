@@ -34,7 +34,7 @@ from agentcli.ui.turns import ended_jobs
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
-    from agentcli.ui.host import Host
+    from agentcli.ui.commands.registry import CommandHost
 
 LIST_AFTER = 1.0
 """Seconds after which the files of a project are listed for completion."""
@@ -43,7 +43,7 @@ LIST_AFTER = 1.0
 class Console:
     """Command context of the terminal. `interrupt` is set to interrupt the running work."""
 
-    host: Host
+    host: CommandHost
     session: AgentSession
 
     asking: Asking
