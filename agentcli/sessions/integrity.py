@@ -188,7 +188,7 @@ def _look(folder: Path, through: Through, whole: set[Inode] | None) -> _Findings
     found.problems += _unpaired(found, lost=bool(reader.losses))
     found.problems += _orphaned(folder, found)
     found.problems += _left_over(folder)
-    found.problems += _glance(info, newest)
+    found.problems += _glance(folder, info, newest)
     return found
 
 
@@ -276,11 +276,12 @@ def _left_over(folder: Path) -> Iterator[Problem]:
         yield Problem("leftover", why, file="partial.json", notice=True)
 
 
-def _glance(info: SessionInfo | None, newest: int) -> Iterator[Problem]:
+def _glance(folder: Path, info: SessionInfo | None, newest: int) -> Iterator[Problem]:
     if info is None:
-        yield Problem(
-            "glance", "session.json is missing or damaged; it is rebuilt from the records", file="session.json"
-        )
+        # The first record is written before session.json: a process killed in between leaves none.
+        missing = not (folder / "session.json").exists()
+        why = f"session.json is {'missing' if missing else 'damaged'}; it is rebuilt from the records"
+        yield Problem("glance", why, file="session.json", notice=missing)
     elif info.records > newest and not vanished(newest, info):
         why = f"session.json knows of {info.records:,} records, and there are {newest:,}; it is rebuilt from them"
         yield Problem("glance", why, file="session.json")

@@ -225,9 +225,23 @@ def test_two_records_that_disagree_are_both_used_where_nothing_proves_either(sto
     session = store.open(info.project_id, info.id, read_only=True)
     assert [entry.body.text for entry in session.history.entries if entry.seq > 6] == ["TWO", "done again"]
     assert session.notes == ("record 7 or record 8 was changed: their chain is broken",)
-    assert [problem.kind for problem in check(folder).problems if not problem.notice] == ["chain", "glance"]
+    assert [problem.kind for problem in check(folder).problems if not problem.notice] == ["chain"]
     repair(folder)
     assert check(folder).problems == ()
+
+
+def test_a_kill_before_session_json_was_written_loses_nothing_but_damage_to_it_is_reported(
+    store: Store, info: SessionInfo
+) -> None:
+    glance = store.folder(info) / "session.json"
+    glance.unlink()
+    missing = check(glance.parent)
+    assert missing.ok
+    assert [problem.message for problem in missing.problems] == [
+        "session.json is missing; it is rebuilt from the records"
+    ]
+    glance.write_bytes(b"{")
+    assert not check(glance.parent).ok
 
 
 def test_a_repair_keeps_everything_aside_and_says_so_in_the_session(store: Store, info: SessionInfo) -> None:
