@@ -298,7 +298,9 @@ def _compiled(options: str) -> _Options:
             else:
                 long.add(name)
         elif ":" in option:
-            valued[option[1]] = option[3:]
+            letters, _, kind = option[1:].partition(":")
+            flags.update(letters[:-1])
+            valued[letters[-1]] = kind
         elif option != "-NUM":
             flags.update(option[1:])
     return _Options(frozenset(flags), valued, frozenset(long), long_valued, long_optional, "-NUM" in options.split())

@@ -274,7 +274,7 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -
     reads = name in _READING
     targets = [(word, not reads) for word in values[1:]] + [(piece.text, True) for piece in part.writes]
     for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
-        for candidate in {*paths_in(word), *_quoted_in(name, word)}:
+        for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
             for folder in folders:
                 if why := _word_protected(candidate, write, folder, workspace):
                     return why
@@ -297,10 +297,10 @@ def _quoted_in(name: str, word: str) -> Iterator[str]:
 
 def paths_in(word: str) -> Iterator[str]:
     """Yield the paths that a word of an unknown command may name: the word, or its part after `=`, `:`, `@` or an option's letter."""
-    forms = {word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")}
+    forms = [word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")]
     if len(word) > 2 and word[0] == "-" and word[1] != "-":
-        forms.add(word[2:])
-    return (form for form in forms if form and len(form) < 4096 and "\n" not in form)
+        forms.append(word[2:])
+    return (form for form in dict.fromkeys(forms) if form and len(form) < 4096 and "\n" not in form)
 
 
 def _word_protected(text: str, write: bool, folder: Path, workspace: Workspace) -> str:

@@ -102,10 +102,7 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     "mv": (Shape("-kvn --verbose --dry-run", "path path path*"),),
     "rm": (Shape("-rqn --cached --quiet --dry-run --ignore-unmatch", "path path*"),),
     "branch": (Shape("-qt --quiet --track --no-track", "name name?"),),
-    "tag": (
-        Shape("-am:text --annotate --message=text", "name name?"),
-        Shape("-a -m:text --annotate --message=text", "name name?"),
-    ),
+    "tag": (Shape("-am:text --annotate --message=text", "name name?"),),
     "checkout": (Shape("-q -b:name --quiet", "name?", needs="-b"),),
     "switch": (Shape("-q -c:name --create=name --quiet", "name?", needs="-c --create"),),
     "stash": (

@@ -45,7 +45,14 @@ sed -i s/a/b/ README.md; make > out.txt; make > fits.bin; make 2> /dev/null; mak
 pytest src/../src; /usr/bin/make; ./run.sh; src/run.sh; X=src make; make "a b"; make /dev/fd/3; make | tee log.txt; mkdir -p a/b; touch x
 """
 """Commands that run, with what is removed or replaced within the cover of /undo."""
-RECORDS = ("git commit -m x", "git add -A && git commit -m x", "git add -A && ls")
+RECORDS = (
+    "git commit -m x",
+    "git tag -m x v1",
+    "git tag -am x v1",
+    "git stash -um x",
+    "git add -A && git commit -m x",
+    "git add -A && ls",
+)
 ASKS = {
     "big.bin is too large to be restored": (
         "rm big.bin", "rm *.bin", "cp log.txt big.bin", "mv log.txt big.bin", "sed -i s/a/b/ big.bin", "make > big.bin",
