@@ -1,4 +1,4 @@
-"""README: the files and folders that it names exist."""
+"""README and the page for contributors: the files and folders that it names exist."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-NAMED = sorted(set(re.findall(r"`((?:[\w.]+/)+(?:\w+\.\w+)?)`", (ROOT / "README.md").read_text(encoding="utf-8"))))
+PAGES = ("README.md", "agentcli/manual/contributing.md")
+NAMED = sorted(
+    {
+        path
+        for page in PAGES
+        for path in re.findall(r"`((?:[\w.]+/)+(?:\w+\.\w+)?)`", (ROOT / page).read_text(encoding="utf-8"))
+    }
+)
 
 
 @pytest.mark.parametrize("path", NAMED)

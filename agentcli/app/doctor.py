@@ -35,6 +35,7 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
+from agentcli.system.installing import install, install_extra
 
 NEWEST_SESSIONS = 100
 """Sessions that are read whole; `agentcli sessions check` reads all."""
@@ -112,7 +113,7 @@ def _keys(program: Program) -> Iterator[Finding]:
         advice = f"not set; `agentcli auth set {provider}` stores one, {' or '.join(names)} sets one"
         yield Finding(f"key for {provider}", bool(found or stored), found[0] if found else stored or advice)
         if (vendor := PROVIDERS[provider]).extra and (found or stored) and not is_installed(vendor):
-            cure = f"is not installed: pip install 'agentcli[{vendor.extra}]'"
+            cure = f"is not installed: {install_extra(vendor.extra)}"
             yield Finding(f"SDK of {provider}", False, cure)
     for settings in program.models.providers.values():
         if settings.platform:
@@ -139,7 +140,9 @@ def _platform(settings: ProviderSettings, env: Mapping[str, str]) -> Finding:
     found = cloud.found(env, Path(env.get("HOME") or "~").expanduser())
     missing = [f"{each} is not set" for each in cloud.missing(env)]
     installed = (
-        [] if find_spec(cloud.module.partition(".")[0]) else [f"pip install 'agentcli[{cloud.extra}]' is missing"]
+        []
+        if find_spec(cloud.module.partition(".")[0])
+        else [f"its package is not installed: {install_extra(cloud.extra)}"]
     )
     seen = f"credentials for {cloud.title} in {found}" if found else f"no credentials for {cloud.title} seen"
     return Finding(
@@ -225,7 +228,7 @@ def _editors() -> Finding:
         return Finding(
             "editors",
             False,
-            "agent-client-protocol is not installed: pip install 'agent-client-protocol>=0.12.1,<0.13'",
+            f"agent-client-protocol is not installed: {install('agent-client-protocol>=0.12.1,<0.13')}",
         )
     where = shutil.which("agentcli")
     if where is None:

@@ -18,6 +18,7 @@ from agentcli.batch.work import Work
 from agentcli.core.causes import in_words
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.tasks import when_done
+from agentcli.system.installing import install_extra
 
 RETRIES = 2
 """Number of times that Ray restarts a task whose worker or node has died."""
@@ -72,7 +73,9 @@ class RayEngine:
         try:
             import ray
         except ImportError as error:
-            raise ConfigError("Ray is not installed. Install agentcli[ray], here and on all nodes.") from error
+            raise ConfigError(
+                f"Ray is not installed. Install it here and on all nodes: {install_extra('ray')}"
+            ) from error
         self._ray = ray
         address = str(options.get("ray_address") or "local")
         _reach(address)

@@ -1,4 +1,4 @@
-"""`agentcli completion`: scripts for bash, zsh and fish, and the words that they request at each Tab.
+"""`agentcli completion`: scripts for bash, zsh and fish, their installation, and the words that they request at each Tab.
 
 Static words (commands, options, models, settings) are read from the parser once for each version and kept in the cache
 folder, since loading the parser is too slow for a Tab.
@@ -81,6 +81,8 @@ def complete(arguments: Sequence[str]) -> None:
     elif len(arguments) == 1 and arguments[0] in SHELLS:
         _table()  # so that the first Tab is as fast as the others
         print(_SCRIPTS[arguments[0]], end="")
+    elif arguments[:1] == ["install"] and arguments[1:] in ([], *([each] for each in SHELLS)):
+        _install(arguments[1:])
     elif arguments in (["-h"], ["--help"]):
         print(_HELP)
     else:
@@ -89,11 +91,23 @@ def complete(arguments: Sequence[str]) -> None:
 
 _HELP = """\
 Usage: agentcli completion bash|zsh|fish
+       agentcli completion install [bash|zsh|fish]
 
+`install` writes the script and the man page to your own folders, and says where.
 Print a script that completes commands, options, sessions, models and settings:
   bash   eval "$(agentcli completion bash)"        in ~/.bashrc
   zsh    eval "$(agentcli completion zsh)"         in ~/.zshrc, after compinit
   fish   agentcli completion fish > ~/.config/fish/completions/agentcli.fish"""
+
+
+def _install(shells: Sequence[str]) -> None:
+    from agentcli.cli.completion_install import installed, shell_of
+    from agentcli.cli.man import man_page
+    from agentcli.cli.parser import whole_group
+
+    shell = shells[0] if shells else shell_of()
+    for line in installed(shell, _SCRIPTS[shell], man_page(whole_group())):
+        print(line)
 
 
 def found(words: Sequence[str], env: Mapping[str, str] = os.environ) -> list[str]:
@@ -203,6 +217,7 @@ def _built() -> dict[str, Any]:
     run = commands.pop("run")
     commands[""]["options"] |= run["options"]
     commands["completion"] = {"options": {"--help": "", "-h": ""}, "arguments": ["SHELL"], "repeats": False}
+    commands["completion install"] = {"options": {}, "arguments": ["SHELL"], "repeats": False}
     values = {
         "TOPIC": list(manual.TOPICS),
         "PROVIDER": list(SERVERS),

@@ -156,7 +156,7 @@ def whole_group() -> TyperGroup:
 _PLACES: Mapping[str, tuple[str, str]] = {
     "run": ("agentcli.cli.run_commands:run", ""),
     "resume": ("agentcli.cli.run_commands:resume", "Resume a session."),
-    "completion": ("agentcli.cli.run_commands:completion", "Print a completion script for your shell."),
+    "completion": ("agentcli.cli.run_commands:completion", "Print or install a completion script for your shell."),
     "demo": ("agentcli.cli.run_commands:demo", "Play a session with a scripted model; needs no key."),
     "models": ("agentcli.cli.models:list_models", "List models with context window and price."),
     "tools": ("agentcli.cli.about:list_tools", "List the tools the model can use."),

@@ -55,8 +55,12 @@ def resume(
     return _options(given, prompt, LAST if last else session or "")
 
 
-def completion(shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish")]) -> None:
-    """Print a completion script for your shell.
+def completion(
+    shell: Annotated[
+        str, typer.Argument(metavar="SHELL", help="bash, zsh or fish; `install` writes the script and the man page")
+    ],
+) -> None:
+    """Print or install a completion script for your shell.
 
     It completes commands, options, sessions, models and settings.
     """

@@ -27,7 +27,7 @@ TOPICS = (
         "models",
     ),
     *("instructions", "mcp", "skills", "commands", "agents", "hooks", "plugins", "import-config"),
-    "troubleshooting",
+    *("troubleshooting", "contributing"),
 )
 """Pages in the order in which a newcomer may read them."""
 

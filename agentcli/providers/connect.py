@@ -29,6 +29,7 @@ from agentcli.providers.settings import (
     key_variables,
     needs_key,
 )
+from agentcli.system.installing import install_extra
 
 __all__ = ["connect", "embed", "warm"]
 
@@ -82,12 +83,12 @@ def _need_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
         cloud = PLATFORMS[platform]
         raise InputError(
             f"{spec.name} needs a package for {cloud.title}, which is not installed. "
-            f"Install it: pip install 'agentcli[{cloud.extra}]'"
+            f"Install it: {install_extra(cloud.extra)}"
         )
     if not is_installed(provider):
         raise InputError(
             f"{spec.name} needs the SDK of {provider.title}, which is not installed. "
-            f"Install it: pip install 'agentcli[{provider.extra}]'"
+            f"Install it: {install_extra(provider.extra)}"
         )
 
 

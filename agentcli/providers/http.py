@@ -18,6 +18,7 @@ from agentcli.core.errors import Cause, ModelError
 from agentcli.core.streams import closing
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, base_url_places, base_url_variable
+from agentcli.system.installing import install
 
 if TYPE_CHECKING:
     import ssl
@@ -69,7 +70,7 @@ def http_client(
         return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks, verify=context)
     except ImportError:
         raise ModelError(
-            f"{_PROXIES} is a SOCKS proxy, for which a package is missing: `pip install socksio`, or set an http:// proxy.",
+            f"{_PROXIES} is a SOCKS proxy, for which a package is missing: `{install('socksio')}`, or set an http:// proxy.",
             "bad_request",
         ) from None
     except (ValueError, httpx2.InvalidURL):

@@ -137,7 +137,7 @@ def test_a_base_url_without_http_is_named_with_the_variable_that_holds_it(progra
         (
             "ALL_PROXY",
             "socks5://127.0.0.1:1",
-            "is a SOCKS proxy, for which a package is missing: `pip install socksio`",
+            "is a SOCKS proxy, for which a package is missing: `",
         ),
         ("HTTPS_PROXY", "ftp://user:secret@proxy", "ALL_PROXY is no address such as http://host:port"),
     ],

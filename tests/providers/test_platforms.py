@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import struct
+import sys
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator
@@ -103,11 +105,9 @@ def test_credentials_are_seen_where_the_sdk_would_find_them(tmp_path: Path) -> N
 
 
 def test_what_is_not_installed_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "botocore", None)
     model = Models(Config(), {}).spec("anthropic/claude-sonnet-4-5")
-    with pytest.raises(InputError, match=r"pip install 'agentcli\[bedrock\]'"):
+    with pytest.raises(InputError, match=re.escape(f"{sys.executable} -m pip install 'anthropic[bedrock]'")):
         connect(model, BEDROCK, {})
 
 

@@ -65,4 +65,4 @@ def test_without_the_extra_the_command_that_installs_it_is_named(tmp_path: Path)
         [sys.executable, "-c", code], capture_output=True, text=True, env=env, cwd=tmp_path, check=False
     )
     assert done.returncode == 42
-    assert "pip install 'agentcli[openai]'" in done.stderr
+    assert f"{sys.executable} -m pip install 'openai" in done.stderr
