@@ -34,7 +34,7 @@ def test_few_commands_are_asked_about_and_no_reading_one(tmp_path: Path, recordi
     workspace = workspace_for(recording(), tmp_path)
     assert in_auto(recording(), workspace).share <= 0.05
     asked, _ = with_widest_always(recording(), replace(workspace, sandboxed=False))
-    assert asked.share <= 0.20
+    assert asked.share <= 0.24  # each recipe of a task runner is asked about once
     assert len(needless(asked)) <= 0.02 * asked.of
 
 

@@ -19,7 +19,7 @@ _DIFF = """
 --full-index --binary --abbrev[=number] --diff-filter=word --pickaxe-all --pickaxe-regex --text --ignore-space-at-eol
 --ignore-space-change --ignore-all-space --ignore-blank-lines --function-context --exit-code --quiet --minimal --patience
 --histogram --diff-algorithm=word --inter-hunk-context=number --relative[=path] --no-ext-diff --no-textconv
---ignore-submodules[=word] --src-prefix=word --dst-prefix=word --no-prefix --merge-base --cc --combined-all-paths
+--no-stat --oneline --ignore-submodules[=word] --src-prefix=word --dst-prefix=word --no-prefix --merge-base --cc --combined-all-paths
 """
 _LOG = (
     _DIFF
@@ -78,7 +78,7 @@ _GIT_BRANCH = """
 """
 
 GIT_READERS: dict[str, tuple[Shape, ...]] = {
-    "status": (Shape(_GIT_STATUS, "rev*"),),
+    "status": (Shape(_GIT_STATUS.replace("-sbvz -u:word", "-sbvzu"), "rev*"), Shape(_GIT_STATUS, "rev*")),
     "diff": (Shape(_DIFF + " --cached --staged", "rev*"),),
     "log": (Shape(_LOG, "rev*"),),
     "show": (Shape(_LOG, "rev*"),),
@@ -101,6 +101,11 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
     "rev-parse": (Shape(_GIT_REV_PARSE, "rev*"),),
     "rev-list": (Shape(_LOG + " --count --objects --disk-usage --max-parents=number --min-parents=number", "rev*"),),
     "help": (Shape(),),
+    "fsck": (
+        Shape(
+            "--full --strict --no-dangling --dangling --connectivity-only --no-reflogs --unreachable --no-progress --root --tags"
+        ),
+    ),
     "ls-files": (Shape(_GIT_LS_FILES, "rev*"),),
     "ls-tree": (Shape("-drtlz --name-only --name-status --long --full-name --full-tree --abbrev=number", "rev rev*"),),
     "cat-file": (Shape("-pets", "rev", needs="-p -e -t -s"), Shape("", "=blob|tree|commit|tag rev")),

@@ -18,8 +18,9 @@ from agentcli.permissions.shell.covered import uncovered
 from agentcli.permissions.shell.effects import CHANGING, changes_inside_all, destruction, meanings
 from agentcli.permissions.shell.flow import Run, runs_of
 from agentcli.permissions.shell.hiding import hides, may_run, spelled
-from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved, wider, word_set
+from agentcli.permissions.shell.known_programs import KNOWN, WRAPPERS, is_interpreter, never_saved, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, contents, spellings
+from agentcli.permissions.shell.prefixes import wider
 from agentcli.permissions.shell.reaching import reach
 from agentcli.permissions.shell.strict import NotPlain, read_plain
 from agentcli.permissions.shell.values import BELOW, spread

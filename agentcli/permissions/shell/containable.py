@@ -13,7 +13,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import UndoCover, Workspace, could_name_protected, judge_path, names_protected
 from agentcli.permissions.readonly.commands import reading_of
 from agentcli.permissions.shell.effects import CHANGING, changes_inside, records_in_git
-from agentcli.permissions.shell.known_programs import INTERPRETERS, NETWORK, SHELLS, is_ordinary, uses_network, word_set
+from agentcli.permissions.shell.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
 
 _OUTSIDE = word_set("""
@@ -117,7 +117,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
             yield "hides what it runs"
         if name == "git":
             yield "git is called in a way that is not known"
-        if name in NETWORK or uses_network(named, folders):
+        if uses_network(named, folders):
             yield f"{name} uses the network"
         yield _removal_problem(name, arguments, part, folders, workspace)
     yield _overwriting(words, folders, workspace)

@@ -132,6 +132,10 @@ _TABLES = {
     "curl": "-s -S -L -f -I -i -v -k -g -G -4 -6 --silent --show-error --location --fail --head --include --verbose --compressed --insecure -X:word "
     "--request:word -m:number --max-time:number --connect-timeout:number --retry:number -H:inert --header:inert -d:inert --data:inert "
     "--data-raw:text --json:inert -w:inert --write-out:inert -A:text --http1.1 --http2 -N --no-*",
+    "gh": "-R:word --repo:word --json:word -q:text --jq:text -t:text --template:text -L:number --limit:number -s:word --state:word -a:word "
+    "--author:text --assignee:text -l:text --label:text -S:text --search:text -c --comments --log --log-failed -j:number --job:number -b:word "
+    "--branch:word --workflow:word --required --watch -i:number --interval:number --fail-fast --name-only --patch --color:word --paginate --slurp "
+    "--cache:word --include --exit-status -B:word --base:word --head:word --merged --closed --no-* -v --attempt:number --milestone:word",
     "git add": "-A -u -p -n -v -f -N -i --all --update --patch --dry-run --force --verbose --intent-to-add --renormalize --no-all --chmod:word",
     "git commit": "-m:text -a -q -v -s -n -p -i -o -e --message:text --amend --no-* --all --quiet --verbose --signoff --allow-empty "
     "--allow-empty-message --author:text --date:text --trailer:text --fixup:word --squash:word -C:word -c:word --reuse-message:word "

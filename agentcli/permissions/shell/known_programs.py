@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -85,7 +84,7 @@ openssl mail sendmail
 """)
 """Programs whose purpose is the network: no rule is ever saved for them."""
 
-_FETCHING = frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule"})
+_REMOTE = frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule"})
 
 _STARTERS = (
     *(
@@ -114,7 +113,7 @@ _STARTERS = (
 """Options by which an ordinary program starts another one."""
 
 _ANY = frozenset[str]()
-_ORDINARY: dict[str, frozenset[str]] = {
+ORDINARY: dict[str, frozenset[str]] = {
     "make": _ANY, "ninja": _ANY, "cmake": _ANY, "ctest": _ANY, "meson": _ANY, "bazel": frozenset({"build", "test"}),
     "pytest": _ANY, "tox": _ANY, "nox": _ANY, "ruff": _ANY, "mypy": _ANY, "pyright": _ANY, "black": _ANY, "isort": _ANY, "flake8": _ANY,
     "python": _ANY, "python3": _ANY, "node": _ANY, "coverage": _ANY, "hatch": _ANY,
@@ -133,7 +132,7 @@ _ORDINARY: dict[str, frozenset[str]] = {
 }  # fmt: skip
 
 KNOWN = (
-    frozenset(_ORDINARY)
+    frozenset(ORDINARY)
     | word_set("git docker podman kubectl cp mv ln rm rmdir chmod chown tee dd install patch gh hg svn pip pip3")
 ) - INTERPRETERS
 """Programs whose arguments are not commands, except for the subcommands in `RUNNING`."""
@@ -148,37 +147,76 @@ def is_ordinary(words: Sequence[str]) -> bool:
     A script of the workspace can do no more there than the build tools: `./gradlew test`, `sh scripts/test.sh`.
     """
     name, *arguments = words
-    if _fetches(name, arguments):
+    if fetches(name, arguments):
         return False
     if name in SHELLS:
         return bool(arguments) and _is_local(arguments[0])
-    if name not in _ORDINARY:
+    if name not in ORDINARY:
         return "/" in name and _is_local(name)
-    allowed = _ORDINARY[name]
+    allowed = ORDINARY[name]
     return not allowed or next((word for word in arguments if not word.startswith(("-", "+"))), "") in allowed
 
 
 def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
     """Return True if a command needs the network: for a package, a remote repository, a tool that is not installed."""
     name, *arguments = words
-    if _fetches(name, arguments) or (name == "git" and not _FETCHING.isdisjoint(arguments[:2])):
+    if fetches(name, arguments) or (name == "git" and _reaches_remote(arguments)):
         return True
-    operand = next((word for word in arguments if not word.startswith(("-", "+"))), "")
-    if name in ("npx", "bunx", "pnpx") and any(
-        (folder / f"node_modules/.bin/{operand}").exists() for folder in _above(folders)
-    ):
+    if arguments and _LOCAL_OPTIONS.issuperset(arguments[-1:]):
         return False
-    allowed = _ORDINARY.get(name, _ANY)
-    return name in _FETCHERS or bool(allowed and operand not in allowed and operand not in _OFFLINE)
+    if name in NETWORK:
+        return not (arguments and arguments[0] in _LOCAL.get(name, ()))
+    operands = [word for word in arguments if not word.startswith(("-", "+"))] or [""]
+    if name in ("npx", "bunx", "pnpx") or (name in ("npm", "pnpm") and operands[0] in ("exec", "x")):
+        tool = operands[0] if name.endswith("x") else "".join(operands[1:2])
+        return tool not in ORDINARY["npx"] and not _installed(tool, folders)
+    return name in _FETCHERS or operands[0] in FETCHING.get(name, ())
 
 
-_OFFLINE = word_set("clean version pkg ls list metadata tree why init fmt format lint check build test")
-"""Subcommands of build tools and package managers that do not use the network."""
-_FETCHERS = word_set("pnpx uvx pipx bunx corepack nvm rustup conda mamba nix brew")
+def _installed(tool: str, folders: Sequence[Path]) -> bool:
+    """Return True if a package of the project installed a tool in a folder, or above it."""
+    return any(
+        (above / f"node_modules/.bin/{tool}").exists() for folder in folders for above in (folder, *folder.parents)
+    )
 
 
-def _above(folders: Sequence[Path]) -> Iterator[Path]:
-    return (above for folder in folders for above in (folder, *folder.parents))
+def _reaches_remote(arguments: Sequence[str]) -> bool:
+    subcommand, operand = [*arguments[:2], "", ""][:2]
+    if subcommand == "remote":
+        return operand in ("update", "show", "prune")
+    return subcommand in _REMOTE
+
+
+_LOCAL = {
+    "openssl": word_set("rand dgst enc genrsa genpkey req x509 rsa pkey ec passwd base64 asn1parse verify version"),
+    **dict.fromkeys(("pip", "pip3"), word_set("show list freeze check config debug inspect")),
+}
+"""Subcommands of programs for the network that do not use it."""
+
+
+_JS_FETCHING = word_set("""
+install i in ci add update up upgrade publish unpublish login logout whoami view info show search outdated audit dlx create init owner access
+dist-tag token team ping star deprecate adduser remove rm uninstall
+""")
+_PYTHON_FETCHING = word_set("add sync lock install update remove publish pip tool python self cache export")
+FETCHING: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("npm", "pnpm", "bun"), _JS_FETCHING),
+    "yarn": _JS_FETCHING | {""},
+    **dict.fromkeys(word_set("uv poetry pipenv pdm rye"), _PYTHON_FETCHING),
+    "cargo": word_set("install add update publish search login owner yank fetch"),
+    "go": word_set("get install mod"),
+    "bundle": word_set("install add update outdated"),
+    "composer": word_set("install require update remove outdated show search"),
+    "dotnet": word_set("add restore nuget tool"),
+    "mise": word_set("install use upgrade self-update plugins ls-remote"),
+    "asdf": word_set("install plugin"),
+    "deno": word_set("install add upgrade publish"),
+    "mix": frozenset({"deps.get", "deps.update", "hex.publish", "archive.install"}),
+    "swift": word_set("package"),
+}
+"""Subcommands that cannot work without the network: they change what is installed, or what others see. All others are tried without it."""
+_FETCHERS = word_set("uvx pipx corepack nvm rustup conda mamba nix brew")
+_LOCAL_OPTIONS = frozenset({"--version", "--help", "-h", "-V"})
 
 
 def _is_local(path: str) -> bool:
@@ -186,7 +224,7 @@ def _is_local(path: str) -> bool:
     return not path.startswith(("/", "-", "~")) and ".." not in path.split("/")
 
 
-def _fetches(name: str, arguments: list[str]) -> bool:
+def fetches(name: str, arguments: list[str]) -> bool:
     """Return True if a build tool needs the network for its arguments."""
     if name == "go":
         return any("@" in word for word in arguments)
@@ -194,44 +232,13 @@ def _fetches(name: str, arguments: list[str]) -> bool:
     return name in ("python", "python3") and not _NETWORKED_MODULES.isdisjoint(modules)
 
 
-_WIDENED_GIT = word_set("add commit merge cherry-pick revert")
 _WIDENED_FILES = word_set("mkdir touch rmdir cp mv chmod sed")
 """Commands about files for which a rule with a wildcard applies only inside the workspace."""
-_NOT_WIDENED = word_set("""
-rm unlink shred dd ln chown chgrp tee install patch tar unzip zip truncate rsync find kill killall pkill crontab at sudo doas systemctl
-service mount umount reboot shutdown export declare set unset read trap alias cd pushd popd ulimit umask hash enable shopt type command git
-""")
-_SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
 
 
 def bounded(words: Sequence[str]) -> bool:
     """Return True if a rule with a wildcard covers this command only inside the workspace."""
     return words[0] in _WIDENED_FILES
-
-
-def wider(words: Sequence[str], inside: bool) -> str:
-    """Return the pattern of a rule that covers a command with other arguments; empty if none is offered.
-
-    `inside` is true if the command is known to change only files inside the workspace.
-    """
-    name, *arguments = words
-    if bounded(words):
-        options = " -i" if name == "sed" else ""
-        return f"{name}{options} *" if inside else ""
-    if name == "git" and arguments and arguments[0] in _WIDENED_GIT:
-        return f"git {arguments[0]} *"
-    if name in _NOT_WIDENED or "/" in name or never_saved(words) or not _SUBCOMMAND.fullmatch(name):
-        return ""
-    if name in _ORDINARY and not _ORDINARY[name]:
-        return f"{name} *"
-    first = arguments[0] if arguments else ""
-    if (
-        not _SUBCOMMAND.fullmatch(first)
-        or (name in _ORDINARY and first not in _ORDINARY[name])
-        or _fetches(name, arguments)
-    ):
-        return ""
-    return f"{name} {first} *"
 
 
 def is_interpreter(program: str) -> bool:
@@ -248,7 +255,7 @@ def never_saved(words: Sequence[str]) -> str:
         return f"{base} runs whatever it is given"
     if base in WRAPPERS or any(word.startswith(_STARTERS) for word in arguments):
         return f"{base} starts other programs"
-    if base in NETWORK or (base == "git" and not _FETCHING.isdisjoint(arguments)):
+    if base in NETWORK or (base == "git" and not _REMOTE.isdisjoint(arguments)):
         return f"{base} uses the network"
     options_first = base == "git" and bool(arguments) and arguments[0].startswith("-")
     return f"{base} may run what its arguments hold" if options_first or base in ("test", "printf") else ""

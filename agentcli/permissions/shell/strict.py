@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import glob
 import re
+from collections.abc import Iterator
 from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import invisible
-from agentcli.permissions.shell.parse import PLACE, Command, Loop, below, parser
+from agentcli.permissions.shell.parse import HERE_TEXT, PLACE, Command, Loop, here_text, parser, prints_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -110,7 +111,7 @@ _WORD = re.compile(
     r"(?P<bare>(?:[A-Za-z0-9_./,:=+@%^~#!-]|[^\x00-\x7f])+)"
     r"|(?P<escape>\\[!-/:-@\[-`{-~ ])"
     r"|(?P<raw>'[^']*')"
-    r'|(?P<double>"(?:[^"\\$`]|\\[^\n]|\$(?=["|) ]))*")'
+    rf'|(?P<double>"(?:[^"\\$`]|\\[^\n]|\$(?=["|) ])|{HERE_TEXT})*")'
     r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\})"
     r"|(?P<wild>[*?])"
 )
@@ -257,6 +258,8 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
         raw = piece.group()
         if piece.lastgroup == "bare" and (problem := _bare_problem(raw, index == start, first)):
             return NotPlain(f"{problem}{UNCHECKED}")
+        if piece["body"] is not None and not _literal(text, piece):
+            return NotPlain(f"{OBSTACLES['$']}{UNCHECKED}")
         wild = wild or (piece.lastgroup == "wild" and not text.startswith(_FIXED_OPTIONS, start))
         value.append(_piece_value(piece.lastgroup or "", raw, variable))
         # What `?` matches depends on the locale; `*` matches more.
@@ -280,6 +283,12 @@ def _pieces(variable: str) -> re.Pattern[str]:
     return re.compile(_WORD.pattern.replace(_DOLLAR, f"{inside}|{_DOLLAR}"))
 
 
+def _literal(text: str, piece: re.Match[str]) -> bool:
+    """Return True if every here-document in a quoted word is text to every shell."""
+    found = list(re.compile(HERE_TEXT).finditer(text, piece.start(), piece.end()))
+    return len(found) == 1 and here_text(text, *found[0].span()) is not None
+
+
 def _bare_problem(raw: str, at_start: bool, first: bool) -> str:
     if at_start and raw[0] in "~#":
         return OBSTACLES[raw[0]]
@@ -294,17 +303,22 @@ def _bare_problem(raw: str, at_start: bool, first: bool) -> str:
 
 def _piece_value(kind: str, raw: str, variable: str) -> str:
     match kind:
-        case "double" if variable:
-            marked = re.compile(rf'\\([$`"\\])|\$(?:{variable}(?!\w)|\{{{variable}\}})')
-            return marked.sub(lambda match: match[1] or PLACE, raw[1:-1])
+        case "double":
+            inside = rf"|(?P<place>\$(?:{variable}(?!\w)|\{{{variable}\}}))" if variable else "|(?P<place>(?!))"
+            marked = re.compile(rf'{HERE_TEXT}|\\(?P<sign>[$`"\\]){inside}')
+            return marked.sub(_filled, raw[1:-1])
         case "escape":
             return raw[1:]
         case "raw":
             return raw[1:-1]
-        case "double":
-            return re.sub(r'\\([$`"\\])', r"\1", raw[1:-1])
         case _:
             return raw
+
+
+def _filled(match: re.Match[str]) -> str:
+    if match["place"]:
+        return PLACE
+    return match["sign"] or match["body"].rstrip("\n")
 
 
 _LOOP_NODES = frozenset({"for_statement", "do_group", "for", "in", "do", "done", "variable_name"})
@@ -333,7 +347,7 @@ def _collect(node: Node, spans: list[tuple[int, int]], variables: frozenset[str]
     tested = node.type == "test_command" or node.type in _TEST_NODES
     for child in node.children:
         if child.type in (_TEST_WORDS if tested else _WORD_NODES):
-            if unusual := next((inner.type for inner in below(child) if not _usual(inner, variables)), ""):
+            if unusual := next((inner.type for inner in _inside(child) if not _usual(inner, variables)), ""):
                 return unusual_node(unusual)
             if not tested and node.type not in ("command", "command_name", "for_statement"):
                 return unusual_node(node.type)
@@ -345,6 +359,14 @@ def _collect(node: Node, spans: list[tuple[int, int]], variables: frozenset[str]
         elif problem := _collect(child, spans, variables):
             return problem
     return ""
+
+
+def _inside(node: Node) -> Iterator[Node]:
+    """Yield the nodes inside a word, but not the parts of a here-document that only prints its text."""
+    for child in node.children:
+        if prints_text(child) is None:
+            yield child
+            yield from _inside(child)
 
 
 def _usual(node: Node, variables: frozenset[str]) -> bool:

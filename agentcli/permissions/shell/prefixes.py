@@ -1,0 +1,143 @@
+"""Rules that cover a command with other arguments: the words that say what is done, with the recipe of a task runner."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from agentcli.permissions.shell.covered import harmless_options
+from agentcli.permissions.shell.known_programs import (
+    FETCHING,
+    ORDINARY,
+    bounded,
+    fetches,
+    is_interpreter,
+    never_saved,
+    word_set,
+)
+
+_WIDENED_GIT = word_set("add commit merge cherry-pick revert fetch pull rebase")
+_CREATING_GIT = {"checkout": "-b", "switch": "-c"}
+"""Commands of git that lose nothing with this option, and may discard changes without it."""
+_NOT_WIDENED = word_set("""
+rm unlink shred dd ln chown chgrp tee install patch tar unzip zip truncate rsync find kill killall pkill crontab at sudo doas systemctl
+service mount umount reboot shutdown export declare set unset read trap alias cd pushd popd ulimit umask hash enable shopt type command git
+""")
+_SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
+_RECIPE = re.compile(r"[A-Za-z][\w:.-]*(?:/[\w:.-]+)*")
+_RECIPES = word_set("make just task rake nox")
+"""Programs whose first operand names a recipe of the project."""
+_SCRIPTS = word_set("npm pnpm yarn bun mise")
+"""Programs that run a recipe of the project as `run NAME`; most also as `NAME`."""
+_RUN = word_set("run run-script r")
+_INNER = {
+    **dict.fromkeys(word_set("npx bunx pnpx uvx"), ""),
+    **dict.fromkeys(word_set("uv poetry pipenv pdm rye hatch"), "run"),
+    **dict.fromkeys(word_set("bundle pnpm npm"), "exec"),
+}
+"""Programs that run the program named after them, or after this subcommand."""
+_LOOKS = word_set("view list diff checks status search watch")
+"""Verbs by which a client of a service only looks at it: all others change what others see, and ask each time."""
+_SERVICES = word_set("gh glab hub")
+_MODULES = word_set("unittest compileall py_compile")
+
+
+def wider(words: Sequence[str], inside: bool) -> str:
+    """Return the pattern of a rule that covers a command with other arguments; empty if none is offered.
+
+    `inside` is true if the command is known to change only files inside the workspace.
+    """
+    if bounded(words):
+        options = " -i" if words[0] == "sed" else ""
+        return f"{words[0]}{options} *" if inside else ""
+    named = _named(list(words))
+    return f"{' '.join(named)} *" if named and not any(re.search(r"[\s*\\]", word) for word in named) else ""
+
+
+def _named(words: list[str]) -> list[str]:
+    """Return the first words of a command that say what it does; none if no rule may cover it with others."""
+    name, *arguments = words
+    if name == "git":
+        return _git(words)
+    if name in _SERVICES:
+        return words[:3] if len(words) > 2 and words[2] in _LOOKS else words[:2] if words[1:2] == ["api"] else []
+    if (inner := _inner(words)) is not None:
+        return inner
+    if name in _SCRIPTS:
+        return _script(words)
+    if name in _RECIPES:
+        first = _first_operand(name, arguments)
+        return words[: first + 2] if first >= 0 and _RECIPE.fullmatch(arguments[first]) else [name]
+    if name.startswith("python") and arguments[:1] == ["-m"] and is_interpreter(name):
+        module = arguments[1] if len(arguments) > 1 else ""
+        return words[:3] if module in _MODULES or (module in ORDINARY and not is_interpreter(module)) else []
+    if name in _NOT_WIDENED or "/" in name or never_saved(words) or not _SUBCOMMAND.fullmatch(name):
+        return []
+    if name in ORDINARY and not ORDINARY[name]:
+        return [name]
+    flags = 0
+    while name not in ORDINARY and flags < len(arguments) and re.fullmatch(r"--[a-z][a-z-]*", arguments[flags]):
+        flags += 1
+    first_word = arguments[flags] if flags < len(arguments) else ""
+    known = name not in ORDINARY or first_word in ORDINARY[name]
+    return words[: flags + 2] if known and _SUBCOMMAND.fullmatch(first_word) and not fetches(name, arguments) else []
+
+
+def _git(words: list[str]) -> list[str]:
+    subcommand = words[1] if len(words) > 1 else ""
+    if subcommand in _WIDENED_GIT:
+        return words[:2]
+    creating = _CREATING_GIT.get(subcommand)
+    return words[:3] if creating is not None and words[2:3] == [creating] else []
+
+
+def _script(words: list[str]) -> list[str]:
+    """Return the words up to the name of a project's recipe: `pnpm --filter web run test`."""
+    name, *arguments = words
+    first = _first_operand(name, arguments)
+    if first < 0:
+        return []
+    last = first + (arguments[first] in _RUN)
+    if last >= len(arguments) or not _RECIPE.fullmatch(arguments[last]):
+        return []
+    if last == first and (
+        arguments[first] in FETCHING.get(name, ()) or name == "mise" or arguments[first] in _STARTING
+    ):
+        return []
+    if name == "bun" and "." in os.path.basename(arguments[last]):
+        return []  # a script, which may be rewritten
+    return words[: last + 2]
+
+
+_STARTING = word_set("exec x dlx create init config set cache store link unlink node")
+
+
+def _inner(words: list[str]) -> list[str] | None:
+    """Return the words up to those of the program that a runner starts; None if the command is no runner's."""
+    name, *arguments = words
+    subcommand = _INNER.get(name)
+    if subcommand is None or (subcommand and arguments[:1] != [subcommand]):
+        return None
+    before = 2 if subcommand else 1
+    rest = words[before:]
+    if not rest or rest[0].startswith("-"):
+        return []
+    if rest[0] in _INNER or rest[0] in _SCRIPTS or "/" in rest[0] or "@" in rest[0]:
+        return []
+    found = _named(rest)
+    return [*words[:before], *found] if found and (rest[0] in ORDINARY or rest[0].startswith("python")) else []
+
+
+def _first_operand(name: str, arguments: Sequence[str]) -> int:
+    """Return the index of the first operand after options whose values are known; -1 if there is none, or an option is not known."""
+    known = {**harmless_options(name), "--filter": "word", "-F": "word"}
+    index = 0
+    while index < len(arguments):
+        option, equals, _ = arguments[index].partition("=")
+        if not option.startswith("-"):
+            return index
+        if option not in known:
+            return -1
+        index += 2 if known[option] and not known[option].startswith("?") and not equals else 1
+    return -1
