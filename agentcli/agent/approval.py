@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
@@ -13,10 +12,9 @@ from agentcli.agent.calls.call import Call, beginning
 from agentcli.agent.hooks.outcome import NOTHING as NOTHING_SAID
 from agentcli.agent.hooks.outcome import Outcome, may_allow, swayed
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
-from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ToolError
-from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.core.schema import check
 from agentcli.core.tool import Effect, Tool, Traits
@@ -57,7 +55,6 @@ class ApprovalGate:
     approve: Approve
     preview: Preview
     save: Callable[[Sequence[str]], None]
-    repeats: RepeatGuard
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     switched: Callable[[Mode], object] = lambda _: None
     """Records that an answer has changed the mode."""
@@ -185,9 +182,6 @@ class ApprovalGate:
         decision = decide(call.call, self.traits, self.rules + self.turn_rules, self.mode, self.workspace)
         if call.its_tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
             return Decision("ask", "plan", "")
-        if decision.decision == "allow" and self.repeats.reached(call.call):
-            why = f"The same call gave the same result {self.repeats.limit} times in a row"
-            return Decision("ask", "repeat", why, unsaved="repeated calls are asked about each time")
         return decision
 
     async def _ask(self, call: Call, decision: Decision) -> ApprovalRequest:
@@ -251,7 +245,6 @@ class ApprovalGate:
             self.after_plan = "ask" if answer.choice == "once" else "auto-edit"
         else:
             self._keep(decision, answer)
-        self.repeats.forgive(call.call)
         return call.decided(replace(decision, decision="allow", rule=f"user:{answer.choice}"))
 
 
@@ -273,30 +266,3 @@ def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]
             return answer.rules or decision.prefixes
         case _:
             return ()
-
-
-class RepeatGuard:
-    """Notices a model that makes the same call and gets the same result, `limit` times in a row."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._last: deque[tuple[str, str]] = deque(maxlen=max(limit, 1))
-
-    def note(self, call: ToolCall, result: ToolResult) -> None:
-        """Remember the result of a call. One that was denied did not run, and does not break the row."""
-        if result.status != "denied":
-            self._last.append((_key(call), result.output))
-
-    def reached(self, call: ToolCall) -> bool:
-        """Return True if this call has just given the same result `limit` times in a row."""
-        full = self.limit > 0 and len(self._last) == self.limit
-        return full and len(set(self._last)) == 1 and self._last[0][0] == _key(call)
-
-    def forgive(self, call: ToolCall) -> None:
-        """Reset the count: a person allowed the call to be repeated."""
-        if self._last and self._last[-1][0] == _key(call):
-            self._last.clear()
-
-
-def _key(call: ToolCall) -> str:
-    return call.name + dumps(dict(call.input))

@@ -10,7 +10,7 @@ from agentcli.agent.calls.execute import NOT_RUN
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.core import SessionCore
 from agentcli.agent.fallback import FallbackModel
-from agentcli.agent.feature import FeatureList
+from agentcli.agent.feature import FeatureList, Unfinished
 from agentcli.agent.hooks.outcome import Source
 from agentcli.agent.hooks.turn_hooks import TurnHooks
 from agentcli.agent.ports import Prompt
@@ -146,13 +146,24 @@ class Conversation:
 
     def allow_step(self) -> None:
         """Count one more request of this turn. Raises LimitReached before a request that a limit forbids."""
+        self._check_step()
+        self.spending.steps += 1
+
+    def _check_step(self) -> None:
         usage, cost = self.spending.spent()
         self.spending.limits.check(self.steps, usage, cost)
         if 0 < self.settings.max_steps <= self.steps:
             raise LimitReached(
                 f"The turn reached {self.steps} steps (agent.max_steps). Type “continue” to continue, or raise the limit."
             )
-        self.spending.steps += 1
+
+    def may_step(self) -> bool:
+        """Return True if no limit forbids one more request of this turn."""
+        try:
+            self._check_step()
+        except LimitReached:
+            return False
+        return True
 
     def allow_again(self) -> None:
         """Raise LimitReached if tokens, cost or time forbid asking for this reply once more."""
@@ -170,6 +181,19 @@ class Conversation:
             yield event
         for event in self.news():
             yield event
+
+    def answered(self) -> None:
+        """Let features judge the results of a reply's calls. Raises AgentError if the turn leads nowhere."""
+        if not self._steering:
+            self._features.answered()
+
+    def unfinished(self, reply: ReplyBuilder) -> Iterator[Event]:
+        """Record the reminder of a feature that objects to the end of the turn, or tell the person."""
+        objection = self._features.before_end(reply) if self.may_step() else Unfinished()
+        if objection.notice:
+            yield Noticed(objection.notice)
+        if objection.reminder:
+            yield self.remind(objection.reminder)
 
     def finish(self) -> Iterator[Event]:
         """Apply the pruning that the policy wants after a prompt is answered."""
@@ -276,6 +300,7 @@ class Conversation:
         self.pending.clear()
         message = Message("user", (*injected, *parts), turn)
         self.core.seen.add(message)
+        self._features.prompted()
         return self.record(message)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from agentcli.agent.approval import ApprovalGate, RepeatGuard
+from agentcli.agent.approval import ApprovalGate
 from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.calls.call import PrintedEvents
 from agentcli.agent.checkpointing import Checkpointer
@@ -147,7 +147,6 @@ def _approval(
         save=permissions.save_rules,
         save_everywhere=permissions.save_everywhere,
         switched=log.switched,
-        repeats=RepeatGuard(setup.settings.agent.repeat_limit),
         notice=log.tell,
     )
 

@@ -33,6 +33,19 @@ def nothing() -> None:
     """Do nothing."""
 
 
+def no_objection(_: ReplyBuilder) -> Unfinished:
+    """Let a turn end."""
+    return Unfinished()
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An objection to the end of a turn: a reminder for the model, which continues then, or a notice for the person."""
+
+    reminder: str = ""
+    notice: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionFeature:
     """Parts that a package adds to a session; everything but the name may be empty."""
@@ -52,6 +65,12 @@ class SessionFeature:
     """Records facts that a request must contain, before room is made for it."""
     replied: Callable[[ReplyBuilder], Iterable[Event]] = no_events
     """Records facts from a reply, before the reply itself is recorded."""
+    prompted: Callable[[], object] = nothing
+    """Hears that a prompt of the person was recorded."""
+    answered: Callable[[], object] = nothing
+    """Hears that all calls of a reply have their results. Raises AgentError to end the turn."""
+    before_end: Callable[[ReplyBuilder], Unfinished] = no_objection
+    """Judges the reply with which a turn is about to end."""
     news: Callable[[], Sequence[str]] = tuple
     """Events outside of the conversation since the last call, for the model."""
     notices: Callable[[], Iterable[Event]] = tuple
@@ -90,6 +109,21 @@ class FeatureList:
     def replied(self, reply: ReplyBuilder) -> Iterator[Event]:
         """Record facts from a reply, before the reply itself is recorded."""
         return chain.from_iterable(one.replied(reply) for one in self.all)
+
+    def prompted(self) -> None:
+        """Tell all that a prompt of the person was recorded."""
+        for one in self.all:
+            one.prompted()
+
+    def answered(self) -> None:
+        """Tell all that the calls of a reply have their results. Raises AgentError if the turn is to end."""
+        for one in self.all:
+            one.answered()
+
+    def before_end(self, reply: ReplyBuilder) -> Unfinished:
+        """Return the first objection to the end of a turn with this reply."""
+        said = (one.before_end(reply) for one in self.all)
+        return next((objection for objection in said if objection != Unfinished()), Unfinished())
 
     def news(self) -> Sequence[str]:
         """Return notices for the model of events outside of the conversation."""

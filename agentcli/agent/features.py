@@ -22,13 +22,16 @@ from agentcli.agent.calls.stages import (
 from agentcli.agent.compaction.provider_clearing import ProviderClearing
 from agentcli.agent.core import SessionCore
 from agentcli.agent.delegation.subagents import OpenChild, Subagents
+from agentcli.agent.ending import ending_of
 from agentcli.agent.feature import FeatureList, MakeFeature, SessionFeature
 from agentcli.agent.nested_instructions import NestedSkills, nested_of
 from agentcli.agent.page_questions import PageReader
 from agentcli.agent.plan_mode import PlanMode
+from agentcli.agent.repeats import RepeatGuard, RepeatStage
 from agentcli.agent.setup import Standing
 from agentcli.agent.tool_context import SessionPassages, SessionTodo, offer
 from agentcli.core.mcp_servers import Servers
+from agentcli.core.message import ToolResult
 from agentcli.core.tasks import until_interrupted
 from agentcli.extensions.session import Catalogue, SessionExtensions
 from agentcli.mcp.session import LoadingStage, ServerTools
@@ -60,9 +63,10 @@ class Features(FeatureList):
         roots = setup.workspace.resolved_roots if setup.permissions.trusted else ()
         skills = NestedSkills(journal, setup.workspace.cwd, roots)
         prepare = Prepare({tool.name: tool for tool in setup.tools.offered}, self.servers, setup.workspace.cwd)
-        finish = Finish(core.record, core.approval.repeats, prepare)
+        repeats = RepeatGuard(setup.settings.agent.repeat_limit, alone=setup.alone)
+        finish = Finish(core.record, repeats, prepare)
         made = [make(core) for make in more]
-        with_stages = [*self._with_stages(core, prepare, finish, skills), *made]
+        with_stages = [*self._with_stages(core, prepare, finish, skills, repeats), *made]
         stages = CallStages(core, prepare, finish, [*chain.from_iterable(one.stages for one in with_stages)])
         catalogue = Catalogue(core, skills)
         self.subagents = subagents = Subagents(core, catalogue, open_child)
@@ -87,7 +91,7 @@ class Features(FeatureList):
             core.ctx.add(one.services)
 
     def _with_stages(
-        self, core: SessionCore, prepare: Prepare, finish: Finish, skills: NestedSkills
+        self, core: SessionCore, prepare: Prepare, finish: Finish, skills: NestedSkills, repeats: RepeatGuard
     ) -> Iterator[SessionFeature]:
         setup = core.setup
         hooks = HookStage(core.hooks, core.printed, setup.person.attended) if core.hooks.hooks else None
@@ -95,6 +99,7 @@ class Features(FeatureList):
         nested = [NestedStage(self.nested, skills, prepare)] if self.nested is not None else []
         clearing = ProviderClearing(core.builder, core.record)
         yield SessionFeature("tools", (prepare,))
+        yield self._repeats(core, repeats)
         yield SessionFeature("jobs", services=[offer(Jobs, core.jobs)], news=core.jobs.news, closed=core.jobs.abandon)
         yield SessionFeature("hooks", [hooks] if hooks is not None else (), closed=core.hooks.close)
         yield SessionFeature("approval", (ApprovalStage(core.approval, prepare, ask_hooks),))
@@ -106,6 +111,7 @@ class Features(FeatureList):
         yield SessionFeature(
             "checkpoints", [CheckpointStage(core.checkpointer)] if core.checkpointer is not None else ()
         )
+        yield ending_of(core)
         yield SessionFeature("files", services=[offer(SeenFiles, core.seen)])
         yield SessionFeature("todo", services=[offer(TodoList, SessionTodo(core.journal, core.record, core.printed))])
         yield SessionFeature("recall", services=[offer(SessionText, SessionPassages(core.journal))])
@@ -113,6 +119,16 @@ class Features(FeatureList):
         yield SessionFeature("plan mode", services=[offer(Planning, PlanMode(core))])
         yield SessionFeature("web", services=[offer(Reader, PageReader(core))])
         yield SessionFeature("context editing", before_request=clearing.prepare, replied=clearing.learn)
+
+    def _repeats(self, core: SessionCore, guard: RepeatGuard) -> SessionFeature:
+        def in_view(call_id: str) -> bool:
+            """Return True if the model still sees the result of a call."""
+            history = core.journal.history
+            entries = (entry.body for entry in reversed(history.entries))
+            shown = any(isinstance(body, ToolResult) and body.call_id == call_id for body in entries)
+            return shown and call_id not in history.cleared
+
+        return SessionFeature("repeats", (RepeatStage(guard, in_view),), prompted=guard.begin, answered=guard.check)
 
     def _mcp(self, core: SessionCore) -> SessionFeature:
         setup = core.setup

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from agentcli.agent.calls.execute import NOT_RUN, execute
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.ports import Prompt
-from agentcli.agent.reply import Kind, ReplyBuilder, at_last, defect, not_run
+from agentcli.agent.reply import FULL, Kind, ReplyBuilder, at_last, defect, not_run
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, ContextError, HookBlocked, LimitReached, ModelError
 from agentcli.core.event import (
@@ -17,6 +17,7 @@ from agentcli.core.event import (
     Ending,
     Event,
     Noticed,
+    Recorded,
     ReplyRestarted,
     Retrying,
     TextDelta,
@@ -87,11 +88,18 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
             return
         if printed.ended:
             raise HookBlocked(printed.ended)
+        if reply.has_calls:
+            conversation.answered()
         flaw = defect(reply, conversation.settings.max_pauses)
         if flaw is None or conversation.steered:
             asked_again.clear()
         if flaw is None and not (reply.calls or conversation.steered):
             if await conversation.waited_for_background(interrupt):
+                continue
+            objections = [*conversation.unfinished(reply)]
+            for event in objections:
+                yield event
+            if any(isinstance(event, Recorded) for event in objections):
                 continue
             held = await conversation.hooked.stop(reply.text, interrupt)
             for event in held.events:
@@ -110,8 +118,15 @@ async def _work(conversation: Conversation, prompt: Prompt, interrupt: asyncio.E
             return
         if flaw is not None:
             asked_again[flaw.kind] += 1
-            if flaw.reminder:
-                yield conversation.remind(flaw.reminder)
+            reminder = flaw.reminder
+            if flaw.kind == "full":
+                before = conversation.builder.window().tokens
+                async with closing(conversation.overflow(interrupt)) as events:
+                    async for event in events:
+                        yield event
+                reminder = FULL if conversation.builder.window().tokens < before else reminder
+            if reminder:
+                yield conversation.remind(reminder)
 
 
 class ReplyBox:

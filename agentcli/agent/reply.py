@@ -119,6 +119,12 @@ EMPTY = "Your last reply was empty. Go on with the task, or say in a sentence wh
 CUT = (
     "Your reply reached the output limit: what was unfinished, a tool call included, is lost. Go on in smaller pieces."
 )
+FULL = (
+    "Your reply reached the end of the context window: what was unfinished, a tool call included, is lost. "
+    "The conversation was summarised to make room for it. Go on from there."
+)
+"""Reminder after a compaction that made room."""
+WINDOW_CUT = "Your reply reached the end of the context window: what was unfinished, a tool call included, is lost. Go on in smaller pieces."
 MALFORMED = (
     "Your last {call} was malformed and did not run. Send it again with valid arguments. "
     "If they were large, write the file in parts: write the beginning, then add the rest with edit."
@@ -155,7 +161,7 @@ _EMPTY = Defect(
 _CUT = Defect("cut", CUT, 3, "ran into its output limit", "Ask for less at a time, or raise agent.max_output.")
 _FULL = Defect(
     "full",
-    CUT,
+    WINDOW_CUT,
     3,
     "ran into the end of its context window",
     "Compact the conversation (/compress) or start a new session.",

@@ -69,8 +69,7 @@ class AgentSession:
         self._approval = core.approval
         self._features = own = Features(core, partial(AgentSession, features=features), features)
         self.extensions = own.extensions
-        waits = setup.parent.depth or setup.run.one_turn or not setup.person.attended
-        background = own.subagents.wait_for_background if waits else None
+        background = own.subagents.wait_for_background if setup.alone else None
         self.conversation: Conversation = Conversation(core, own, source, background)
         self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
         self.compactor: Compactor = self.conversation.compactor

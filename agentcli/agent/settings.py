@@ -22,7 +22,9 @@ class AgentSettings:
     max_pauses: int = 10
     """Maximum pauses in a row, which occur while the provider runs its own tools; the next one ends the turn."""
     repeat_limit: Calls = setting(3, project="tighten", tighter=LIMIT)
-    """Identical calls with identical results in a row before you are asked; 0: no limit."""
+    """Identical rounds of calls with identical results before such a call is no longer run; 0: no limit."""
+    confirm_done: bool = setting(False, project="free")
+    """Let the model check the task once more before it ends a turn with changes, in runs without a person."""
     titles: bool = setting(True, project="free")
     """Give sessions a title."""
     thinking: bool = setting(True, project="free")

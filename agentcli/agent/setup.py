@@ -211,6 +211,11 @@ class SessionSetup:
     changes: Callable[[Journal], MakeChanges | None] = lambda _: None
     today: Callable[[], date] = date.today
 
+    @property
+    def alone(self) -> bool:
+        """True if nobody can continue a turn that has ended: in a subagent, in a run of one turn, and without a person."""
+        return bool(self.parent.depth) or self.run.one_turn or not self.person.attended
+
     def unattended(self, text: Callable[..., str], mode: Mode) -> str:
         """Return the text about the calls that this run denies because no person is there to allow them; empty if one is."""
         return (

@@ -44,7 +44,7 @@ _BY_SECTION: Mapping[str, str] = {
     "tools": """
         line_characters output_file recall_seconds entries fetch_bytes fetch_answer_seconds
     """,
-    "ui": "tail_rows paste_lines paste_characters history",
+    "ui": "notify_after tail_rows paste_lines paste_characters history",
 }
 RETIRED = frozenset(f"{section}.{name}" for section, names in _BY_SECTION.items() for name in names.split())
 """Keys in full."""

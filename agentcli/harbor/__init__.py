@@ -47,7 +47,7 @@ DATA = "agentcli-data"
 """Data folder of agentcli in that folder, so that the session survives the container."""
 TRANSIENT = 75
 """Exit code of a run that may succeed later."""
-_FIXED = "-o stream-json --mode yolo --set permissions.destructive=allow --set general.sandbox=off --set checkpoints.seconds=0"
+_FIXED = "-o stream-json --mode yolo --set permissions.destructive=allow --set general.sandbox=off --set checkpoints.seconds=0 --set agent.confirm_done=true"
 """Flags for a run without a person: the container is the sandbox, and nothing in it needs to be undone."""
 _FIND = 'export PATH="$HOME/.local/bin:$PATH"'
 

@@ -178,7 +178,7 @@ def _in_order(source: _Source, changes: Sequence[Replacement]) -> tuple[str, lis
     text, notes = source.text, []
     for n, change in enumerate(changes, 1):
         where = f"Edit {n} of {len(changes)}: " if len(changes) > 1 else ""
-        refuse_omissions(text, change.new_string, f"{where}new_string" if where else "new_string")
+        refuse_omissions(source.name, text, change.new_string, f"{where}new_string" if where else "new_string")
         applied = _apply(text, change, source, where)
         text = applied.text
         notes.append(applied)

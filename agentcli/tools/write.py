@@ -43,7 +43,7 @@ def _write(ctx: ToolContext, path: str, content: str) -> ToolOutput:
         if old:
             require_seen(ctx, handle, old)
         before, encoding, after = _contents(old, content)
-        refuse_omissions(before, after, "content")
+        refuse_omissions(handle.display, before, after, "content")
         data = encode(after, encoding, handle.display)
         replace(handle, data)
         seen = remember(ctx, handle.path, data)

@@ -28,8 +28,8 @@ class UiSettings:
     """Write addresses as links; `auto`: on terminals known to follow them."""
     notify: Literal["auto", "bell", "osc9", "off"] = setting("auto", project="never")
     """How the end of long work is announced."""
-    notify_after: Seconds = setting(20.0, project="never")
-    """Length of work whose end is announced."""
+    notify_after: float = 20.0
+    """Seconds of work whose end is announced."""
     idle_after: Seconds = setting(30.0, project="never")
     """Time without input after which a session gets its title."""
     replay: Messages = setting(12, project="never")

@@ -185,7 +185,7 @@ def test_a_call_that_never_ran_has_its_title(tmp_path: Path) -> None:
     assert [result.title for result in results(session)] == ["Edit a.py", "Edit a.py"]
 
 
-def test_a_job_may_be_asked_for_again_and_again_where_other_calls_are_put_to_the_person(tmp_path: Path) -> None:
+def test_a_job_may_be_asked_for_again_and_again_where_other_calls_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n")
     asked = {}
     for name, given in (("bash_output", {"id": "job-1"}), ("read", {"file_path": "a.txt"})):
@@ -195,7 +195,7 @@ def test_a_job_may_be_asked_for_again_and_again_where_other_calls_are_put_to_the
         session = open_session(tmp_path, [start, *calls, say("Done.")], person=person, mode="yolo")
         say_to(session, "go")
         session.close()
-        asked[name] = [result.status for result in results(session)[1:]].count("denied")
+        asked[name] = [result.status for result in results(session)[1:]].count("error")
     assert asked == {"bash_output": 0, "read": 2}
 
 

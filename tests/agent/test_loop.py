@@ -264,16 +264,6 @@ def test_what_the_user_adds_meanwhile_is_heard_at_the_next_step(tmp_path: Path) 
     assert seen[-1].text == "Heard."
 
 
-def test_the_same_call_with_the_same_result_again_and_again_is_asked_about(tmp_path: Path) -> None:
-    script = [say("Again.", call("list")) for _ in range(5)] + [say("Enough.")]
-    person = Person(ApprovalResponse("no", "stop listing"))
-    session = open_session(tmp_path, script, person=person)
-    say_to(session, "go")
-    assert len(person.asked) == 2, "a no holds for the next one, too"
-    assert "3 times in a row" in person.asked[0].why
-    assert [result.status for result in results(session)] == [*["success"] * 3, "denied", "denied"]
-
-
 class Broken(Person):
     """A person's front end with a bug."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,14 @@ def test_no_session_writes_nothing(program: Program) -> None:
     assert program.records() == before
 
 
+def test_a_model_that_repeats_itself_fails_the_run(program: Program) -> None:
+    script = program.base / "script.json"
+    script.write_text(json.dumps({"replies": [{"calls": [{"name": "list", "input": {}}]}], "then": "repeat"}))
+    ran = program.ask("-p", "look", "-m", f"script:{script}")
+    assert (ran.code, ran.result["subtype"], ran.result["turns"]) == (1, "failed", 11)
+    assert ran.result["error"].startswith("The model repeated itself")
+
+
 def test_a_resumed_session_has_its_model_mode_and_todo_list_back(program: Program) -> None:
     script = program.base / "script.json"
     todo = {"name": "todo", "input": {"todos": [{"content": "find the bug", "status": "in_progress"}]}}
@@ -508,7 +517,8 @@ def test_a_session_is_handed_off_without_a_person(program: Program) -> None:
 
 @pytest.mark.parametrize("name", ["claude-sonnet-4-5-20250929", "anthropic/claude-sonnet-4-5-20250929", "sonnet-4-5"])
 def test_a_model_by_its_dated_id_or_its_short_name_is_priced_limited_and_cached(program: Program, name: str) -> None:
-    with Loopback(lambda _: say("I look.", call("list"))) as server:
+    numbers = count()
+    with Loopback(lambda _: say("I look.", call("glob", pattern=f"*{next(numbers)}*"))) as server:
         program.more = server.env
         ran = program.ask("-p", "go", "-m", name, "--max-cost", "0.03")
         first = server.requests[0]

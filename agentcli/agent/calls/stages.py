@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from agentcli.agent.approval import ApprovalGate, AskHooks, RepeatGuard
+from agentcli.agent.approval import ApprovalGate, AskHooks
 from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.calls.call import Call, Run, Stage, title_of, with_notes
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.nested_instructions import NestedInstructions, NestedSkills
+from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.setup import SessionSetup
 from agentcli.core.aliases import no_tool, own_name
 from agentcli.core.dataclass import replace
@@ -155,9 +156,8 @@ class Finish(Stage):
         return self._record(result)
 
     def note(self, call: ToolCall, result: ToolResult) -> None:
-        """Count the result of a call among its repeats, unless the call polls: then equal results are expected."""
-        if not self._prepare.traits_of(call).polls:
-            self._repeats.note(call, result)
+        """Count the result of a call among its repeats."""
+        self._repeats.note(call, result, polls=self._prepare.traits_of(call).polls)
 
 
 def _result(call: Call, output: ToolOutput, started: float, ended: float) -> ToolResult:

@@ -96,10 +96,10 @@ def _steps_since_prompt(request: Request) -> int:
 def _harmless_call(request: Request, number: int) -> ToolCall:
     names = {tool.name for tool in request.tools}
     unique = f"call_{len(request.messages):04}_{number:03}"
-    if "list" in names:
-        return call("list", unique, path=".")
     if "glob" in names:
         return call("glob", unique, pattern=f"*{number}*")
+    if "list" in names:
+        return call("list", unique, path=".")
     return call("bash", unique, command=f"echo step {number + 1}")
 
 

@@ -27,8 +27,14 @@ _PLACEHOLDER = (
 _HINT = re.compile(r"(?i)rest|existing|unchanged|remain|same|before|here")
 
 
-def refuse_omissions(before: str, new: str, field: str) -> None:
-    """Raise ToolError if the new text has a line that means omitted code, unless the old text has it as well."""
+_PROSE = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".org", ".tex", ".txt")
+"""Endings of files of prose, where such a line is an example or a sentence."""
+
+
+def refuse_omissions(file: str, before: str, new: str, field: str) -> None:
+    """Raise ToolError if the new text of a file of code has a line that means omitted code, unless the old text has it as well."""
+    if file.lower().endswith(_PROSE):
+        return
     for n, line in enumerate(new.splitlines(), 1):
         text = line.strip()
         if _is_placeholder(text) and text not in (former.strip() for former in before.splitlines()):

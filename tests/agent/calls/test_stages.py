@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.approval import RepeatGuard
 from agentcli.agent.calls.call import Call, Run, Stage, beginning, wrapped
 from agentcli.agent.calls.stages import INTERRUPTED, Finish, Prepare, SandboxStage
+from agentcli.agent.repeats import RepeatGuard
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError

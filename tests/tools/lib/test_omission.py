@@ -57,7 +57,7 @@ def test_an_ordinary_line_is_written(call: Call, line: str) -> None:
 
 def test_a_placeholder_that_the_file_has_already_may_stay(call: Call, ctx: Bench) -> None:
     text = "a\n# ... rest of the code ...\n"
-    (ctx.cwd / "a.md").write_text(text)
-    assert call("edit", file_path="a.md", old_string=text, new_string=text.replace("a\n", "b\n")).status == "success"
-    call("read", file_path="a.md")
-    assert call("write", file_path="a.md", content=f"c\n{text}").status == "success"
+    (ctx.cwd / "a.py").write_text(text)
+    assert call("edit", file_path="a.py", old_string=text, new_string=text.replace("a\n", "b\n")).status == "success"
+    call("read", file_path="a.py")
+    assert call("write", file_path="a.py", content=f"c\n{text}").status == "success"

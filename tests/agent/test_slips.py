@@ -1,0 +1,180 @@
+"""Slips of models, each a script: how its turn ends, after how many requests, and what the model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.event import Noticed
+from agentcli.core.message import Text, ToolCall
+from agentcli.core.model import Request
+from agentcli.core.record import Mode
+from agentcli.providers.scripted.model import Reply, Script, call, say
+from tests.agent.open_session import ended, messages, open_session, results, say_to
+
+STEP_BACK = (
+    "You made this call 3 times with the same result; it was not run again. Its result stands above. "
+    "Step back: what do you want to learn, and what else can show it?"
+)
+OTHER_WAY = "You made this call 3 times with the same error; it was not run again. The error stands above."
+REPEATED = "The model repeated itself"
+TAKE_IT = "You announced a step and did not take it. Take it now, or say that the task is finished."
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """A script with its outcome. `told` are texts that the model reads in this order; `never` it reads nowhere."""
+
+    name: str
+    script: Script
+    ending: str = "done"
+    requests: int = 2
+    told: Sequence[str] = ()
+    never: Sequence[str] = ()
+    mode: Mode = "yolo"
+    attended: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def again(*calls: ToolCall) -> list[Reply]:
+    """A model that makes these calls in turn, and never ends by itself."""
+    return [say("", each) for _ in range(160) for each in calls]
+
+
+def then(*calls: ToolCall, end: str = "All done.") -> list[Reply]:
+    """A model that makes these calls, one a reply, and ends."""
+    return [*(say("", each) for each in calls), say(end)]
+
+
+def varied(make: Callable[[int], ToolCall]) -> Callable[[Request], Reply]:
+    """A model whose calls differ each time."""
+    return lambda request: say("", make(len(request.messages)))
+
+
+READ = call("read", file_path="a.txt")
+LS, PWD, DATE = (call("bash", command=command) for command in ("ls", "pwd", "echo date"))
+NO_SUCH = call("edit", file_path="a.txt", old_string="five", new_string="six")
+TODO = call("todo", todos=[{"content": "write b.txt", "status": "pending"}])
+DONE = call("todo", todos=[{"content": "write b.txt", "status": "completed"}])
+WRITE = call("write", file_path="b.txt", content="b\n")
+
+LOOPS = [
+    Slip("one command", again(LS), "failed", 11, [STEP_BACK]),
+    Slip("one reading", again(READ), "failed", 11, [STEP_BACK]),
+    Slip("two commands in turn", again(LS, PWD), "failed", 12, [STEP_BACK]),
+    Slip("three commands in turn", again(LS, PWD, DATE), "failed", 13, [STEP_BACK]),
+    Slip("five commands in turn", again(LS, PWD, DATE, READ, call("list")), "failed", 15),
+    Slip("a failing edit", again(NO_SUCH), "failed", 11, ["old_string is not in a.txt", OTHER_WAY]),
+    Slip("failing edits that differ", varied(lambda n: call("edit", file_path="a.txt", old_string=f"no {n}", new_string="x")), "failed", 11),
+    Slip("an unknown tool", again(call("frobnicate")), "failed", 11, ["There is no tool 'frobnicate'"]),
+    Slip("an unknown tool, varied", varied(lambda n: call("frobnicate", n=n)), "failed", 11, ["There is no tool"]),
+    Slip("a denied command", again(call("bash", command="touch x")), "failed", 12, ["denied", OTHER_WAY], mode="ask"),
+    Slip("a state asked for without a wait", [say("", call("bash", command="sleep 60", run_in_background=True)), *again(call("bash_output", id="job-1"))], "failed", 32),
+    Slip("with a person", again(LS), "failed", 6, [STEP_BACK], attended=True),
+    Slip("no limit", [*again(LS)[:20], say("Enough.")], "done", 21, never=[STEP_BACK], settings={"repeat_limit": 0}),
+    Slip("once is enough", again(LS), "failed", 11, ["You made this call once"], settings={"repeat_limit": 1}),
+]  # fmt: skip
+WORK = [
+    Slip(
+        "a test after each edit",
+        then(*(each for n in range(12) for each in (call("bash", command="echo 1 failed; exit 1"), call("write", file_path="b.py", content=f"{n}\n")))),
+        requests=25, never=[STEP_BACK],
+    ),
+    Slip("a command whose output changes", then(*[call("bash", command="echo x >> log; wc -l log")] * 15), requests=16, never=[STEP_BACK]),
+    Slip("another way after a refusal", then(*[LS] * 4, PWD, LS), requests=7, told=[STEP_BACK]),
+    Slip("commands that print nothing", then(*(call("bash", command=f"touch f{n}") for n in range(15))), requests=16, never=[STEP_BACK]),
+    Slip("different denials", then(*(call("bash", command=f"touch f{n}") for n in range(15))), requests=16, mode="ask", never=[STEP_BACK]),
+]  # fmt: skip
+ENDS = [
+    Slip("a colon", [say("I look at the tests now:"), say("Done.")], told=[TAKE_IT]),
+    Slip("a promise", [say("The bug is in a.py. Let me fix it."), say("Done.")], told=[TAKE_IT]),
+    Slip("a promise with now", [say("All right.\n\nNow I will run the tests."), say("Done.")], told=[TAKE_IT]),
+    Slip("promises without end", [say("I'll fix it now.")], requests=2, told=[TAKE_IT]),
+    Slip("an offer", [say("Fixed. Let me know if you want more.")], requests=1, never=[TAKE_IT]),
+    Slip("an answer", [say("It is in a.py:3, and I'll-be is a name there.")], requests=1, never=[TAKE_IT]),
+    Slip("a call as text", [say("<function_calls>\n<invoke name=\"bash\">ls</invoke>"), say("Done.")], told=["a call written as text, which nothing runs"]),
+    Slip("a lone command", [say("```bash\nls\n```"), say("Done.")], told=["a call written as text"]),
+    Slip("tags in an answer", [say("It writes `<function_calls>`.\n```\n<tool_call>\n```")], requests=1, never=["written as text"]),
+    Slip("a promise to a person", [say("I'll fix it now.")], requests=1, never=[TAKE_IT], attended=True),
+    Slip("open todos", then(TODO), requests=3, told=["Your list still has open items:\n- write b.txt\n"]),
+    Slip("todos that are done", then(TODO, WRITE, DONE), requests=4, never=["open items"]),
+    Slip("confirm after changes", then(WRITE), requests=3, told=["check each requirement by running something"], settings={"confirm_done": True}),
+    Slip("confirm nothing", then(READ, LS), requests=3, never=["Before you end"], settings={"confirm_done": True}),
+    Slip("all at once", [say("", TODO), say("", WRITE), say("Let me test it.")], requests=6, told=[TAKE_IT, "open items", "Before you end"], settings={"confirm_done": True}),
+    Slip("no step left", then(READ, end="Let me fix it."), requests=2, never=[TAKE_IT], settings={"max_steps": 2}),
+]  # fmt: skip
+TEXTS = [
+    Slip("a tool misspelt", then(call("raed", file_path="a.txt")), told=["There is no tool 'raed'. Did you mean read?"]),
+    Slip("a parameter missing", then(call("read")), told=["Missing file_path. This tool takes file_path, offset, limit."]),
+    Slip("a value of the wrong kind", then(call("read", file_path="a.txt", offset="x")), told=["offset must be a whole number."]),
+    Slip("a file not found", then(call("read", file_path="b.txt")), told=["b.txt does not exist. Did you mean a.txt?"]),
+    Slip("a text not found", then(READ, NO_SUCH), requests=3, told=["old_string is not in a.txt. Nothing was changed. Read the file again."]),
+    Slip("a text not unique", then(READ, call("edit", file_path="a.txt", old_string="one", new_string="x")), requests=3,
+         told=["old_string occurs 2 times in a.txt (lines 1, 3). Add surrounding lines to make it unique, or set replace_all."]),
+    Slip("denied", then(call("bash", command="touch x")), mode="ask", told=["touch may change files. Nobody is there to allow it", "go on without them and say at the end what could not be run"]),
+    Slip("a program for a terminal", then(call("bash", command="vim x")), told=["vim needs a terminal, and commands have none."]),
+    Slip("no such job", then(call("bash_output", id="job-7")), told=["There is no background job job-7. Jobs: none."]),
+    Slip("an output cut", then(call("bash", command="seq 1 20000")), told=["left out"]),
+    Slip("a reply cut", [say("half", LS, stop="max_tokens"), say("Done.")], told=["Not run", "Your reply reached the output limit"]),
+    Slip("a window full", [say("half", stop="context_exceeded"), say("Done.")], told=["reached the end of the context window"], never=["output limit"]),
+    Slip("an empty reply", [say(""), say("Done.")], told=["Your last reply was empty."]),
+    Slip("code left out", then(call("write", file_path="b.py", content="a\n# ... rest of the code ...\n")), told=["Line 2 of content stands for code that is left out"]),
+    Slip("the same in prose", then(call("write", file_path="b.md", content="a\n# ... rest of the code ...\n")), told=["Created b.md"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("slip", [*LOOPS, *WORK, *ENDS, *TEXTS], ids=lambda slip: slip.name)
+def test_a_slip_ends_as_it_should_and_is_answered_with_what_helps(slip: Slip, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\none\n")
+    session = open_session(tmp_path, slip.script, mode=slip.mode, attended=slip.attended, **slip.settings)
+    last = ended(say_to(session, "go"))
+    session.close()
+    assert (last.ending, last.steps) == (slip.ending, slip.requests)
+    if slip.ending == "failed":
+        assert (str(last.error).startswith(REPEATED), getattr(last.error, "exit_code", 0)) == (True, 1)
+    read = "\n".join(text for entry in session.history.entries for text in texts(entry.body))
+    at = 0
+    for text in slip.told:
+        assert text in read[at:], f"{text!r} is not in what the model reads:\n{read[at:]}"
+        at = read.index(text, at)
+    assert [text for text in slip.never if text in read] == []
+
+
+def texts(body: Any) -> list[str]:
+    """What agentcli itself says in a record."""
+    if hasattr(body, "output"):
+        return [body.output]
+    return [part.text for part in getattr(body, "parts", ()) if isinstance(part, Text) and part.synthetic]
+
+
+def test_a_person_is_told_of_a_promise_once_and_the_model_hears_nothing(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("Let me fix it.")])
+    events = say_to(session, "go")
+    assert [e.message for e in events if isinstance(e, Noticed) and "announced" in e.message]
+    assert len(messages(session)) == 2
+
+
+def test_a_new_prompt_lets_a_repeated_call_run_again(tmp_path: Path) -> None:
+    script = [*then(*[LS] * 3), *then(*[LS] * 3)]
+    session = open_session(tmp_path, script, mode="yolo")
+    say_to(session, "list it", "list it again")
+    assert [result.status for result in results(session)] == ["success"] * 6
+
+
+def test_a_full_window_is_compacted_and_the_turn_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "big.txt").write_text("word " * 8_000)
+    reads = [say("", call("bash", command=f"head -c {n}000 big.txt")) for n in range(20, 29)]
+    session = open_session(
+        tmp_path, [*reads, say("half", stop="context_exceeded"), say("All done.")], mode="yolo", attended=False
+    )
+    last = ended(say_to(session, "go"))
+    assert (last.ending, last.text) == ("done", "All done.")
+    assert session.history.compaction is not None
+    assert any(
+        "was summarised to make room for it" in text for entry in session.history.entries for text in texts(entry.body)
+    )
