@@ -128,6 +128,11 @@ class Conversation:
         """Add a prompt before the next request of the running turn."""
         self._steering.append(prompt)
 
+    def withdraw(self) -> Sequence[Prompt]:
+        """Remove and return the added prompts that the model has not seen."""
+        prompts, self._steering = self._steering, []
+        return prompts
+
     async def take_steering(self, interrupt: asyncio.Event) -> AsyncIterator[Event]:
         """Record the prompts added meanwhile that no hook blocks, and notices of outside events for the model."""
         prompts, self._steering = self._steering, []

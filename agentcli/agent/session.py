@@ -176,6 +176,10 @@ class AgentSession:
         require_readable(prompt, self.rules, self._setup)
         self.conversation.steer(self.conversation.builder.fitting(prompt))
 
+    def withdraw(self) -> Sequence[Prompt]:
+        """Remove and return the prompts that were added to the running turn and that the model has not seen, in order."""
+        return self.conversation.withdraw()
+
     def readable_changes(self, diff: str) -> str:
         """Return a diff of the repository without the files that deny rules keep from being read."""
         return readable_changes(diff, self.rules, self._setup)

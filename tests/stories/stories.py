@@ -29,7 +29,6 @@ def call(name: str, **given: Any) -> dict[str, Any]:
 
 READ = call("read", file_path="prices.py")
 EDIT = call("edit", file_path="prices.py", old_string="quantity > 10", new_string="quantity >= 10")
-ALT_ENTER = "\x1b\r"
 
 
 def first_minutes(story: Story) -> None:
@@ -90,8 +89,8 @@ def long_turn_with_steering(story: Story) -> None:
     )
     story.terminal.until("? keys")
     story.type("run all tests\r", until="Running")
-    story.type("leave b.py alone" + ALT_ENTER, until="next: leave b.py alone")
-    story.type("then say what you committed\r", until="queued: then say")
+    story.type("leave b.py alone\r", until="next: leave b.py alone")
+    story.type("then say what you committed\t", until="queued: then say")
     story.scene("It works; a message for now and one for later")
     story.file("go", "")
     story.terminal.until("Committed nothing.", 30)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.event import Event
+from agentcli.ui.commands.base import Queued
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.input.keys import KEYS, help_lines
 from agentcli.ui.render.state import State, update
@@ -35,6 +36,14 @@ class ScriptedContext:
         self.drafted = self.copied = self.started_on = ""
         self.answers = list(answers)
         self.entered: str | None = None
+        self.queued: list[Queued] = []
+
+    @property
+    def waiting(self) -> Sequence[Queued]:
+        return self.queued
+
+    def requeue(self, waiting: Sequence[Queued]) -> None:
+        self.queued = list(waiting)
 
     def say(self, *lines: str) -> None:
         self.output += lines

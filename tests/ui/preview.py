@@ -129,6 +129,7 @@ class ScriptedSession:
         self.extensions = NoExtensions()
         self.server_pool = None
         self.steered: list[str] = []
+        self.unseen: list[Prompt] = []
 
     @property
     def history(self) -> History:
@@ -317,6 +318,11 @@ class ScriptedSession:
 
     def steer(self, prompt: Prompt) -> None:
         self.steered.append(prompt.text)
+        self.unseen.append(prompt)
+
+    def withdraw(self) -> Sequence[Prompt]:
+        prompts, self.unseen = self.unseen, []
+        return prompts
 
     async def compact(self, interrupt: asyncio.Event, trigger: Trigger, *, focus: str = "") -> AsyncIterator[Event]:
         yield CompactionStarted("manual", "auto")

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from agentcli.core.errors import ConfigError, UsageError
+from agentcli.ui.commands.base import Queued
 from agentcli.ui.input.keys import KEYS, chosen, help_lines, help_rows
 from agentcli.ui.style import MUTE
 from tests.ui.contexts import ScriptedContext
@@ -166,8 +167,34 @@ def test_two_acts_may_change_their_keys_with_each_other() -> None:
 def test_what_a_key_does_hangs_beside_it_on_a_narrow_screen() -> None:
     rows = help_rows(chosen({}), 39, MUTE)
     assert all(len(row) <= 39 for row in rows)
-    at = rows.index("Alt-Enter        new line; while it ")
-    assert rows[at + 1] == " " * 17 + "works: steer at the "
+    at = rows.index("Enter            send; while it works: ")
+    assert rows[at + 1].startswith(" " * 17 + "into the ")
+
+
+def test_enter_and_tab_may_change_their_meaning_while_it_works() -> None:
+    turned = dict(help_lines(chosen({"queue": "enter"})))
+    assert "queue" in turned["Enter"]
+    assert "running turn" in turned["Tab"]
+    with pytest.raises(ConfigError, match="is needed for typing"):
+        chosen({"search": "enter"})
+
+
+def test_the_queue_is_edited_reordered_and_deleted() -> None:
+    given = [Queued("now", True), Queued("one"), Queued("two")]
+
+    def after(*answers: int, argument: str = "") -> ScriptedContext:
+        ctx = ScriptedContext(*answers)
+        ctx.queued = list(given)
+        asyncio.run(COMMANDS.run(cast(Any, ctx), f"/queue {argument}".strip()))
+        return ctx
+
+    assert after(2, 1).queued == [given[0], given[2], given[1]]
+    assert after(1, 2).queued == [given[0], given[2], given[1]]
+    assert after(1, 1).queued == given  # what goes with the next result stays before the rest
+    assert after(0, 3).queued == given[1:]
+    assert after(2, 0).drafted == "two"
+    assert after(argument="clear").output == ["Deleted 3 from the queue."]
+    assert after(0, 3, 0, 3, 0, 3).output == ["Nothing is queued."]
 
 
 def test_help_has_no_line_breaks_within_a_paragraph() -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Part
 from agentcli.ui.dialogs.dialogs import Choice
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 
     from agentcli.agent.session import AgentSession
     from agentcli.ui.host import Host
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A message that waits: to go with the next result if it `steers`, else for the end of the turn."""
+
+    text: str
+    steers: bool = False
 
 
 class CommandContext(Protocol):
@@ -35,7 +44,16 @@ class CommandContext(Protocol):
         """True if Ctrl-C cancelled the last dialog."""
         ...
 
+    @property
+    def waiting(self) -> Sequence[Queued]:
+        """Messages that have not been sent yet, in the order in which they will be."""
+        ...
+
     look: Look
+
+    def requeue(self, waiting: Sequence[Queued]) -> None:
+        """Replace the messages that have not been sent yet."""
+        ...
 
     def say(self, *lines: str) -> None:
         """Print lines of text, sanitised and wrapped."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import INTERRUPTED, AgentError
+from agentcli.core.text.plural import plural
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.input import clipboard
 from agentcli.ui.input.handler import KeyAction
@@ -66,6 +67,8 @@ class KeyActions:
                 self._repl.beside(self._draft_actions.attach())
             case "background":
                 self._send_to_background()
+            case "queue":
+                self._repl.send_queue()
             case "redraw":
                 self._console.screen.erase()
 
@@ -145,8 +148,8 @@ class DraftActions:
         self.memory = Memory(folder)
 
     def restore(self) -> None:
-        """Restore the draft that a crash left to its session, and drafts of other sessions to the history."""
-        own, others = self.memory.lost(self._console.session.journal.id)
+        """Restore the draft and the queue that a crash left to their session, and texts of other sessions to the history."""
+        own, others, queue = self.memory.lost(self._console.session.journal.id)
         if own and not self._editor.draft.text:
             self._console.draft(own)
             self._console.notice("Restored what you were typing when the session ended unexpectedly.")
@@ -154,6 +157,12 @@ class DraftActions:
             self.remember(own)
         if others or (own and self._editor.draft.text != own):
             self._console.notice("Text typed in a session that ended unexpectedly: press Up.")
+        if queue:
+            console = self._console
+            console.screen.change(replace(console.state, queue=(*console.state.queue, *queue)))
+            console.notice(
+                f"Restored {plural(len(queue), 'queued message')}: Enter sends, Up takes the last one back, /queue lists."
+            )
         self._editor.remember(self.memory.texts)
 
     def remember(self, text: str) -> None:
@@ -161,9 +170,10 @@ class DraftActions:
         self.memory.remember(text, self._console.session.cwd)
 
     def keep(self) -> None:
-        """Save the draft to disk."""
+        """Save the draft and the queue to disk."""
         session = self._console.session
-        self.memory.keep(self._editor.pastes.unfold(self._editor.draft.text), session.journal.id, session.cwd)
+        text, queue = self._editor.pastes.unfold(self._editor.draft.text), [one.text for one in self._console.waiting]
+        self.memory.keep(text, session.journal.id, session.cwd, queue)
 
     def leave(self) -> None:
         """Move an unsent draft to the history and delete its file."""

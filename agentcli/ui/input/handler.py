@@ -24,19 +24,20 @@ KeyAction = Literal[
     "picture",
     "background",
     "redraw",
+    "queue",
 ]
-"""Actions of keys other than editing and submitting; `signal` is SIGINT from outside."""
+"""Actions of keys other than editing and submitting; `signal` is SIGINT from outside, `queue` sends what a crash left in the queue."""
 
 
 class InputHandler(Protocol):
     """Receives input events: `Startup` while the program loads, then `Terminal`."""
 
     def submit(self, text: str) -> None:
-        """Submit a prompt (Enter)."""
+        """Run a prompt, or queue it while a turn runs."""
         ...
 
     def steer(self, text: str) -> None:
-        """Steer the running turn (Alt-Enter)."""
+        """Send a message to the running turn, with the next result."""
         ...
 
     def act(self, action: KeyAction) -> None:

@@ -52,10 +52,11 @@ def _parse(line: str) -> HistoryEntry | None:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Unsent text and its session."""
+    """Unsent text and its session, with the messages that were queued."""
 
     entry: HistoryEntry
     session: str
+    queue: tuple[str, ...] = ()
 
 
 class Drafts:
@@ -69,21 +70,21 @@ class Drafts:
         # In containers processes may have equal ids, which would make a dead process's draft look like ours.
         self._path = folder / f"{os.getpid()}-{os.urandom(4).hex()}.json"
         self._lock: FileLock | None = None
-        self._saved = ""
+        self._saved = b""
 
-    def keep(self, text: str, session: str, folder: str) -> None:
-        """Replace the draft on disk, with the session and its folder; an empty one is cleared."""
-        if text == self._saved:
+    def keep(self, text: str, session: str, folder: str, queue: Sequence[str] = ()) -> None:
+        """Replace the draft on disk, with the session, its folder and the queued messages; an empty one is cleared."""
+        value = {"text": text, "folder": folder, "session": session, "queue": list(queue)}
+        data = json.dumps(value).encode() if text or queue else b""
+        if data == self._saved:
             return
-        value = {"text": text, "folder": folder, "session": session}
-        data = json.dumps(value).encode() if text else b""
         with contextlib.suppress(OSError):
             if self._lock is None:
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._lock = FileLock(self._path, patience=PATIENCE)
             os.ftruncate(self._lock.file, 0)
             os.pwrite(self._lock.file, data, 0)
-            self._saved = text
+            self._saved = data
 
     def lost(self) -> list[Draft]:
         """Take the drafts of dead processes, oldest first; each is returned once."""
@@ -120,7 +121,8 @@ def _take(path: Path) -> Draft | None:
         path.unlink()
     try:
         value = json.loads(data)
-        return Draft(HistoryEntry(str(value["text"]), str(value["folder"])), str(value["session"]))
+        entry = HistoryEntry(str(value["text"]), str(value["folder"]))
+        return Draft(entry, str(value["session"]), tuple(map(str, value.get("queue", ()))))
     except (ValueError, KeyError, TypeError, RecursionError):  # it was being written when the process died
         return None
 
@@ -168,21 +170,22 @@ class Memory:
         """Add a prompt, with the folder of its session."""
         self._add(HistoryEntry(text, str(folder)))
 
-    def keep(self, draft: str, session: str, folder: str | Path) -> None:
-        """Save the current draft with its session and the folder of it."""
+    def keep(self, draft: str, session: str, folder: str | Path, queue: Sequence[str] = ()) -> None:
+        """Save the current draft and the queued messages with their session and the folder of it."""
         if self._drafts is not None:
-            self._drafts.keep(draft if draft.strip() else "", session, str(folder))
+            self._drafts.keep(draft if draft.strip() else "", session, str(folder), queue)
 
-    def lost(self, session: str) -> tuple[str, bool]:
-        """Return the draft of this session that a crash left. Add other sessions' drafts to the prompts; True if there were any."""
-        own, others = "", False
+    def lost(self, session: str) -> tuple[str, bool, Sequence[str]]:
+        """Return the draft of this session that a crash left, and its queue. Add other sessions' texts to the prompts; True if there were any."""
+        own, others, queue = "", False, list[str]()
         for draft in self._drafts.lost() if self._drafts is not None else ():
             if draft.session == session and not own:
-                own = draft.entry.text
-            else:
-                self._add(draft.entry)
+                own, queue = draft.entry.text, [*queue, *draft.queue]
+                continue
+            for text in filter(None, (draft.entry.text, *draft.queue)):
+                self._add(HistoryEntry(text, draft.entry.folder))
                 others = True
-        return own, others
+        return own, others, queue
 
     def close(self) -> None:
         """Delete the draft."""

@@ -29,6 +29,7 @@ KEYS: Mapping[KeyAction, str] = MappingProxyType(
         "picture": "c-v",
         "background": "c-b",
         "redraw": "c-l",
+        "queue": "tab",
     }
 )
 """Actions whose key can be set, under `[ui.keys]`, by prompt_toolkit's names of keys (`c-r` is Ctrl-R, `f5`, `s-tab`)."""
@@ -47,10 +48,11 @@ _DESCRIPTIONS: Mapping[KeyAction, str] = {
     "picture": "attach the picture on the clipboard",
     "background": "send the running command to the background",
     "redraw": "redraw",
+    "queue": "while it works: queue for the end of the turn",
 }
 _FIXED = (
-    ("Enter", "send; while it works: queue for after the turn"),
-    ("Alt-Enter", "new line; while it works: steer at the next safe point"),
+    ("Enter", "send; while it works: into the running turn, with the next result"),
+    ("Alt-Enter", "new line"),
     ("Ctrl-J, \\ Enter", "new line; Shift-Enter too, where supported"),
     ("Esc", "interrupt, keeping what has arrived; twice on an empty line: go back to an earlier prompt"),
     ("Ctrl-C", "interrupt, else clear; twice: leave"),
@@ -62,16 +64,23 @@ _FIXED = (
     ("@", "attach a file or folder"),
     ("! and !!", "run a shell command, with and without showing it to the model"),
 )
+_TURNED = "complete /commands and @files; while it works: send into the running turn"
 _TAKEN = frozenset(
     {("c-m",), ("c-j",), ("escape",), ("escape", "c-m"), ("c-c",), ("c-d",), ("up",), ("down",), ("c-i",), ("c-z",)}
 )
 """Keys of `_FIXED` in prompt_toolkit's names."""
+_SENDING = ("enter", "tab", "escape enter")
+"""Keys that may queue. If Enter does, Tab sends into the running turn."""
 _DIALOG_KEYS = ("up", "down", "enter", "escape", "c-c", "c-d", "tab", "s-tab", "pageup", "pagedown", "home", "end")
 
 
 def help_lines(keys: Mapping[KeyAction, str]) -> list[tuple[str, str]]:
     """Return every key by its readable name, with its action."""
-    return [*_FIXED, *((_readable(keys[action]), does) for action, does in _DESCRIPTIONS.items())]
+    fixed = dict(_FIXED)
+    if keys["queue"] == "enter":
+        fixed["Enter"], fixed["Tab"] = "send; while it works: queue for the end of the turn", _TURNED
+    actions = [action for action in _DESCRIPTIONS if action != "queue" or keys["queue"] != "enter"]
+    return [*fixed.items(), *((_readable(keys[action]), _DESCRIPTIONS[action]) for action in actions)]
 
 
 def help_rows(keys: Mapping[KeyAction, str], columns: int, theme: Theme) -> list[str]:
@@ -97,6 +106,9 @@ def chosen(keys: Mapping[str, str]) -> Mapping[KeyAction, str]:
             raise ConfigError(
                 f"ui.keys.{action}: there is no key {key}. Write keys like c-r, f5 or escape o."
             ) from error
+        if action == "queue" and key in _SENDING:
+            known["queue"] = key
+            continue
         if pressed in _TAKEN or (len(pressed) == 1 and len(pressed[0]) == 1):
             raise ConfigError(f"ui.keys.{action}: {key} is needed for typing, sending or leaving. Choose another key.")
         known[action] = key  # type: ignore[index]
@@ -121,13 +133,14 @@ def bindings(editor: EditorOps, actions: Mapping[KeyAction, str] = KEYS) -> KeyB
     keys = KeyBindings()
     drafting = Condition(lambda: not editor.handler.asking)
     menu = drafting & Condition(lambda: bool(editor.menu.items))
-    _sending(keys, editor, drafting)
+    _sending(keys, editor, drafting, menu, actions["queue"])
     _leaving(keys, editor, drafting)
     _moving(keys, editor, drafting, menu)
     _dialogs(keys, editor)
     _view(keys, editor, actions["output"])
     for action, key in actions.items():
-        keys.add(*key.split(), filter=drafting)(_does(editor, action))
+        if action != "queue":
+            keys.add(*key.split(), filter=drafting)(_does(editor, action))
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
@@ -151,7 +164,7 @@ def bindings(editor: EditorOps, actions: Mapping[KeyAction, str] = KEYS) -> KeyB
     return keys
 
 
-def _sending(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
+def _sending(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter, queues: str) -> None:
     @keys.add("enter", filter=drafting)
     def send(event: KeyPressEvent) -> None:
         if editor.menu.items and editor.chosen >= 0:
@@ -159,19 +172,24 @@ def _sending(keys: KeyBindings, editor: EditorOps, drafting: Filter) -> None:
         elif editor.draft.document.text_before_cursor.endswith("\\"):
             editor.draft.delete_before_cursor()
             editor.draft.insert_text("\n")
+        elif editor.handler.working and queues != "enter" and editor.draft.text.strip():
+            editor.handler.steer(editor.take())
         elif editor.draft.text.strip():
             editor.handler.submit(editor.take())
+        elif not editor.draft.text:
+            editor.handler.act("queue")
 
     @keys.add("c-j", filter=drafting)
+    @keys.add("escape", "enter", filter=drafting)
     def new_line(event: KeyPressEvent) -> None:
         editor.draft.insert_text("\n")
 
-    @keys.add("escape", "enter", filter=drafting)
-    def steer(event: KeyPressEvent) -> None:
-        if editor.handler.working and editor.draft.text.strip():
-            editor.handler.steer(editor.take())
-        else:
-            editor.draft.insert_text("\n")
+    ready = Condition(lambda: editor.handler.working and bool(editor.draft.text.strip()))
+    other = "tab" if queues == "enter" else queues
+
+    @keys.add(*other.split(), filter=drafting & ~menu & ready)
+    def later(event: KeyPressEvent) -> None:
+        (editor.handler.steer if queues == "enter" else editor.handler.submit)(editor.take())
 
     @keys.add("?", filter=drafting & Condition(lambda: not editor.draft.text))
     def list_keys(event: KeyPressEvent) -> None:
@@ -241,7 +259,9 @@ def _moving(keys: KeyBindings, editor: EditorOps, drafting: Filter, menu: Filter
     def complete(event: KeyPressEvent) -> None:
         editor.accept()
 
-    @keys.add("tab", filter=drafting & ~menu)
+    idle = Condition(lambda: not (editor.handler.working and editor.draft.text.strip()))
+
+    @keys.add("tab", filter=drafting & ~menu & idle)
     def indent(event: KeyPressEvent) -> None:
         editor.draft.insert_text("    ")
 

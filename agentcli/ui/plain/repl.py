@@ -18,6 +18,7 @@ from agentcli.core.message import Part
 from agentcli.core.sanitise import safe
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
+from agentcli.ui.commands.base import Queued
 from agentcli.ui.idle import Idle
 from agentcli.ui.input import user_shell
 from agentcli.ui.input.attachments import with_attachments
@@ -169,6 +170,15 @@ class PlainTerminal:
         answer = await self._asking.approve(ask)
         self.state = replace(self.state, displayed=self.state.displayed | {ask.call.call_id})
         return answer
+
+    @property
+    def waiting(self) -> Sequence[Queued]:
+        """Prompts that have not been sent yet."""
+        return [*map(Queued, self._next)]
+
+    def requeue(self, waiting: Sequence[Queued]) -> None:
+        """Replace the prompts that have not been sent yet."""
+        self._next = [one.text for one in waiting]
 
     def say(self, *lines: str) -> None:
         """Print lines of text."""

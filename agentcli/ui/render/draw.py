@@ -100,10 +100,11 @@ def _end(source: str, head: int, rows: int, columns: int) -> str:
 
 
 def _around(state: State, size: Size, theme: Theme) -> list[str]:
-    lines = [theme.paint("dim", clip(f"  next: {_one_line(text)}", size.columns - 1)) for text in state.steering]
-    for n, text in enumerate(state.queue, 1):
-        hint = " (Up to edit)" if n == len(state.queue) and size.columns >= BAR_FROM else ""
-        line = clip(f"  queued: {_one_line(text)}", size.columns - 1 - len(hint))
+    lines: list[str] = []
+    waiting = [*(("next", text) for text in state.steering), *(("queued", text) for text in state.queue)]
+    for n, (when, text) in enumerate(waiting, 1):
+        hint = " (Up to edit)" if n == len(waiting) and size.columns >= BAR_FROM else ""
+        line = clip(f"  {when}: {_one_line(text)}", size.columns - 1 - len(hint))
         lines.append(theme.paint("dim", line + hint))
     if state.notice:
         lines += [theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n")]

@@ -128,19 +128,21 @@ class Terminal:
         return "" if dialog is None else "choice" if dialog.entry is None else "entry"
 
     def submit(self, text: str) -> None:
-        """Submit a prompt (Enter)."""
+        """Run a prompt, or queue it for the end of the turn."""
         self._see_background()
         self._draft_actions.remember(text)
         self.repl.submit(text)
+        self._draft_actions.keep()
 
     def steer(self, text: str) -> None:
-        """Steer the running turn (Alt-Enter)."""
+        """Send a message to the running turn, with the next result."""
         self._draft_actions.remember(text)
         try:
             self.repl.steer(text)
         except AgentError as error:
             self.console.warn(str(error))
             self.console.draft(text)
+        self._draft_actions.keep()
 
     def recall(self) -> str | None:
         """Remove and return the newest queued message."""

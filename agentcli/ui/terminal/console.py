@@ -13,6 +13,7 @@ from agentcli.core.message import Part
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.streams import closing
 from agentcli.ui.commands import extensions, mcp
+from agentcli.ui.commands.base import Queued
 from agentcli.ui.commands.definition import Command
 from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Choice
@@ -87,6 +88,25 @@ class Console:
     def interrupted(self) -> bool:
         """True if Ctrl-C cancelled the last dialog."""
         return self.asking.interrupted
+
+    @property
+    def waiting(self) -> Sequence[Queued]:
+        """Messages that have not been sent yet, in the order in which they will be."""
+        return [*(Queued(text, steers=True) for text in self.state.steering), *map(Queued, self.state.queue)]
+
+    def requeue(self, waiting: Sequence[Queued]) -> None:
+        """Replace the messages that have not been sent yet; the ones that steer are among those that the session still has."""
+        known = {prompt.text: prompt for prompt in self.session.withdraw()}
+        steering = [one.text for one in waiting if one.steers and one.text in known]
+        for text in steering:
+            self.session.steer(known[text])
+        queue = tuple(one.text for one in waiting if not one.steers)
+        self.screen.change(replace(self.state, steering=tuple(steering), queue=queue))
+
+    def queue_late(self) -> None:
+        """Put the messages that came too late for the turn first in the queue."""
+        late = [prompt.text for prompt in self.session.withdraw()]
+        self.screen.change(replace(self.state, steering=(), queue=(*late, *self.state.queue)))
 
     def say(self, *lines: str) -> None:
         """Print lines of text, sanitised and wrapped."""

@@ -77,12 +77,18 @@ class Repl:
 
     def recall(self) -> str | None:
         """Remove and return the newest queued message."""
-        state = self._console.state
-        if not state.queue:
+        if not self._console.waiting:
             return None
-        *rest, last = state.queue
-        self._console.screen.change(replace(state, queue=tuple(rest)))
-        return last
+        *rest, last = self._console.waiting
+        self._console.requeue(rest)
+        return last.text
+
+    def send_queue(self) -> None:
+        """Send the queued messages if nothing runs: a crash left them."""
+        queue = self._console.state.queue
+        if queue and not self.working:
+            self._console.screen.change(replace(self._console.state, queue=queue[1:], notice=""))
+            self.submit(queue[0])
 
     def interrupt(self) -> None:
         """Interrupt the running work; the queue continues after it."""
@@ -111,6 +117,7 @@ class Repl:
             began = time.monotonic()
             await self._attempt(self._perform(text))
             self._finished(time.monotonic() - began)
+            self._console.queue_late()
             queue = self._console.state.queue
             if not queue:
                 return

@@ -130,11 +130,11 @@ class Startup:
         return ""
 
     def submit(self, text: str) -> None:
-        """Queue a prompt (Enter)."""
+        """Queue a prompt."""
         self.waiting.append(text)
 
     def steer(self, text: str) -> None:
-        """Queue a prompt (Alt-Enter)."""
+        """Queue a prompt."""
         self.waiting.append(text)
 
     def recall(self) -> str | None:

@@ -20,9 +20,9 @@ def test_a_lost_draft_comes_back_to_its_session_and_others_join_the_prompts(tmp_
         file.parent.mkdir(exist_ok=True)
         file.write_text(f'{{"text": "draft {number}", "folder": "/x", "session": "{session}"}}')
     memory = Memory(tmp_path)
-    assert memory.lost("mine") == ("draft 0", True)
+    assert memory.lost("mine") == ("draft 0", True, [])
     assert memory.newest_first == [HistoryEntry("draft 1", "/x")]
-    assert Memory(tmp_path).lost("mine") == ("", False)
+    assert Memory(tmp_path).lost("mine") == ("", False, [])
 
 
 def test_a_draft_of_blanks_is_none(tmp_path: Path) -> None:
@@ -36,6 +36,6 @@ def test_without_a_folder_nothing_is_written() -> None:
     memory = Memory()
     memory.remember("one", "/x")
     memory.keep("two", "mine", "/x")
-    assert memory.lost("mine") == ("", False)
+    assert memory.lost("mine") == ("", False, [])
     assert memory.texts == ["one"]
     memory.close()

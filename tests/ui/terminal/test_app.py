@@ -194,9 +194,9 @@ def test_a_message_sent_while_it_works_waits_for_its_turn_and_can_be_taken_back(
         ready(t)
         t.send("slow\r")
         t.until("Waiting for something")
-        t.send("first queued\r")
+        t.send("first queued\t")
         t.until("queued: first queued")
-        t.send("second queued\r")
+        t.send("second queued\t")
         t.until("queued: second queued")
         t.send("\x1b[A")
         t.until("> second queued")
@@ -490,7 +490,7 @@ def test_without_colours_nothing_is_coloured(tmp_path: Path) -> None:
     assert colours <= {b"0", b"1", b"2", b"3", b"4", b"7"}
 
 
-def test_alt_enter_steers_while_it_works_and_is_a_new_line_else(tmp_path: Path) -> None:
+def test_enter_steers_while_it_works_and_alt_enter_is_always_a_new_line(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         ready(t)
         t.send("one\x1b\rtwo\r")
@@ -498,8 +498,26 @@ def test_alt_enter_steers_while_it_works_and_is_a_new_line_else(tmp_path: Path) 
         assert any(row == "two" for row in t.history())
         t.send("slow\r")
         t.until("Waiting for something")
-        t.send("mind the cart\x1b\r")
-        t.until("next: mind the cart")
+        t.send("mind the cart\x1b\rand the total\r")
+        t.until("next: mind the cart ⏎ and the total (Up to edit)")
+        t.send("\x1b[A")
+        t.until("> mind the cart")
+        t.gone("next: mind")
+
+
+def test_a_message_that_came_too_late_for_the_turn_is_the_next_prompt(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("slow\r")
+        t.until("Waiting for something")
+        t.send("for later\t")
+        t.until("queued: for later")
+        t.send("for now\r")
+        t.until("next: for now")
+        t.send("\x1b")
+        t.until("You said: for later")
+        rows = "\n".join(t.history())
+    assert rows.index("You said: for now") < rows.index("You said: for later")
 
 
 @pytest.mark.parametrize("keys", ["one\ntwo\r", "one\\\rtwo\r", "one\x1b[13;2utwo\r"])
@@ -813,12 +831,12 @@ def test_a_command_typed_while_it_works_acts_at_once_or_waits_and_is_never_said_
         t.until("Waiting for something")
         t.send("/cost\r")
         t.until("$0.01 in 1 request")
-        t.send("/nosuch\x1b\r")
+        t.send("/nosuch\r")
         t.until("There is no command /nosuch")
-        t.send("/pin\x1b\r")
+        t.send("/pin\r")
         t.until("queued: /pin")
         t.until("/pin will run after this turn")
-        t.send("!echo from-$((40 + 2))\x1b\r")
+        t.send("!echo from-$((40 + 2))\r")
         t.until("queued: !echo")
         assert "steering:" not in "\n".join(t.screen())
         t.send("\x1b")
