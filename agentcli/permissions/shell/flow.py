@@ -110,8 +110,9 @@ class _Follower:
                     return state
                 return replace(state, functions={**state.functions, _raw(name): body})
             case "if_statement" | "while_statement" | "case_statement":
-                after = self._children(node, state, depth)
-                return _either(state, after)
+                return _either(state, self._branches(node, state, depth))
+            case "list" if any(child.type == "||" for child in node.children):
+                return self._branches(node, state, depth)
             case "word" | "comment" | "heredoc_body":
                 return state
             case _:
@@ -121,6 +122,17 @@ class _Follower:
         for child in node.children:
             state = self.node(child, state, depth)
         return state
+
+    def _branches(self, node: Node, state: _State, depth: int) -> _State:
+        """Follow the parts of a node of which some may be skipped: behind `else`, `elif` and `||`, and the cases of a `case`."""
+        after, skipped = state, False
+        for child in node.children:
+            skipped = skipped or child.type in ("elif_clause", "else_clause", "case_item", "||")
+            if skipped:
+                after = _either(after, self.node(child, _either(state, after), depth))
+            else:
+                after = self.node(child, after, depth)
+        return after
 
     def _pipeline(self, node: Node, state: _State, depth: int) -> _State:
         fed: Values | None = state.fed
@@ -281,9 +293,11 @@ class _Follower:
             given = {str(index): (word,) for index, word in enumerate(words[1:], 1)}
             rest = merged(words[1:]) or ("",)
             inner = replace(state, variables={**state.variables, **given, "@": rest, "*": rest})
-            return self.node(
-                state.functions[name], replace(inner, functions={**state.functions, name: _nothing()}), depth - 1
+            nothing = _nothing()
+            after = self.node(
+                state.functions[name], replace(inner, functions={**state.functions, name: nothing}), depth - 1
             )
+            return _returned(state, after, name, nothing)
         self.runs.append(Run(words, state.folders, (), "", (), own))
         if name in ("cd", "pushd", "popd", "chdir"):
             return self._moved(name, words, node, state)
@@ -406,6 +420,20 @@ def _either(before: _State, after: _State) -> _State:
     }
     folders = tuple(dict.fromkeys((*after.folders, *before.folders)))
     return replace(after, variables=variables, folders=folders, fed=before.fed)
+
+
+def _returned(before: _State, after: _State, name: str, nothing: Node) -> _State:
+    """Return the state after the call of a function: it may be called again, and `$1` and `$@` are the caller's."""
+    own = {key: value for key, value in before.variables.items() if _is_positional(key)}
+    kept = {key: value for key, value in after.variables.items() if not _is_positional(key)}
+    functions = after.functions
+    if functions.get(name) is nothing:
+        functions = {**functions, name: before.functions[name]}
+    return replace(after, variables={**kept, **own}, functions=functions)
+
+
+def _is_positional(name: str) -> bool:
+    return name in ("@", "*") or name.isdigit()
 
 
 def _bound(state: _State, name: str, values: Values) -> _State:
