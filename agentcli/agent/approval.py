@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.calls.call import Call, beginning
-from agentcli.agent.hooks.outcome import NOTHING as NOTHING_SAID
-from agentcli.agent.hooks.outcome import Outcome, may_allow, swayed
+from agentcli.agent.hooks import NOTHING as NOTHING_SAID
+from agentcli.agent.hooks import Outcome
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ToolError
@@ -266,3 +266,27 @@ def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]
             return answer.rules or decision.prefixes
         case _:
             return ()
+
+
+def swayed(decision: Decision, outcome: Outcome, mode: Mode) -> Decision:
+    """Return the decision with the answer of hooks about the call counted in: they may forbid and ask; they may allow only calls about which just the mode would ask."""
+    answer, by = outcome.verdict.answer, outcome.names
+    why = outcome.verdict.reason or f"the hook {by} {_VERBS[answer]}"
+    rule = f"hook:{by}"
+    match answer:
+        case "deny":
+            return replace(decision, decision="deny", rule=rule, why=f"A hook ({by}) blocked this call: {why}")
+        case "ask" if decision.decision == "allow":
+            return replace(decision, decision="ask", rule=rule, why=why, unsaved=f"the hook {by} still asks")
+        case "allow" if may_allow(decision, mode):
+            return replace(decision, decision="allow", rule=rule, why=why)
+        case _:
+            return decision
+
+
+def may_allow(decision: Decision, mode: Mode) -> bool:
+    """Return True if a hook may answer in place of the person: no rule, protected path or plan mode causes the question."""
+    return decision.decision == "ask" and decision.rule.startswith("mode ") and mode != "plan"
+
+
+_VERBS = {"": "says nothing", "allow": "allows it", "ask": "asks", "deny": "forbids it"}

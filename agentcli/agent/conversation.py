@@ -11,8 +11,7 @@ from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.core import SessionCore
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.feature import FeatureList, Unfinished
-from agentcli.agent.hooks.outcome import Source
-from agentcli.agent.hooks.turn_hooks import TurnHooks
+from agentcli.agent.hooks import Source, TurnHooks
 from agentcli.agent.ports import Prompt
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.core.dataclass import replace
@@ -82,7 +81,7 @@ class Conversation:
             str(core.ctx.cwd),
         )
         self.pending: list[Part] = []
-        self.hooked = TurnHooks(core, self.pending, source)
+        self.hooked = TurnHooks(core.journal, core.hooks, core.jobs, core.record, self.pending, source)
         self.reminders = Reminders(self.journal)
         self._steering: list[Prompt] = []
         self._trouble = ""

@@ -11,7 +11,7 @@ from agentcli.agent.approval import ApprovalGate
 from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.calls.call import PrintedEvents
 from agentcli.agent.checkpointing import Checkpointer
-from agentcli.agent.hooks.outcome import NoHooks
+from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
 from agentcli.agent.spending import BudgetGuard, TurnSpending
@@ -48,7 +48,7 @@ class SessionCore:
     checkpointer: Checkpointer | None
     buffers: UnsavedBuffers
     approval: ApprovalGate
-    hooks: NoHooks
+    hooks: Hooks
     guard: BudgetGuard
     spending: TurnSpending
 

@@ -24,11 +24,10 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.delegation.subagents import OpenChild, Subagents
 from agentcli.agent.ending import ending_of
 from agentcli.agent.feature import FeatureList, MakeFeature, SessionFeature
-from agentcli.agent.nested_instructions import NestedSkills, nested_of
+from agentcli.agent.instructions import NestedSkills, Standing, nested_of
 from agentcli.agent.page_questions import PageReader
 from agentcli.agent.plan_mode import PlanMode
 from agentcli.agent.repeats import RepeatGuard, RepeatStage
-from agentcli.agent.setup import Standing
 from agentcli.agent.tool_context import SessionPassages, SessionTodo, offer
 from agentcli.core.mcp_servers import Servers
 from agentcli.core.message import ToolResult
@@ -105,7 +104,8 @@ class Features(FeatureList):
         yield SessionFeature("approval", (ApprovalStage(core.approval, prepare, ask_hooks),))
         yield SessionFeature("instructions", nested, fact=self.instructions.changed)
         yield SessionFeature("results", (finish,))
-        yield self._mcp(core)
+        if setup.servers is not None:
+            yield self._mcp(core, setup.servers)
         yield SessionFeature("sandbox", (SandboxStage(setup, core.approval),))
         yield SessionFeature("buffers", [BufferStage(core.buffers)] if setup.person.editor is not None else ())
         yield SessionFeature(
@@ -130,23 +130,22 @@ class Features(FeatureList):
 
         return SessionFeature("repeats", (RepeatStage(guard, in_view),), prompted=guard.begin, answered=guard.check)
 
-    def _mcp(self, core: SessionCore) -> SessionFeature:
-        setup = core.setup
-        pool, tools = setup.servers, self.servers
+    def _mcp(self, core: SessionCore, pool: Servers) -> SessionFeature:
+        setup, tools = core.setup, self.servers
         return SessionFeature(
             "mcp",
-            [LoadingStage(setup, tools, core.builder)] if pool is not None else (),
-            services=[offer(Servers, pool)] if pool is not None else (),
-            opened=partial(wait_for_servers, core),
+            [LoadingStage(setup, tools, core.builder)],
+            services=[offer(Servers, pool)],
+            opened=partial(wait_for_servers, core, pool),
             listing=partial(tools.catalogue_for, core),
             news=tools.changes,
             notices=tools.warnings,
         )
 
 
-async def wait_for_servers(core: SessionCore, interrupt: asyncio.Event) -> None:
+async def wait_for_servers(core: SessionCore, pool: Servers, interrupt: asyncio.Event) -> None:
     """Wait for servers that are being connected; with a person there a moment only: servers that come later are reached through the gate."""
     setup = core.setup
     seconds = setup.settings.mcp.wait if setup.person.attended else None
-    if setup.servers is not None and (not core.journal.history.system or not setup.person.attended):
-        await until_interrupted(interrupt, setup.servers.settle(seconds))
+    if not core.journal.history.system or not setup.person.attended:
+        await until_interrupted(interrupt, pool.settle(seconds))

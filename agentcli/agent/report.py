@@ -127,9 +127,7 @@ def lost(journal: Journal) -> Sequence[str]:
 
 
 def assumed(model: ModelSpec) -> str:
-    """Return the assumptions about a model that is in no table; empty for any other."""
-    if model.known:
-        return ""
+    """Return the assumptions about a model that is in no table."""
     window = f"a window of {model.window:,} tokens"
     stated = f"its server states {window}" if model.window_stated else f"{window} is assumed"
     return (
@@ -139,9 +137,7 @@ def assumed(model: ModelSpec) -> str:
 
 
 def unlimited(model: ModelSpec) -> str:
-    """Return a warning that limits of cost do not hold; empty if the model's price is known."""
-    if model.prices is not None:
-        return ""
+    """Return a warning that limits of cost do not hold for a model of unknown price."""
     return (
         f"The price of {model.name} is not known, so limits in USD do not hold: set --max-tokens or --max-turns, or its price in "
         f'config: [models."{model.name}"] prices.'

@@ -13,14 +13,13 @@ from agentcli.agent.conversation import Conversation
 from agentcli.agent.core import core_of
 from agentcli.agent.feature import MakeFeature
 from agentcli.agent.features import Features
-from agentcli.agent.hooks.outcome import Source
+from agentcli.agent.hooks import Source
 from agentcli.agent.ports import Prompt
 from agentcli.agent.report import SessionReport, assumed, lifetime, lost, unlimited
 from agentcli.agent.request_builder import changed_for_turn
 from agentcli.agent.setup import SessionSetup, StandingInstructions, beginning
 from agentcli.agent.titles import TitleWriter
 from agentcli.agent.unreadable import readable_changes, require_readable, shared_command
-from agentcli.core.boxed import Boxed
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, TurnEnded, Warned
 from agentcli.core.history import History
@@ -30,7 +29,7 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Unpin
 from agentcli.core.streams import closing
-from agentcli.core.tool import Tool
+from agentcli.core.tool import Boxed, Tool
 from agentcli.permissions.rules import Rules
 from agentcli.permissions.unattended import for_model, for_person
 from agentcli.sessions.info import name_of
@@ -60,7 +59,7 @@ class AgentSession:
         self.notes: Sequence[str] = [
             *lost(journal),
             *setup.run.notes,
-            *filter(None, [setup.unattended(for_person, mode)]),
+            *filter(None, [_unattended(setup, for_person, mode)]),
         ]
         """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self._setup = setup
@@ -271,15 +270,26 @@ class AgentSession:
     def _notices(self) -> Iterator[Event]:
         """Notices for the person before a turn: of features, and of an unknown model once."""
         yield from self._features.notices()
-        limited = self.core.spending.limits.cost is not None or any(budget.cost for budget, _ in self.report.budgets())
-        for warning in (assumed(self.model), unlimited(self.model) if limited else ""):
-            if warning and warning not in self._model_warnings:
+        warnings = [] if self.model.known else [assumed(self.model)]
+        if self.model.prices is None and (
+            self.core.spending.limits.cost is not None or any(budget.cost for budget, _ in self.report.budgets())
+        ):
+            warnings.append(unlimited(self.model))
+        for warning in warnings:
+            if warning not in self._model_warnings:
                 self._model_warnings.add(warning)
                 yield Warned(warning)
 
     def _remind(self, facts: Sequence[str]) -> None:
         """Add the reminders that are due to the next prompt."""
-        unattended = self._setup.unattended(for_model, self.mode)
+        unattended = _unattended(self._setup, for_model, self.mode)
         self.conversation.pending += self.conversation.reminders.due(
             self.mode, self._setup.today(), unattended, facts, self._features.listings()
         )
+
+
+def _unattended(setup: SessionSetup, text: Callable[..., str], mode: Mode) -> str:
+    """Return the text about the calls that this run denies because no person is there to allow them; empty if one is."""
+    if setup.person.attended:
+        return ""
+    return text(mode, sandboxed=setup.workspace.sandboxed, rules=bool(setup.permissions.rules.allow))

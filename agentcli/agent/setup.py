@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.checkpointing import Checkpointer, MakeChanges
-from agentcli.agent.delegation.unfinished import Children
-from agentcli.agent.hooks.outcome import Subagent
+from agentcli.agent.hooks import Subagent
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
 from agentcli.agent.spending import RunLimits, Spent
@@ -143,6 +142,10 @@ class Person:
     """The editor that runs the session, if it lets its buffers be read."""
 
 
+Children = Callable[[Journal, int], Sequence[tuple[str, str]]]
+"""The ids of the subagents that a session has sent since its record with this number, oldest first, with the first prompt of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class SubagentSetup:
     """The sessions and worktrees of subagents."""
@@ -215,42 +218,6 @@ class SessionSetup:
     def alone(self) -> bool:
         """True if nobody can continue a turn that has ended: in a subagent, in a run of one turn, and without a person."""
         return bool(self.parent.depth) or self.run.one_turn or not self.person.attended
-
-    def unattended(self, text: Callable[..., str], mode: Mode) -> str:
-        """Return the text about the calls that this run denies because no person is there to allow them; empty if one is."""
-        return (
-            ""
-            if self.person.attended
-            else text(mode, sandboxed=self.workspace.sandboxed, rules=bool(self.permissions.rules.allow))
-        )
-
-
-class Standing:
-    """The instruction files of a session as they were read last: `now`."""
-
-    def __init__(self, setup: SessionSetup, journal: Journal) -> None:
-        self._setup, self._journal = setup, journal
-        self.now = setup.prompts.reread()
-
-    def reread(self) -> None:
-        """Read the files again."""
-        self.now = self._setup.prompts.reread()
-
-    async def changed(self) -> str:
-        """Return the reminder of the files, if the session began with others."""
-        return changed_instructions(self.now.text, self._journal.history.system)
-
-
-def changed_instructions(standing: str, recorded: Sequence[str]) -> str:
-    """Return a reminder of the current instruction files if a session began with others; empty if not."""
-    block = next((block for block in recorded if block.startswith(INSTRUCTIONS)), "")
-    # Only the texts are compared: the lines above them are this program's own.
-    then = block[block.find("\n\n") + 2 :] if block else ""
-    if not recorded or then == standing:
-        return ""
-    if not standing:
-        return "The instruction files that this session began with are gone: what they say no longer holds."
-    return f"The instruction files have changed since this session began. Only this holds now:\n\n{standing}"
 
 
 def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = ()) -> Settings:

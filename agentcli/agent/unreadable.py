@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from agentcli.agent.ports import Prompt
 from agentcli.agent.setup import SessionSetup
-from agentcli.core.boxed import Boxed
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image
 from agentcli.core.record import Mode
 from agentcli.core.text.plural import plural
+from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import denial_of, path_given, reading_denials
 from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import resolved
@@ -25,13 +25,12 @@ _LINES = re.compile(r":\d+(?:-\d+)?$")
 
 def require_readable(prompt: Prompt, rules: Rules, setup: SessionSetup) -> None:
     """Require that deny rules allow reading every file, folder and picture of a prompt. Raises InputError if not."""
-    denials = reading_denials(rules.deny, setup.tools.traits)
+    given = [part.path for part in prompt.parts if isinstance(part, File | Image) and part.path]
+    denials = reading_denials(rules.deny, setup.tools.traits) if given else ()
     if not denials:
         return
-    for part in prompt.parts:
-        if not isinstance(part, File | Image) or not part.path:
-            continue
-        for path in dict.fromkeys((path_given(part.path), _LINES.sub("", part.path))):
+    for name in given:
+        for path in dict.fromkeys((path_given(name), _LINES.sub("", name))):
             if path and (rule := denial_of(path, denials, setup.workspace)):
                 raise InputError(
                     f"{path} is not sent: {_forbidden(rule)}. Take it out of the prompt, or change the rule."

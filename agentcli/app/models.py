@@ -14,7 +14,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, CredentialsError, InputError
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
-from agentcli.providers import catalog, model_figures, rate_gate
+from agentcli.providers import catalog, model_figures, retrying
 from agentcli.providers.connect import connect
 from agentcli.providers.endpoint_facts import FILE, EndpointMemory
 from agentcli.providers.model_figures import Figures
@@ -179,7 +179,7 @@ class ModelSource:
         project = self._project
         seen = model_figures.load(project.dirs.state / model_figures.FILE)
         stored = frozenset(dict(project.env.items() - project.given_env.items()))
-        gates = None if project.options.no_session else project.dirs.state / rate_gate.FOLDER
+        gates = None if project.options.no_session else project.dirs.state / retrying.FOLDER
         return Models(project.config, project.env, self._memory, seen, stored, gates, self._attended, self._connected)
 
     async def close(self) -> None:

@@ -31,7 +31,9 @@ async def events_of(
         turn = _carried_out(*found, project, session, interrupt)
     else:
         prompt = with_attachments(text, session.cwd)
-        turn = with_warnings(session.turn(prompt, interrupt), text, session.cwd, session.servers)
+        turn = session.turn(prompt, interrupt)
+        if "@" in text:
+            turn = with_warnings(turn, text, session.cwd, session.servers)
     async with closing(turn) as events:
         async for event in events:
             yield event

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agentcli import __version__
 from agentcli.agent.delegation.kinds import kind_named
 from agentcli.agent.feature import MakeFeature
-from agentcli.agent.hooks.outcome import Source
+from agentcli.agent.hooks import Source
 from agentcli.agent.report import lifetime
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.session import AgentSession

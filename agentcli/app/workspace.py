@@ -14,11 +14,10 @@ from agentcli.app.project import ProjectContext
 from agentcli.app.project_rules import project_rules
 from agentcli.app.saved_rules import SavedRules
 from agentcli.core.aliases import own_rule
-from agentcli.core.boxed import Boxed
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
-from agentcli.core.tool import CommandSandbox, ToolLimits, Traits
+from agentcli.core.tool import Boxed, CommandSandbox, ToolLimits, Traits
 from agentcli.permissions.decide import decide
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
 from agentcli.permissions.paths import UndoCover, Workspace, resolved

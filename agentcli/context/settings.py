@@ -9,6 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from agentcli.context.clearing_settings import NativeSettings
 from agentcli.context.loss.settings import LossSettings
+from agentcli.context.snapshot.settings import HandoffSettings, LedgerSettings, SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.setting import LIMIT, LOWER, setting, towards
@@ -66,10 +67,6 @@ class PruneSettings:
     """Upper bound of `minimum` for `auto` on a small window, as a share of the usable window."""
     protected_tools: tuple[str, ...] = setting(("todo", "skill"), project="free")
     """Tools whose outputs are never cleared."""
-
-    def worthwhile(self, usable: int) -> int:
-        """Return the tokens that an edit by `auto` must free in a window of so many usable tokens; never less than `least`."""
-        return max(self.least, min(self.minimum, int(usable * self.minimum_share)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,105 +199,6 @@ class TiktokenSettings:
     """Vocabularies in the order in which they are looked for on disk."""
     rate: float = 1.0
     """Tokens of the model in use per token of the vocabulary."""
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotSettings:
-    """`context.snapshot.*`: size and contents of a snapshot.
-
-    What is left out stays on disk, and `recall` reaches it.
-    """
-
-    share: Share = 0.06
-    """Largest snapshot, as a share of the usable window."""
-    unverified: int = 20
-    """Maximum sentences of a summary that no record shows; the newest stay."""
-    decision_characters: int = 12_000
-    """Maximum characters of the model's decisions and of values in its own words; never more than half of `share`."""
-    rules_share: Share = 0.2
-    """Largest set of the user's rules, as a share of the usable window."""
-    knowledge_share: Share = 0.5
-    """Maximum knowledge in one reply, as a share of the snapshot's length."""
-    files_read: int = 24
-    """Maximum files listed as read."""
-    files_changed: int = 24
-    """Maximum files listed as changed."""
-    folders: int = 12
-    """Maximum folders whose other files are counted."""
-    commands: int = 120
-    """Maximum commands listed."""
-    lookups: int = 40
-    """Maximum commands listed that only look something up, such as `grep` and `ls`."""
-    item_characters: int = 1_000
-    """Maximum characters of one item."""
-    goal_characters: int = 300
-    """Characters of the first prompt used as the goal until a summary names one."""
-    sentence_characters: int = 2_000
-    """Maximum characters of a sentence; a longer one is not trusted."""
-    reply_tokens: int = 16_000
-    """Largest reply of the summariser with its scratchpad, in tokens."""
-    expected_tokens: int = 1_500
-    """Assumed size of that reply in a preview, in tokens."""
-    margin: Share = 0.1
-    """Share of the summariser's window left free, since token counts are estimates."""
-    clips: tuple[int, ...] = (16_000, 6_000, 2_000)
-    """Characters to which outputs are cut, step by step, before more than one call is spent."""
-    hard_clips: tuple[int, ...] = (800, 300, 100, 40)
-    """The same once all calls together do not hold the rest; any other text is cut to five times as much."""
-    cleared_characters: int = 1_000
-    """Characters of a cleared output or input that the summariser sees: its two ends."""
-    struck_items: int = 50
-    """Maximum struck sentences in the record."""
-    struck_characters: int = 160
-    """Maximum characters of each of these sentences, and of its reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class HandoffSettings:
-    """`context.handoff.*`: size of the handoff to a new session (`/handoff`). Sizes in tokens."""
-
-    tokens: Positive = 5_000
-    """Largest snapshot."""
-    words: int = 1_500
-    """Maximum of the user's own words, without their rules."""
-    files_read: int = 20
-    """Maximum files listed as read."""
-    commands: int = 30
-    """Maximum commands listed."""
-    reports: int = 12
-    """Newest final reports of the model."""
-    decision_characters: int = 6_000
-    """Maximum characters of the model's decisions and of values in its own words."""
-    offered_after: int = 3
-    """Compactions after which the session suggests a handoff; 0: never."""
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerSettings:
-    """`context.ledger.*`: limits of the ledger, which keeps the newest entries of each kind; the session has all of them."""
-
-    files: int = 5_000
-    """Maximum files."""
-    commands: int = 5_000
-    """Maximum commands listed."""
-    command_characters: int = 2_000
-    """Maximum characters of one command."""
-    reports: int = 40
-    """Maximum final reports of the model."""
-    report_characters: int = 400
-    """Maximum characters of one report."""
-    decisions: int = 150
-    """Maximum sentences in which the model decided something or stated values."""
-    decision_characters: int = 400
-    """Maximum characters of such a sentence."""
-    rules: int = 100
-    """Maximum standing rules in one message."""
-    names: int = 600
-    """Maximum names of files and symbols."""
-    names_each: int = 10
-    """Maximum names from one output or message."""
-    rule_characters: int = 1_000
-    """Maximum characters of a rule; a longer text is taken for a document."""
 
 
 PRESETS: Mapping[str, Mapping[str, int]] = MappingProxyType(

@@ -7,7 +7,6 @@ from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
-from agentcli.core.boxed import Boxed
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Image, Status
@@ -18,6 +17,14 @@ from agentcli.core.text.ranges import Bytes, Range, Seconds
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
 """Effect of a call on the world: nothing (a list, former results), read files, write files, run programs, use the network, ask the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boxed:
+    """A command to start inside a sandbox: the argv to start, and the contents of further descriptors: `files` by their numbers, of at most 60 KB each."""
+
+    argv: Sequence[str]
+    files: Mapping[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

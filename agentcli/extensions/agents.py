@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -10,7 +10,7 @@ from agentcli.core.sanitise import display_path, safe_line
 from agentcli.extensions import tool_switches
 from agentcli.project import frontmatter
 from agentcli.project.frontmatter import FrontMatter
-from agentcli.project.places import Found, Place, files, first_of_each_name, read_text
+from agentcli.project.places import Form, Found, Place, read_text
 from agentcli.system.regular_file import Unusable
 
 AGENTS = 200
@@ -51,12 +51,6 @@ BUILT_IN: Mapping[str, AgentKind] = {
     "general": AgentKind("general", "Has all tools."),
     "explore": AgentKind("explore", "Only reads.", only_looks=True),
 }
-
-
-def find_agents(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, AgentKind], list[AgentKind]]:
-    """Return the definitions by name, sorted by name, and the definitions that another of the same name shadows."""
-    found = (file for place in places for file in files(place, ".md", DEPTH, notes))
-    return first_of_each_name(found, load, "agents", AGENTS, notes)
 
 
 def load(found: Found, notes: list[str]) -> AgentKind | None:
@@ -127,3 +121,6 @@ def _tools(head: FrontMatter) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
 def _one_line(text: str) -> str:
     line = safe_line(" ".join(text.replace("\\n", " ").split()))
     return line if len(line) <= DESCRIPTION else f"{line[: DESCRIPTION - 1]}…"
+
+
+FORM = Form("agents", load, most=AGENTS, depth=DEPTH)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.extensions.template import Part, Syntax, parse
 from agentcli.project import frontmatter
-from agentcli.project.places import Found, Place, files, first_of_each_name, read_text
+from agentcli.project.places import Form, Found, Place, read_text
 from agentcli.system.regular_file import Unusable
 
 COMMANDS = 1_000
@@ -49,12 +48,6 @@ class Template:
         """Its description in one line."""
         line = safe_line(" ".join(self.description.split()))
         return line if len(line) <= _SUMMARY else f"{line[: _SUMMARY - 1]}…"
-
-
-def find_commands(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, Template], list[Template]]:
-    """Return the commands by name, sorted by name, and the commands that another of the same name shadows."""
-    found = (file for place in places for file in files(place, _suffix(place), DEPTH, notes))
-    return first_of_each_name(found, load, "commands", COMMANDS, notes)
 
 
 def load(found: Found, notes: list[str]) -> Template | None:
@@ -141,3 +134,6 @@ def _toml(text: str) -> tuple[dict[str, object], str]:
 
 def _first_line(body: str) -> str:
     return next((line.strip("# ") for line in body.splitlines() if line.strip("# ")), "")
+
+
+FORM = Form("commands", load, most=COMMANDS, depth=DEPTH, endings={".gemini": ".toml"})

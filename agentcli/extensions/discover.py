@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Protocol
 
 from agentcli.core.dataclass import dataclass
-from agentcli.extensions.agents import AgentKind, find_agents
+from agentcli.extensions.agents import FORM as AGENT_FORM
+from agentcli.extensions.agents import AgentKind
 from agentcli.extensions.agents import catalogue as agent_lines
-from agentcli.extensions.commands import Template, find_commands
-from agentcli.extensions.skills import Skill, find_skills, in_catalogue
+from agentcli.extensions.commands import FORM as COMMAND_FORM
+from agentcli.extensions.commands import Template
+from agentcli.extensions.skills import FORM as SKILL_FORM
+from agentcli.extensions.skills import Skill, in_catalogue
 from agentcli.extensions.skills import catalogue as skill_lines
-from agentcli.project.instructions import folders
-from agentcli.project.places import Kind, Place, places
+from agentcli.project.places import Kind, Place, find, folders, places
 
 _NOTED = 3
 """Number of unusable files that are named when a session opens."""
@@ -81,11 +83,13 @@ def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: M
     """Return a reminder of the skills and agents added or removed since a session began with these system blocks; or empty."""
     block = next((block for block in recorded if block.startswith((SKILLS, AGENTS))), "")
     then = set(_LISTED.findall(block))
+    if not (recorded and (then or found or agents)):
+        return ""
     listed = {skill.name: skill.file for skill in in_catalogue(found)}
     new = [f"- {skill_lines({name: found[name]}, 0)[2:]} ({listed[name]})" for name in listed if name not in then]
     new += [agent_lines({name: kind}) for name, kind in agents.items() if name not in then]
     gone = sorted(then - {*(name for name, skill in found.items() if skill.for_model), *agents})
-    if not recorded or not (new or gone):
+    if not (new or gone):
         return ""
     texts = [
         "The skills and agents have changed since this session began.",
@@ -113,9 +117,9 @@ def discover(
     def all_places(kind: Kind) -> list[Place]:
         return [*places(kind, cwd, home, config), *(place for plugin in plugins for place in plugin.places(kind))]
 
-    skills, hidden_skills = find_skills(all_places("skills"), notes)
-    commands, hidden_commands = find_commands(all_places("commands"), notes)
-    agents, hidden_agents = find_agents(all_places("agents"), notes)
+    skills, hidden_skills = find(SKILL_FORM, all_places("skills"), notes)
+    commands, hidden_commands = find(COMMAND_FORM, all_places("commands"), notes)
+    agents, hidden_agents = find(AGENT_FORM, all_places("agents"), notes)
     shadowed: tuple[Skill | Template | AgentKind, ...] = (*hidden_skills, *hidden_commands, *hidden_agents)
     return Extensions(skills, commands, agents, shadowed, tuple(dict.fromkeys(notes)))
 
@@ -130,7 +134,7 @@ def with_nested(found: Extensions, nested: Sequence[Path], cwd: Path) -> Extensi
         above = folder.parent.parent
         root = Path(os.path.realpath(next(iter(folders(above)))))
         place = Place(folder, "project", folder.parent.name, root)
-        for skill in find_skills([place], notes)[0].values():
+        for skill in find(SKILL_FORM, [place], notes)[0].values():
             name = f"{os.path.relpath(above, cwd)}:{skill.name}" if skill.name in skills else skill.name
             skills.setdefault(name, replace(skill, name=name))
     return replace(found, skills=dict(sorted(skills.items())), notes=tuple(dict.fromkeys(notes)))

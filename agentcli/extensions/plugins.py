@@ -15,14 +15,16 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
-from agentcli.extensions.agents import find_agents
-from agentcli.extensions.commands import Template, find_commands
-from agentcli.extensions.skills import Skill, find_skills
+from agentcli.extensions.agents import FORM as AGENT_FORM
+from agentcli.extensions.commands import FORM as COMMAND_FORM
+from agentcli.extensions.commands import Template
+from agentcli.extensions.skills import FORM as SKILL_FORM
+from agentcli.extensions.skills import Skill
 from agentcli.hooks.files import Dialect, HookFile, given_hooks, read_hooks
 from agentcli.mcp.config import Definitions, parsed
 from agentcli.mcp.gemini import read_gemini
 from agentcli.project.instructions import MAX_BYTES, Instructions, InstructionSet
-from agentcli.project.places import Kind, Place, read_text
+from agentcli.project.places import Kind, Place, find, read_text
 from agentcli.system.regular_file import Unusable
 
 CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
@@ -209,9 +211,9 @@ def _in_a_marketplace(folder: Path) -> Mapping[str, Any]:
 def contents(plugin: Plugin) -> Iterator[str]:
     """Yield lines about the parts of a plugin: everything that it would start in full, the rest by name."""
     notes: list[str] = []
-    skills, _ = find_skills(plugin.places("skills"), notes)
-    commands, _ = find_commands(plugin.places("commands"), notes)
-    agents, _ = find_agents(plugin.places("agents"), notes)
+    skills, _ = find(SKILL_FORM, plugin.places("skills"), notes)
+    commands, _ = find(COMMAND_FORM, plugin.places("commands"), notes)
+    agents, _ = find(AGENT_FORM, plugin.places("agents"), notes)
     for kind, found in (("skills", skills), ("commands", commands), ("agents", agents)):
         if found:
             yield f"{kind}: {', '.join(name.partition(':')[2] for name in found)}"

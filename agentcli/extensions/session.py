@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
-from agentcli.agent.nested_instructions import NestedSkills
+from agentcli.agent.instructions import NestedSkills
 from agentcli.agent.ports import ApprovalRequest, Prompt, TurnGrants
 from agentcli.agent.unreadable import require_readable_uri
 from agentcli.context.compaction.carryover import skill_body
@@ -114,9 +114,11 @@ class SessionExtensions:
         """
         keep = self._core.ctx.keep_output
         rules = self._core.approval.rules
-        prompt = await with_resources(
-            self._setup.servers, prompt, keep, lambda uri: require_readable_uri(uri, rules, self._setup)
-        )
+        servers = self._setup.servers
+        if servers is not None:
+            prompt = await with_resources(
+                servers, prompt, keep, lambda uri: require_readable_uri(uri, rules, self._setup)
+            )
         if prompt.text.startswith("@"):
             return self._for_agent(prompt)
         if not prompt.text.startswith("/"):
@@ -125,7 +127,7 @@ class SessionExtensions:
         entry = self.entry(name)
         before = tuple(part for part in prompt.parts if part != Text(prompt.text))
         if entry is None:
-            servers, found = self._setup.servers, prompt_of(self._setup.servers, prompt.text)
+            found = prompt_of(servers, prompt.text)
             return (
                 await with_prompt(servers, found, prompt, keep) if servers is not None and found is not None else prompt
             )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from agentcli.core.sanitise import display_path, safe_line
 from agentcli.extensions.template import Part, parse
 from agentcli.project import frontmatter
 from agentcli.project.frontmatter import FrontMatter
-from agentcli.project.places import Found, Place, files, first_of_each_name, read_text
+from agentcli.project.places import Form, Found, Place, files, read_text
 from agentcli.system.regular_file import Unusable
 
 FILE = "SKILL.md"
@@ -55,22 +54,6 @@ class Skill:
     def folder(self) -> Path:
         """The folder of the skill."""
         return self.file.parent
-
-
-def find_skills(places: Iterable[Place], notes: list[str]) -> tuple[dict[str, Skill], list[Skill]]:
-    """Return the skills by name, sorted by name, and the skills that another of the same name shadows."""
-    return first_of_each_name(_files(places, notes), load, "skills", SKILLS, notes)
-
-
-def _files(places: Iterable[Place], notes: list[str]) -> Iterator[Found]:
-    """Yield the files of skills, each once even if several links lead to it."""
-    seen: set[Path] = set()
-    for place in places:
-        for file in files(place, FILE, DEPTH, notes):
-            real = Path(os.path.realpath(file.path))
-            if "/" in file.inner and real not in seen:
-                seen.add(real)
-                yield file
 
 
 def load(found: Found, notes: list[str]) -> Skill | None:
@@ -226,3 +209,6 @@ def _usable_name(name: str) -> bool:
 def _one_line(text: str) -> str:
     line = safe_line(" ".join(text.split()))
     return line if len(line) <= DESCRIPTION else f"{line[: DESCRIPTION - 1]}…"
+
+
+FORM = Form("skills", load, most=SKILLS, depth=DEPTH, ending=FILE, in_folders=True)

@@ -17,7 +17,7 @@ from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.hooks.files import EVENTS
 
 if TYPE_CHECKING:
-    from agentcli.agent.hooks.outcome import Ran
+    from agentcli.agent.hooks import Ran
     from agentcli.app.program import Program
     from agentcli.core.message import ToolCall
 

@@ -24,7 +24,7 @@ TIMEOUT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class EventKind:
-    """A kind of event at which hooks run. `SessionHooks` has a method that fires it, `NoHooks` one that does nothing."""
+    """A kind of event at which hooks run. `SessionHooks` has a method that fires it, `Hooks` one that does nothing."""
 
     gemini: str = ""
     """Gemini CLI's name for it, if it has one."""

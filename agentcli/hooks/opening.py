@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agentcli.agent.hooks.outcome import NoHooks
+from agentcli.agent.hooks import Hooks
 from agentcli.agent.setup import SessionSetup
 from agentcli.core.journal import Journal
 from agentcli.core.record import Mode
 
 
-def hooks_of(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], str]) -> NoHooks:
+def hooks_of(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], str]) -> Hooks:
     """Return the hooks of configuration and files, around a session with this journal. Without any, nothing is imported for them."""
     if not (setup.settings.hooks.pre_compress or setup.settings.hooks.commands or setup.file_hooks):
-        return NoHooks()
+        return Hooks()
     from agentcli.hooks.configured import configured
     from agentcli.hooks.session_hooks import HookPlace, SessionHooks
 

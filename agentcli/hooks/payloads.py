@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli import __version__
-from agentcli.agent.hooks.outcome import Subagent
+from agentcli.agent.hooks import Subagent
 from agentcli.core.aliases import like_tool
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import ToolCall, ToolResult

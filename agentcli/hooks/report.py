@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from agentcli.agent.hooks.outcome import Ran
+from agentcli.agent.hooks import Ran
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import HookSettings
 from agentcli.core.dataclass import dataclass
@@ -16,8 +16,8 @@ from agentcli.core.sanitise import safe_line
 from agentcli.hooks.configured import configured
 from agentcli.hooks.files import Hook
 from agentcli.hooks.loaded import loaded, project_hooks
-from agentcli.project.instructions import folders
 from agentcli.project.opened import OpenedProject
+from agentcli.project.places import folders
 
 NO_HOOKS = "There are no hooks. `agentcli help hooks` tells how to write one."
 

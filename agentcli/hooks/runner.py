@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakSet
 
-from agentcli.agent.hooks.outcome import Ran, Verdict
+from agentcli.agent.hooks import Ran, Verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
@@ -68,7 +68,7 @@ Input = Callable[[Hook, HookEvent], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
+class Runner:
     """Runs commands in `cwd`; of what each prints, `output` bytes are looked at.
 
     `accepts` decides about the condition of a hook, `input` gives the JSON object on its stdin.

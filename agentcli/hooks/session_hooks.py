@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome, Ran, Source, Subagent, Verdict
+from agentcli.agent.hooks import NOTHING, Hooks, Outcome, Ran, Source, Subagent, Verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Noticed, Warned
@@ -33,10 +33,10 @@ from agentcli.hooks.payloads import (
     tool_event,
     tool_response,
 )
-from agentcli.hooks.runner import HookEvent, Hooks, before_compression
+from agentcli.hooks.runner import HookEvent, Runner, before_compression
 from agentcli.hooks.transcript import Transcript
 from agentcli.hooks.verdict import combined
-from agentcli.project.instructions import folders
+from agentcli.project.places import folders
 
 if TYPE_CHECKING:
     from agentcli.permissions.paths import Workspace
@@ -60,8 +60,8 @@ class HookPlace:
     subagent: Subagent | None = None
 
 
-class SessionHooks(NoHooks):
-    """Fires the events of one open session, as `NoHooks` describes them. Without a hook for an event nothing happens, and nothing is written."""
+class SessionHooks(Hooks):
+    """Fires the events of one open session, as `Hooks` describes them. Without a hook for an event nothing happens, and nothing is written."""
 
     def __init__(self, hooks: Sequence[Hook], place: HookPlace) -> None:
         self.hooks = hooks
@@ -99,7 +99,7 @@ class SessionHooks(NoHooks):
         outcome = self._outcome("SessionStart", ran)
         return replace(outcome, events=(*outcome.events, Warned(trouble))) if trouble else outcome
 
-    def go_on_from(self, former: NoHooks) -> None:
+    def go_on_from(self, former: Hooks) -> None:
         self.variables = former.variables
 
     async def session_end(self, reason: str) -> Outcome:
@@ -209,7 +209,7 @@ class SessionHooks(NoHooks):
                 folder = root
             return not condition or call is None or fulfils(condition, call, folder, place.traits, place.workspace)
 
-        runner = Hooks(
+        runner = Runner(
             self.hooks,
             cwd=place.cwd,
             accepts=accepts,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from agentcli.agent.hooks.outcome import Answer, Verdict
+from agentcli.agent.hooks import Answer, Verdict
 from agentcli.hooks.files import GEMINI_EVENTS
 
 SPEAKING = frozenset({"SessionStart", "UserPromptSubmit"})

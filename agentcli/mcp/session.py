@@ -243,13 +243,13 @@ async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt, kee
 
 
 async def with_resources(
-    servers: Servers | None, prompt: Prompt, keep: KeepFile, check: Callable[[str], None] = lambda _: None
+    servers: Servers, prompt: Prompt, keep: KeepFile, check: Callable[[str], None] = lambda _: None
 ) -> Prompt:
     """Return the prompt, preceded by every resource that it mentions as `@server:uri`.
 
     Raises InputError for a resource that cannot be read, and what `check` raises for an address.
     """
-    if servers is None or ":" not in prompt.text:
+    if ":" not in prompt.text:
         return prompt
     names = {state.name for state in servers.states()}
     found: list[Part] = []

@@ -25,7 +25,7 @@ from agentcli.core.mcp_servers import (
 from agentcli.core.tasks import run_beside, start_task
 from agentcli.mcp.config import START_SECONDS, ServerDefinition
 from agentcli.mcp.logs import telling_line
-from agentcli.mcp.names import tool_name
+from agentcli.mcp.resources import listed, lists, reads, resource_tools
 from agentcli.mcp.variables import MissingVariable, expanded
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ without waiting for a call.
 CLOSE_SECONDS = 5.0
 """Time in seconds after which a server that does not end is abandoned; the SDK kills it before."""
 _TAIL = 2_000
-READ, LISTS = "read_resource", "list_resources"
-_READ = {"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]}
 _log = logging.getLogger("mcp")
 
 
@@ -130,10 +128,10 @@ class ServerLife:
         async with self._turn(tool):
             connection = await self._alive()
             with self._translated(connection):
-                if tool.tool == READ and tool.parameters is _READ:
+                if reads(tool):
                     return await connection.read(str(arguments.get("uri", "")))
-                if tool.tool == LISTS and tool.parameters is _NONE:
-                    return _listed(self.resources)
+                if lists(tool):
+                    return listed(self.resources)
                 answer = await connection.call(tool.tool, arguments, progress)
             self._failures, self._not_before = 0, 0.0
             # Its output until now does not explain a later end.
@@ -358,28 +356,12 @@ class ServerLife:
 
     def _offer(self, listing: Listing) -> None:
         own = {tool.tool for tool in listing.tools}
-        extra = [self._resource_tool(READ, _READ, aside=not listing.readable)] if listing.resourceful else []
-        extra += [self._resource_tool(LISTS, _NONE)] if listing.readable else []
+        extra = resource_tools(self.server, listing)
         self.tools = tuple(
             sorted((*listing.tools, *(tool for tool in extra if tool.tool not in own)), key=lambda tool: tool.name)
         )
         self.prompts, self.resources = listing.prompts, listing.resources
         self.state = replace(self.state, instructions=listing.instructions)
-
-    def _resource_tool(self, name: str, parameters: Mapping[str, Any], *, aside: bool = False) -> ServerTool:
-        text = "Read a resource of the server by its URI." if name == READ else "List the resources of the server."
-        server = self.server
-        full = tool_name(server.name, name)
-        return ServerTool(
-            full,
-            server.name,
-            name,
-            text,
-            parameters,
-            reads=server.trust_hints,
-            aside=aside,
-            shadows=server.shadows,
-        )
 
     def _set(self, status: Status, detail: str = "", *, quiet: bool = False) -> None:
         tools = len([tool for tool in self.tools if not tool.aside]) if status == "connected" else 0
@@ -430,11 +412,3 @@ def _end(connection: Connection, living: asyncio.Task[None]) -> None:
 
 def _slow(server: ServerDefinition) -> str:
     return f"it has not answered within {server.startup_timeout:g} s (`startupTimeout` in its definition sets how long that may take)"
-
-
-_NONE: Mapping[str, Any] = {"type": "object", "properties": {}}
-
-
-def _listed(resources: Sequence[ServerResource]) -> ServerAnswer:
-    lines = [f"{found.uri}  {found.name}  {found.description}".rstrip() for found in resources]
-    return ServerAnswer((Content("text", "\n".join(lines) or "It lists none."),))

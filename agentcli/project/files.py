@@ -9,7 +9,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
-from agentcli.project.instructions import folders
+from agentcli.project.places import folders
 
 SETTINGS_BYTES = 1_000_000
 """Largest size of a project's settings, in bytes."""

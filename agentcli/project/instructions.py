@@ -9,6 +9,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.project.instruction_imports import Imports
+from agentcli.project.places import folders
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md")
 """Names of instruction files; in each folder the first one that exists counts."""
@@ -72,13 +73,6 @@ def beneath(folder: Path, within: Path, limit: int, home: Path) -> Iterator[Inst
         if file is not None:
             imports = Imports(home, lambda path: path.is_relative_to(within), limit)
             yield from with_imports(file, imports)
-
-
-def folders(cwd: Path) -> Iterator[Path]:
-    """Return the folders from the repository's root (which contains `.git`) down to `cwd`; just `cwd` outside a repository."""
-    above = (cwd, *cwd.parents)
-    root = next((folder for folder in above if (folder / ".git").exists()), cwd)
-    return reversed([folder for folder in above if folder == root or root in folder.parents])
 
 
 def _own(config: Path, limit: int, names: Sequence[str]) -> list[Instructions]:

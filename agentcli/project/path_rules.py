@@ -9,8 +9,8 @@ from pathlib import Path
 from agentcli.core.sanitise import safe_line
 from agentcli.project.frontmatter import read
 from agentcli.project.instruction_imports import Imports
-from agentcli.project.instructions import Instructions, InstructionSet, cut_notes, folders, with_imports
-from agentcli.project.places import Place, files, read_text
+from agentcli.project.instructions import Instructions, InstructionSet, cut_notes, with_imports
+from agentcli.project.places import Place, files, folders, read_text
 from agentcli.system.regular_file import Missing, Unusable
 
 FOLDER = ".claude/rules"

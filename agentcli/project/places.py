@@ -7,11 +7,10 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import display_path
-from agentcli.project.instructions import folders
 from agentcli.system.regular_file import Unusable, read_regular, version
 
 Scope = Literal["project", "user", "plugin"]
@@ -70,6 +69,13 @@ class Named(Protocol):
 T = TypeVar("T", bound=Named)
 
 
+def folders(cwd: Path) -> Iterator[Path]:
+    """Return the folders from the repository's root (which contains `.git`) down to `cwd`; just `cwd` outside a repository."""
+    above = (cwd, *cwd.parents)
+    root = next((folder for folder in above if (folder / ".git").exists()), cwd)
+    return reversed([folder for folder in above if folder == root or root in folder.parents])
+
+
 def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place]:
     """Return the folders of one kind, the most important first: of the project from `cwd` up to its root, then of the user.
 
@@ -114,6 +120,45 @@ def read_text(path: Path, within: Path | None = None) -> str:
     if b"\0" in data:
         raise Unusable("it is no text")
     return data.decode("utf-8", errors="replace")
+
+
+class Form(Generic[T]):
+    """Form in which files define extensions of one kind: the ending of their names, by program if it differs, and their reading."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        load: Callable[[Found, list[str]], T | None],
+        *,
+        most: int,
+        depth: int,
+        ending: str = ".md",
+        endings: Mapping[str, str] | None = None,
+        in_folders: bool = False,
+    ) -> None:
+        """`most` names and `depth` levels of folders are looked at.
+
+        With `in_folders`, each has a folder of its own and counts once even if several links lead to it.
+        """
+        self.kind, self.load, self.most, self.depth = kind, load, most, depth
+        self.ending, self.endings, self.in_folders = ending, endings or {}, in_folders
+
+
+def find(form: Form[T], places: Iterable[Place], notes: list[str]) -> tuple[dict[str, T], list[T]]:
+    """Return the extensions of a form by name, sorted by name, and the extensions that another of the same name shadows."""
+    return first_of_each_name(_of_form(form, places, notes), form.load, form.kind, form.most, notes)
+
+
+def _of_form(form: Form[T], places: Iterable[Place], notes: list[str]) -> Iterator[Found]:
+    seen: set[Path] = set()
+    for place in places:
+        for file in files(place, form.endings.get(place.program, form.ending), form.depth, notes):
+            if form.in_folders:
+                real = Path(os.path.realpath(file.path))
+                if "/" not in file.inner or real in seen:
+                    continue
+                seen.add(real)
+            yield file
 
 
 def first_of_each_name(

@@ -1,12 +1,21 @@
-"""Retries of failed requests; nothing else retries."""
+"""Retries of failed requests, and the rate gate: it spaces the requests of all processes to one provider with one key, once some were refused.
+
+Nothing else retries.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import random
+import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from agentcli.core import event
 from agentcli.core.costs import money
@@ -18,7 +27,7 @@ from agentcli.core.model import Model, ModelSpec, Request, StreamEvent, UsageSee
 from agentcli.core.setting import setting
 from agentcli.core.streams import closing
 from agentcli.core.text.ranges import Requests, Seconds
-from agentcli.providers.rate_gate import Gate, OpenGate
+from agentcli.system.locked_file import FileLock
 
 OTHER_ATTEMPTS = 5
 """Maximum requests for a fault that is no outage, such as a reply that violates the wire format: time alone does not cure it."""
@@ -228,3 +237,187 @@ class RetryingModel:
         import asyncio
 
         await (self._sleep or asyncio.sleep)(delay)
+
+
+FOLDER = "gates"
+"""The folder of the gates in the state folder."""
+GROWTH = 1.3
+"""Factor by which the gap grows with each further spell of refusals."""
+HALF_LIFE = 150.0
+"""Seconds in which a gap halves. One request in twenty is then refused once the gap has settled."""
+LEAST_GAP, FIRST_GAP, LONGEST_GAP, NO_GAP = 0.25, 2.0, 8.0, 0.05
+"""Seconds: the least gap, the largest first gap, the largest gap, and the size below which there is no gap."""
+COMPANY = 60.0
+"""Seconds after another user's request in which a key counts as shared: only then are requests spaced."""
+LONGEST_HOLD = 3_600.0
+"""Maximum seconds that a request waits: a file that asks for more was written under another clock."""
+_PROCESS = secrets.token_hex(4)
+"""Distinguishes processes of different machines and containers, whose ids may be the same."""
+
+
+class Gate(Protocol):
+    """Port of a model that retries to the gate of its provider."""
+
+    def user(self) -> AbstractContextManager[str]:
+        """Yield a name for one user of the key during a request: concurrent requests have different users."""
+        ...
+
+    def take(self, user: str) -> float:
+        """Take the next slot; return the seconds until it."""
+        ...
+
+    def refused(self, retry_after: float, since: float) -> None:
+        """Note a refusal of a request that was sent `since` seconds ago."""
+        ...
+
+    def passed(self, since: float) -> None:
+        """Note that a request was accepted that was sent `since` seconds ago."""
+        ...
+
+
+class OpenGate:
+    """A gate without any waits, for models without a server."""
+
+    def user(self) -> AbstractContextManager[str]:
+        """Yield an empty name: an open gate needs none."""
+        return contextlib.nullcontext("")
+
+    def take(self, user: str) -> float:
+        """Return 0: there is nothing to wait for."""
+        return 0.0
+
+    def refused(self, retry_after: float, since: float) -> None:
+        """Ignore the refusal."""
+
+    def passed(self, since: float) -> None:
+        """Ignore the success."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spacing:
+    """The state of a gate: the next free slot, and the gap between two at the time of its last growth, in seconds since the epoch.
+
+    `refusing` is true in a spell of refusals, until a request is accepted again. `users` are the newest two, each with
+    the time of its last slot.
+    """
+
+    slot: float = 0.0
+    gap: float = 0.0
+    grown: float = 0.0
+    refusing: bool = False
+    users: tuple[tuple[str, float], ...] = ()
+
+    def gap_at(self, now: float) -> float:
+        """Return the gap at this time; 0 if it was written under a clock ahead of this one."""
+        if self.grown > now:
+            return 0.0
+        gap = self.gap * 0.5 ** ((now - self.grown) / HALF_LIFE)
+        return gap if gap >= NO_GAP else 0.0
+
+    def taken(self, now: float, user: str) -> tuple[Spacing, float]:
+        """Return the state after a request of this user, and the seconds that it must wait."""
+        others = tuple(each for each in self.users if each[0] != user)
+        shared = any(now - used < COMPANY for _, used in others)
+        at = min(max(now, self.slot), now + LONGEST_HOLD)
+        slot = at + (self.gap_at(now) if shared else 0.0)
+        return replace(self, slot=slot, users=((user, at), *others[:1])), at - now
+
+    def refused(self, now: float, retry_after: float, sent: float) -> Spacing:
+        """Return the state after a refusal.
+
+        The gap grows only with the first one of a spell: the others say no more about the pace.
+        """
+        later = replace(self, slot=max(self.slot, now + min(retry_after, LONGEST_HOLD)), refusing=True)
+        before = self.gap_at(now)
+        if before and (self.refusing or sent < self.grown):
+            return later
+        # The requested wait says something about the pace, but a second is the least that most providers name.
+        first = min(retry_after, FIRST_GAP) if retry_after > 1 else retry_after / 2
+        gap = GROWTH * before if before else first
+        return replace(later, gap=min(max(gap, LEAST_GAP), LONGEST_GAP), grown=now)
+
+    def passed(self, sent: float) -> Spacing:
+        """Return the state after an accepted request; one that was sent before a refusal ends no spell."""
+        return self if sent < self.grown else replace(self, refusing=False)
+
+
+class RateGate:
+    """A gate in a small locked file, which does not exist until a request is refused.
+
+    `clock` returns seconds since the epoch. If the file cannot be read or written, no request waits.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path, self._clock = path, clock
+
+    @contextlib.contextmanager
+    def user(self) -> Iterator[str]:
+        """Yield a name as `Gate.user`, the lowest free one, so that a user without others keeps its name."""
+        taken = _USERS.setdefault(self._path, set())
+        number = next(number for number in range(len(taken) + 1) if number not in taken)
+        taken.add(number)
+        try:
+            yield f"{_PROCESS}-{os.getpid()}-{number}"
+        finally:
+            taken.discard(number)
+
+    def take(self, user: str) -> float:
+        """Take the next slot; return the seconds until it."""
+        waits = [0.0]
+
+        def taken(spacing: Spacing) -> Spacing:
+            after, waits[0] = spacing.taken(self._clock(), user)
+            return after
+
+        self._change(taken)
+        return waits[0]
+
+    def refused(self, retry_after: float, since: float) -> None:
+        """Hold all requests until the provider takes some again, and space them more."""
+        now = self._clock()
+        self._change(lambda spacing: spacing.refused(now, retry_after, now - since), make=True)
+
+    def passed(self, since: float) -> None:
+        """Note that the provider takes requests again."""
+        now = self._clock()
+        self._change(lambda spacing: spacing.passed(now - since))
+
+    def _change(self, change: Callable[[Spacing], Spacing], make: bool = False) -> None:
+        with contextlib.suppress(OSError), self._opened(make) as file:
+            before = _read(file)
+            after = change(before)
+            if after != before:
+                data = json.dumps([after.slot, after.gap, after.grown, after.refusing, after.users]).encode()
+                os.pwrite(file, data, 0)
+                os.ftruncate(file, len(data))
+
+    @contextlib.contextmanager
+    def _opened(self, make: bool) -> Iterator[int]:
+        if make:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with FileLock(self._path, make=make) as lock:
+            yield lock.file
+
+
+def gate_for(folder: Path | None, provider: str, url: str, key: str | None) -> Gate:
+    """Return the gate of a provider for a key, the same in all processes of this user; an open one without a folder."""
+    if folder is None:
+        return OpenGate()
+    import hashlib
+
+    digest = hashlib.sha256(f"{url}\0{key or ''}".encode()).hexdigest()[:16]
+    name = "".join(letter if letter.isalnum() else "-" for letter in provider)[:40]
+    return RateGate(folder / f"{name}-{digest}.json")
+
+
+_USERS: dict[Path, set[int]] = {}
+"""The numbers of this process's running requests, by gate."""
+
+
+def _read(file: int) -> Spacing:
+    try:
+        slot, gap, grown, refusing, users = json.loads(os.pread(file, 1_000, 0))
+        named = tuple((str(name), float(used)) for name, used in users)
+        return Spacing(float(slot), float(gap), float(grown), bool(refusing), named)
+    except (ValueError, TypeError):
+        return Spacing()

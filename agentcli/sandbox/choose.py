@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from agentcli.core.boxed import Boxed
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError
+from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import bubblewrap, landlock, seatbelt

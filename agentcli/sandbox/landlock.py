@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.core.boxed import Boxed
+from agentcli.core.tool import Boxed
 from agentcli.sandbox.box import UNSET, Box
 from agentcli.sandbox.probe import complaints
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from agentcli.core.boxed import Boxed
+from agentcli.core.tool import Boxed
 
 SECONDS = 10.0
 """Seconds that the command may take."""

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.core.boxed import Boxed
+from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
 from agentcli.sandbox.box import UNSET, Box, fixed
 from agentcli.sandbox.probe import complaints

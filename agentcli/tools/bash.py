@@ -9,13 +9,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from agentcli.core.boxed import Boxed
 from agentcli.core.errors import ToolError
 from agentcli.core.message import Status
 from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import holds_secret
-from agentcli.core.tool import NO_OUTPUT, CommandSandbox, ToolContext, ToolLimits, ToolOutput, Wrap
+from agentcli.core.tool import NO_OUTPUT, Boxed, CommandSandbox, ToolContext, ToolLimits, ToolOutput, Wrap
 from agentcli.system.process import Command, Ended, Sink, Why, run
 from agentcli.system.programs import GIT_CONFIG, QUIET, find_program, git_settings, hardened
 from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time

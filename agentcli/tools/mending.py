@@ -27,7 +27,7 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
 
     A mended input is mended to itself. Looks at the file system for paths that are wrapped in something.
     """
-    mending = _Mending(parameter_aliases(tool.name), ignores_all=tool.traits.effect in ("none", "read", "ask"))
+    mending = _Mending(tool.name, ignores_all=tool.traits.effect in ("none", "read", "ask"))
     found = mending.of(tool.schema.parameters, given)
     path = found.get(tool.traits.subject)
     if tool.traits.effect in ("read", "write") and isinstance(path, str):
@@ -48,7 +48,7 @@ def with_ignored(output: ToolOutput, ignored: Sequence[str]) -> ToolOutput:
 class _Mending:
     """Mending of one input. With `ignores_all` every unknown parameter is left out, else only comments: others might change the meaning."""
 
-    aliases: Mapping[str, str]
+    tool: str
     ignores_all: bool
     ignored: dict[str, None] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ class _Mending:
         for name, value in given.items():
             if name in properties or value is None:
                 continue
-            own = self.aliases.get(name, name)
+            own = parameter_aliases(self.tool).get(name, name)
             if own in properties and found.get(own) is None:
                 found[own] = value
             elif self.ignores_all or name in TALK:

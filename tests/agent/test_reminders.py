@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from agentcli.agent.instructions import changed_instructions
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
-from agentcli.agent.setup import INSTRUCTIONS, StandingInstructions, changed_instructions
+from agentcli.agent.setup import INSTRUCTIONS, StandingInstructions
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import say as reply

@@ -6,10 +6,10 @@ from agentcli.context.ledger.command_results import is_test_run, outcome, read_t
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.ledger.standing_rules import rule_sentences
-from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import Snapshot, flaws, parse
 from agentcli.context.snapshot.language import language
 from agentcli.context.snapshot.reconcile import ledger_lines, merged
+from agentcli.context.snapshot.settings import SnapshotSettings
 from agentcli.context.snapshot.verify import Evidence, verified, verified_text
 from agentcli.core.text.secrets import redact
 from tests.context.folding import folded

@@ -17,13 +17,15 @@ from agentcli.cli import run
 from agentcli.core.event import Event
 from agentcli.core.message import Text
 from agentcli.core.model import Request
-from agentcli.extensions.agents import find_agents
-from agentcli.extensions.commands import body_of, find_commands
+from agentcli.extensions.agents import FORM as AGENT_FORM
+from agentcli.extensions.commands import FORM as COMMAND_FORM
+from agentcli.extensions.commands import body_of
 from agentcli.extensions.discover import discover
 from agentcli.extensions.installed_plugins import Plugins
-from agentcli.extensions.skills import check, find_skills
+from agentcli.extensions.skills import FORM as SKILL_FORM
+from agentcli.extensions.skills import check
 from agentcli.hooks.loaded import loaded
-from agentcli.project.places import Place
+from agentcli.project.places import Place, find
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.tools.registry import tools
 from tests.agent.open_session import open_session, results, say_to
@@ -105,7 +107,7 @@ def test_all_skills_load_and_one_is_used_to_the_end(skills: Path, tmp_path: Path
     (work / ".agents").mkdir()
     shutil.copytree(skills, work / ".agents/skills", symlinks=True)
     notes: list[str] = []
-    found, _ = find_skills([Place(work / ".agents/skills", "project", ".agents", work)], notes)
+    found, _ = find(SKILL_FORM, [Place(work / ".agents/skills", "project", ".agents", work)], notes)
     assert len(found) >= 17
     assert notes == []
     script = next(path for path in (work / ".agents/skills/pdf/scripts").glob("check_*.py"))
@@ -141,8 +143,8 @@ def test_all_commands_and_agents_of_the_plugins_load(plugins: Path) -> None:
     every = [plugin for plugin in sorted(plugins.iterdir()) if plugin.is_dir()]
     commands = [Place(plugin / "commands", "plugin", ".claude", plugin=plugin.name) for plugin in every]
     agents = [Place(plugin / "agents", "plugin", ".claude", plugin=plugin.name) for plugin in every]
-    found, _ = find_commands(commands, notes)
-    kinds, _ = find_agents(agents, notes)
+    found, _ = find(COMMAND_FORM, commands, notes)
+    kinds, _ = find(AGENT_FORM, agents, notes)
     assert len(found) == sum(1 for plugin in every for _ in plugin.glob("commands/**/*.md"))
     assert len(kinds) == sum(1 for plugin in every for _ in plugin.glob("agents/**/*.md"))
     assert len(found) >= 15

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.aliases import OPENCODE
-from agentcli.extensions.agents import AgentKind, find_agents
-from agentcli.extensions.commands import body_of, ending, find_commands
+from agentcli.extensions import agents, commands
+from agentcli.extensions.agents import AgentKind
+from agentcli.extensions.commands import body_of, ending
 from agentcli.extensions.skills import check
-from agentcli.project.places import Place
+from agentcli.project.places import Place, find
 from agentcli.system.regular_file import Unusable
 
 OWN = {own for own, _ in OPENCODE.values()}
@@ -31,7 +32,7 @@ def written(folder: Path, **files: str) -> Path:
 def test_a_command_has_its_fields_from_its_head_and_its_text_anew_at_each_use(tmp_path: Path) -> None:
     text = "---\nallowed-tools: Bash(git add:*), Read\ndescription: Commit\nargument-hint: [why]\nmodel: haiku\n---\n\nDo $0.\n"
     written(tmp_path, git__commit=text)
-    (command,) = find_commands([place(tmp_path)], [])[0].values()
+    (command,) = find(commands.FORM, [place(tmp_path)], [])[0].values()
     assert (command.name, command.summary, command.hint) == ("git:commit", "Commit", "")
     assert (command.allowed, command.model) == (("Bash(git add:*)", "Read"), "haiku")
     written(tmp_path, git__commit="Later.")
@@ -45,7 +46,7 @@ def test_toml_commands_are_those_of_gemini_and_broken_ones_name_the_line(tmp_pat
     written(tmp_path, good='description = "G"\nprompt = "Do {{args}}"', bad='prompt = "x"\ndescription = \n')
     (tmp_path / "none.toml").write_text('description = "no text"')
     notes: list[str] = []
-    found, _ = find_commands([place(tmp_path, ".gemini")], notes)
+    found, _ = find(commands.FORM, [place(tmp_path, ".gemini")], notes)
     assert [*found] == ["good"]
     assert notes[0].endswith("bad.toml line 2: Invalid value — left out.")
     assert notes[1].endswith("none.toml: it has no prompt: left out.")
@@ -53,7 +54,7 @@ def test_toml_commands_are_those_of_gemini_and_broken_ones_name_the_line(tmp_pat
 
 def test_commands_of_a_plugin_have_its_name_before_theirs(tmp_path: Path) -> None:
     written(tmp_path, commit="Commit.")
-    assert [*find_commands([place(tmp_path, plugin="git-tools")], [])[0]] == ["git-tools:commit"]
+    assert [*find(commands.FORM, [place(tmp_path, plugin="git-tools")], [])[0]] == ["git-tools:commit"]
 
 
 @pytest.mark.parametrize(
@@ -61,13 +62,13 @@ def test_commands_of_a_plugin_have_its_name_before_theirs(tmp_path: Path) -> Non
 )
 def test_arguments_without_a_place_come_at_the_end(program: str, text: str, tmp_path: Path) -> None:
     written(tmp_path, x='prompt = "Do."' if program == ".gemini" else "Do.")
-    command = find_commands([place(tmp_path, program)], [])[0]["x"]
+    command = find(commands.FORM, [place(tmp_path, program)], [])[0]["x"]
     assert (ending(command, "a b"), ending(command, "")) == (text, "")
 
 
 def agent(tmp_path: Path, head: str, program: str = ".claude", notes: list[str] | None = None) -> AgentKind:
     written(tmp_path, one=f"---\nname: rev\ndescription: Reviews.\n{head}---\nYou review.")
-    return next(iter(find_agents([place(tmp_path, program)], [] if notes is None else notes)[0].values()))
+    return next(iter(find(agents.FORM, [place(tmp_path, program)], [] if notes is None else notes)[0].values()))
 
 
 def test_an_agent_is_its_head_and_its_body(tmp_path: Path) -> None:
@@ -111,19 +112,19 @@ def test_the_last_entry_of_opencode_about_a_tool_counts(
 def test_an_agent_in_plan_mode_only_looks(tmp_path: Path) -> None:
     written(tmp_path, one="---\nname: one\ndescription: d\npermissionMode: plan\n---\nYou.")
     notes: list[str] = []
-    assert find_agents([place(tmp_path)], notes)[0]["one"].only_looks
+    assert find(agents.FORM, [place(tmp_path)], notes)[0]["one"].only_looks
     assert notes == []
 
 
 def test_an_agent_of_opencode_that_is_disabled_is_left_out(tmp_path: Path) -> None:
     written(tmp_path, one="---\ndescription: d\ndisable: true\n---\nYou.")
-    assert not find_agents([place(tmp_path, ".opencode")], [])[0]
+    assert not find(agents.FORM, [place(tmp_path, ".opencode")], [])[0]
 
 
 def test_an_agent_without_a_name_or_description_is_left_out(tmp_path: Path) -> None:
     written(tmp_path, one="---\nname: x\n---\nYou.", two="You.")
     notes: list[str] = []
-    assert not find_agents([place(tmp_path)], notes)[0]
+    assert not find(agents.FORM, [place(tmp_path)], notes)[0]
     assert notes[0].endswith("has no description: left out.")
     assert notes[1].endswith("has no name and no description: left out.")
 

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import get_args
 
-from agentcli.agent.hooks.outcome import Outcome, Source, Subagent, Verdict
+from agentcli.agent.hooks import Outcome, Source, Subagent, Verdict
 from agentcli.core.errors import ModelError
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.hooks.files import EVENTS

@@ -16,7 +16,7 @@ from agentcli.core.event import Event, Warned
 from agentcli.core.journal import Journal
 from agentcli.hooks.configured import configured
 from agentcli.hooks.files import Hook
-from agentcli.hooks.runner import Hooks, before_compression
+from agentcli.hooks.runner import Runner, before_compression
 from agentcli.hooks.session_hooks import HookPlace, SessionHooks
 from agentcli.permissions.paths import Workspace
 from tests.agent.compaction.compacting import Answers, compaction, compress, ended, long_story, session, snapshot
@@ -25,18 +25,18 @@ from tests.context.story import Story
 EVENT = before_compression("manual", "s1", Path("/tmp/s1"), policy="auto")
 
 
-def hooks(command: str, timeout: float = 30.0, output: int = 4_000) -> Hooks:
-    return Hooks([Hook("PreCompress", command, timeout=timeout)], output)
+def hooks(command: str, timeout: float = 30.0, output: int = 4_000) -> Runner:
+    return Runner([Hook("PreCompress", command, timeout=timeout)], output)
 
 
-def around(journal: Journal, wanted: Hooks) -> SessionHooks:
+def around(journal: Journal, wanted: Runner) -> SessionHooks:
     """The hooks of a session with this journal."""
     cwd = Path.cwd()
     place = HookPlace(journal, cwd, lambda: "ask", lambda: "demo", {}, Workspace(cwd, (cwd,), home=cwd))
     return SessionHooks(wanted.hooks, place)
 
 
-def run(wanted: Hooks) -> str:
+def run(wanted: Runner) -> str:
     return "\n".join(ran.warning for ran in asyncio.run(wanted.run(EVENT)))
 
 
@@ -88,7 +88,7 @@ def test_a_hook_that_ignores_its_input_is_no_failure() -> None:
 
 
 def test_no_hook_is_no_work() -> None:
-    assert run(Hooks()) == ""
+    assert run(Runner()) == ""
 
 
 def test_a_broken_hook_cannot_break_the_compaction() -> None:
@@ -146,7 +146,7 @@ def test_every_hook_that_matches_runs_and_each_that_fails_is_told(tmp_path: Path
         Hook("PreCompress", f"touch {tmp_path}/{number}; exit 1", matcher)
         for number, matcher in enumerate((*wanted, *unwanted))
     ]
-    assert len([ran for ran in asyncio.run(Hooks(commands).run(EVENT)) if ran.warning]) == len(wanted)
+    assert len([ran for ran in asyncio.run(Runner(commands).run(EVENT)) if ran.warning]) == len(wanted)
     assert {path.name for path in tmp_path.iterdir()} == {str(number) for number in range(len(wanted))}
 
 

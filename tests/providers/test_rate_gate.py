@@ -14,19 +14,20 @@ import pytest
 from agentcli.core.errors import ModelError
 from agentcli.core.event import Retrying, TextDelta, Waiting
 from agentcli.core.model import ModelSpec, Request, StreamEvent
-from agentcli.providers.rate_gate import (
+from agentcli.providers.retrying import (
     COMPANY,
     GROWTH,
     HALF_LIFE,
+    HELD,
     LONGEST_GAP,
     LONGEST_HOLD,
     Gate,
     OpenGate,
     RateGate,
+    RetryingModel,
     Spacing,
     gate_for,
 )
-from agentcli.providers.retrying import HELD, RetryingModel
 from agentcli.providers.scripted.model import say
 from tests.clock import seconds_of
 from tests.loopback import Loopback, Refuse
@@ -233,7 +234,7 @@ def test_a_burst_of_refusals_costs_the_turns_after_it_only_what_the_server_deman
 def test_processes_take_different_slots(tmp_path: Path) -> None:
     gate = RateGate(tmp_path / "g")
     gate.refused(60.0, 0.0)
-    code = f"from pathlib import Path; from agentcli.providers.rate_gate import RateGate; print([RateGate(Path({str(tmp_path / 'g')!r})).take(str(n)) for n in range(50)])"
+    code = f"from pathlib import Path; from agentcli.providers.retrying import RateGate; print([RateGate(Path({str(tmp_path / 'g')!r})).take(str(n)) for n in range(50)])"
     running = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert all(len(eval(process.communicate()[0])) == 50 for process in running)
     assert gate.take("a") > 50.0 + 199 * 0.25 - 1.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.boxed import Boxed
+from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import Sandbox, detect

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.boxed import Boxed
-from agentcli.core.tool import CallScope, CommandSandbox, ToolLimits, ToolOutput
+from agentcli.core.tool import Boxed, CallScope, CommandSandbox, ToolLimits, ToolOutput
 from agentcli.sandbox.choose import detect
 from agentcli.tools.bash import environment
 from agentcli.tools.registry import run, tools

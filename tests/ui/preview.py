@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, cast
 from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, StatusFacts, WindowUsage
 from agentcli.app.launch import load_terminal
 from agentcli.context.window_report import Row, WindowReport
-from agentcli.core.boxed import Boxed
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
     CallDelta,
@@ -40,7 +39,7 @@ from agentcli.core.history import History, evolve
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem, Trigger
-from agentcli.core.tool import Choice, Question, Tool
+from agentcli.core.tool import Boxed, Choice, Question, Tool
 from agentcli.extensions.discover import Extensions
 from agentcli.project.definition import Definition
 from agentcli.tools.registry import TRAITS

@@ -11,7 +11,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.hooks.outcome import NOTHING, Outcome
+from agentcli.agent.hooks import NOTHING, Outcome
 from agentcli.context.inject import wrap
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Event, PermissionDecided

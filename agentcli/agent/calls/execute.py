@@ -12,7 +12,7 @@ from agentcli.agent.approval import ApprovalGate
 from agentcli.agent.calls.call import Call, PrintedEvents, Run, Stage, refusal, wrapped
 from agentcli.agent.calls.stages import Finish, Prepare
 from agentcli.agent.core import SessionCore
-from agentcli.agent.hooks.outcome import NoHooks
+from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.tool_context import SessionToolContext
 from agentcli.core.dataclass import replace
@@ -162,7 +162,7 @@ class ToolRun:
     """Runs the tools of calls."""
 
     def __init__(
-        self, run: RunTool, ctx: SessionToolContext, gate: ApprovalGate, hooks: NoHooks, builder: RequestBuilder
+        self, run: RunTool, ctx: SessionToolContext, gate: ApprovalGate, hooks: Hooks, builder: RequestBuilder
     ) -> None:
         self._run, self._ctx, self._gate, self._hooks, self._builder = run, ctx, gate, hooks, builder
 

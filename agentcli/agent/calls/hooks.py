@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from agentcli.agent.calls.call import Call, PrintedEvents, Run, Stage
-from agentcli.agent.hooks.outcome import NoHooks, Outcome, with_hook_output
+from agentcli.agent.hooks import Hooks, Outcome, with_hook_output
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.dataclass import replace
 
@@ -13,7 +13,7 @@ from agentcli.core.dataclass import replace
 class HookStage(Stage):
     """Runs the hooks of calls. Their messages to the person go to `printed`, and so does a hook's request to end the turn."""
 
-    def __init__(self, hooks: NoHooks, printed: PrintedEvents, attended: bool) -> None:
+    def __init__(self, hooks: Hooks, printed: PrintedEvents, attended: bool) -> None:
         self._hooks, self._printed, self._attended = hooks, printed, attended
 
     async def judge(self, call: Call) -> Call:

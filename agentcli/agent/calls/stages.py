@@ -15,7 +15,7 @@ from agentcli.agent.approval import ApprovalGate, AskHooks
 from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.calls.call import Call, Run, Stage, title_of, with_notes
 from agentcli.agent.checkpointing import Checkpointer
-from agentcli.agent.nested_instructions import NestedInstructions, NestedSkills
+from agentcli.agent.instructions import NestedInstructions, NestedSkills
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.setup import SessionSetup
 from agentcli.core.aliases import no_tool, own_name

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agentcli.agent.fallback import FallbackModel
-from agentcli.agent.hooks.outcome import NoHooks
+from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.policies import plan_prune, policy_of, worth_counting
 from agentcli.context.policies.plans import Plan
@@ -42,7 +42,7 @@ class Compactor:
         record: Callable[[Body], Recorded],
         objection: Callable[[ModelSpec], Awaitable[str]],
         summariser: Callable[[ModelSpec], Model],
-        hooks: NoHooks,
+        hooks: Hooks,
         fallback: FallbackModel,
         cwd: str,
     ) -> None:

@@ -12,15 +12,15 @@ from agentcli.agent.compaction.prose import prose
 from agentcli.agent.compaction.regions import regions, replaced
 from agentcli.agent.compaction.snapshot import Brief, SummaryResult, finished, snapshot
 from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusable
-from agentcli.agent.hooks.outcome import NOTHING, NoHooks, Outcome
+from agentcli.agent.hooks import NOTHING, Hooks, Outcome
 from agentcli.context.compaction.carryover import pins_report
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
 from agentcli.context.policies import plan
 from agentcli.context.policies.plans import Plan
 from agentcli.context.room import forced
-from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import TRUNCATED, Snapshot, render
 from agentcli.context.snapshot.reconcile import from_ledger
+from agentcli.context.snapshot.settings import SnapshotSettings
 from agentcli.context.snapshot.verify import Evidence
 from agentcli.context.view import after, view
 from agentcli.core.errors import ModelError
@@ -49,7 +49,7 @@ class CompactionRun:
         summariser: Summariser,
         *,
         trigger: Trigger,
-        hooks: NoHooks | None = None,
+        hooks: Hooks | None = None,
         may_call: Callable[[], Awaitable[str]] | None = None,
         cwd: str = "",
         planned: Plan | None = None,

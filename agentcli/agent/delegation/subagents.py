@@ -1,12 +1,13 @@
-"""Subagents: a task in a separate session, with the permissions and the budgets of its parent."""
+"""Subagents: a task in a separate session, with the permissions and the budgets of its parent, and the ones that the program's end interrupted."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import takewhile
 from typing import Protocol
 
 from agentcli.agent.core import SessionCore
@@ -19,16 +20,16 @@ from agentcli.agent.delegation.kinds import (
     unknown_tools,
 )
 from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
-from agentcli.agent.delegation.unfinished import Unfinished, interruption_notices, reminder, unfinished
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt
-from agentcli.agent.setup import Parent, SessionSetup
+from agentcli.agent.setup import Children, Parent, SessionSetup
 from agentcli.agent.spending import RunLimits, Spent
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
-from agentcli.core.message import ToolResult
+from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
@@ -63,6 +64,7 @@ class Child(Protocol):
 
 
 OpenChild = Callable[[Journal, SessionSetup, Model, Mode], Child]
+_BEGINNING = "Subagents that were at work when the program ended were interrupted; what they did before has taken effect. To have one go on:"
 AGENTS = 50
 """Subagents of one session at most."""
 
@@ -309,3 +311,71 @@ def _reported(journal: Journal, newest_first: bool = False) -> Iterator[tuple[st
         body = record.body
         if isinstance(body, ToolResult) and body.metadata.get("session"):
             yield str(body.metadata["session"]), str(body.metadata.get("agent", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A subagent that no result reports."""
+
+    id: str
+    kind: str
+    description: str
+
+
+def unfinished(journal: Journal, delegating: Collection[str], children: Children) -> Sequence[Unfinished]:
+    """Return the subagents whose results are missing when a session is opened. `delegating` are the tools that start subagents."""
+    calls = _unreported(journal.history, delegating)
+    if not calls:
+        return ()
+    # Earlier results are not read: that may be the whole of a long session.
+    since = 0 if any(call.input.get("resume") for _, call in calls) else min(seq for seq, _ in calls)
+    newest_first = journal.records_of("tool_result", newest_first=True)
+    bodies = [record.body for record in takewhile(lambda record: record.seq > since, newest_first)]
+    reported = {str(body.metadata.get("session")) for body in bodies if isinstance(body, ToolResult)}
+    left = dict(children(journal, since))
+    found = []
+    for _, call in calls:
+        resumed = str(call.input.get("resume") or "")
+        fitting = (id for id, prompt in left.items() if id not in reported and prompt == call.input.get("prompt"))
+        id = resumed if resumed in left else next(fitting, "")
+        if id:
+            del left[id]
+            found.append(Unfinished(id, str(call.input.get("agent") or ""), str(call.input.get("description") or "")))
+    return tuple(found)
+
+
+def reminder(found: Sequence[Unfinished]) -> str:
+    """Return the reminder of the unfinished subagents for the model; empty if every subagent finished."""
+    lines = [f'- task(resume="{one.id}"): {one.description} (agent {one.kind or "general"})' for one in found]
+    return "\n".join([_BEGINNING, *lines]) if lines else ""
+
+
+def interruption_notices(found: Sequence[Unfinished]) -> Sequence[str]:
+    """Return the notice of the unfinished subagents for the person."""
+    names = ", ".join(safe_line(one.description or one.id) for one in found)
+    count = "A subagent was" if len(found) == 1 else f"{len(found)} subagents were"
+    return (
+        [f"{count} interrupted when the program ended ({names}). The model is told, and can resume them."]
+        if found
+        else []
+    )
+
+
+def _unreported(history: History, delegating: Collection[str]) -> Sequence[tuple[int, ToolCall]]:
+    """Return the calls in force whose subagent may have been at work, answered as interrupted by a crash or as a job; each with the number of its record."""
+    calls: dict[str, tuple[int, ToolCall]] = {}
+    for entry in history.entries:
+        match entry.body:
+            case Message() as message:
+                for call in message.calls:
+                    if call.name in delegating:
+                        calls[call.call_id] = entry.seq, call
+            case ToolResult() as result if calls and _is_over(result):
+                calls.pop(result.call_id, None)
+            case _:
+                pass
+    return tuple(calls.values())
+
+
+def _is_over(result: ToolResult) -> bool:
+    return "session" in result.metadata or result.status in ("error", "denied")

@@ -18,11 +18,11 @@ from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_js
 from agentcli.context.loss.price import priced
 from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.plans import Plan, compactable
-from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.anchors import Source
 from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse, uncited
 from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import ledger_lines
+from agentcli.context.snapshot.settings import SnapshotSettings
 from agentcli.context.snapshot.transcript import sources
 from agentcli.context.snapshot.verify import Evidence
 from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key

@@ -218,7 +218,7 @@ def pays_from(window: Window) -> int:
     Above it, age and cost decide.
     """
     rules = window.settings.prune
-    return window.settings.protected(window.usable) + rules.worthwhile(window.usable)
+    return window.settings.protected(window.usable) + worthwhile(rules, window.usable)
 
 
 def free_because(window: Window, now: datetime) -> str:
@@ -265,7 +265,7 @@ def moment(stamp: str) -> datetime | None:
 
 def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate], str]:
     """Return the part of the queue to clear now, with the reason."""
-    most, least = layout.index.clearable_tokens, layout.window.settings.prune.worthwhile(layout.window.usable)
+    most, least = layout.index.clearable_tokens, worthwhile(layout.window.settings.prune, layout.window.usable)
     if pressure == NONE and most <= least:
         return (), f"Waiting: at most {most:,} tokens could go, on a warm cache at least {least:,} should."
     queue = candidates(layout)
@@ -299,7 +299,7 @@ def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int) -
 def _free(layout: TokenLayout, ready: Sequence[Candidate], why: str) -> tuple[Sequence[Candidate], str]:
     """Return everything that is ready if it is worth an occasional recall, otherwise only the out-of-date candidates."""
     rules, limits = layout.window.settings.prune, layout.window.limits
-    enough = sum(victim.tokens for victim in ready) > rules.worthwhile(limits.usable)
+    enough = sum(victim.tokens for victim in ready) > worthwhile(rules, limits.usable)
     chosen = ready if enough else [victim for victim in ready if victim.rank == 0]
     if sum(victim.tokens for victim in chosen) < rules.least:
         return (), f"Not worth it: less than {rules.least:,} tokens."
@@ -320,7 +320,7 @@ def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[C
     rules, limits = layout.window.settings.prune, layout.window.limits
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
     best, best_over, best_wait, soonest, removed, carried = 0, 0.0, 0.0, math.inf, 0, 0.0
-    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), rules.worthwhile(limits.usable)
+    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), worthwhile(rules, limits.usable)
     for count, victim in enumerate(ordered, 1):
         removed += victim.tokens
         carried += victim.tokens * layout.carried(victim) * read
@@ -336,3 +336,8 @@ def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[C
         return (), f"Waiting: {removed:,} tokens could go, on a warm cache at least {minimum:,} should."
     when = f"after {math.ceil(soonest)} requests" if soonest < math.inf else "never"
     return (), f"Waiting: on a warm cache it would pay {when}."
+
+
+def worthwhile(rules: PruneSettings, usable: int) -> int:
+    """Return the tokens that an edit by `auto` must free in a window of so many usable tokens; never less than `least`."""
+    return max(rules.least, min(rules.minimum, int(usable * rules.minimum_share)))

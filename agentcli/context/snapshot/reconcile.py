@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from agentcli.context.ledger.decisions import fitting_decisions
 from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
-from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.form import LEFT_OUT, WITHOUT_MODEL, Snapshot, cite, last_cited, uncited
 from agentcli.context.snapshot.knowledge import merged_knowledge
+from agentcli.context.snapshot.settings import SnapshotSettings
 from agentcli.context.snapshot.verify import Evidence, unsupported
 from agentcli.core.record import TodoItem
 

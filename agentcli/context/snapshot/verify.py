@@ -13,10 +13,10 @@ from dataclasses import field, replace
 from functools import cache, cached_property
 
 from agentcli.context.ledger.standing_rules import sentences
-from agentcli.context.settings import SnapshotSettings
 from agentcli.context.snapshot.anchors import Anchor, Anchors, Source
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.language import language, may_be
+from agentcli.context.snapshot.settings import SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 

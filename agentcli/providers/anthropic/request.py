@@ -80,7 +80,7 @@ def _extra_body(model: str, settings: ProviderSettings) -> Json:
 
 
 def _deferred(request: Request, settings: ProviderSettings) -> tuple[ToolSchema, ...]:
-    return request.deferred if is_vendor(settings) else ()
+    return request.deferred if request.deferred and is_vendor(settings) else ()
 
 
 def context_edits(clearing: Clearing, *, thinks: bool) -> list[Json]:

@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from agentcli.core.boxed import Boxed
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import Text
+from agentcli.core.tool import Boxed
 from agentcli.system.process import Command, run_until
 from agentcli.system.programs import find_program, search_path
 

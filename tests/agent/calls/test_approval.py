@@ -9,7 +9,7 @@ import pytest
 
 from agentcli.agent.approval import no_hooks
 from agentcli.agent.calls.stages import ApprovalStage, Prepare
-from agentcli.agent.hooks.outcome import Outcome, Verdict
+from agentcli.agent.hooks import Outcome, Verdict
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.dataclass import replace

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agentcli.agent.calls.call import Call
 from agentcli.agent.calls.stages import NestedStage, Prepare
-from agentcli.agent.nested_instructions import METADATA, SKILL_FOLDERS, NestedInstructions, NestedSkills
+from agentcli.agent.instructions import METADATA, SKILL_FOLDERS, NestedInstructions, NestedSkills
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.mcp.session import ServerTools
 from agentcli.permissions.decide import Decision

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agentcli.agent.delegation.unfinished import unfinished
+from agentcli.agent.delegation.subagents import unfinished
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.providers.scripted.model import call
 from agentcli.sessions.session import Session

@@ -1,6 +1,6 @@
 import pytest
 
-from agentcli.context.settings import SnapshotSettings
+from agentcli.context.snapshot.settings import SnapshotSettings
 from agentcli.context.snapshot.transcript import dialogue, material, recite, sources
 from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import ViewMessage, view

@@ -15,10 +15,10 @@ from agentcli.app.options import Options
 from agentcli.app.program import Program
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import ToolCall
-from agentcli.extensions.agents import find_agents
+from agentcli.extensions.agents import FORM
 from agentcli.importers.config.import_run import ImportPlan, carry_out, import_plan, lines
 from agentcli.permissions.decide import decide
-from agentcli.project.places import Place
+from agentcli.project.places import Place, find
 from agentcli.tools.registry import TRAITS
 
 TOKEN = "ghp_" + "a1" * 18
@@ -301,7 +301,7 @@ def test_agents_of_opencode_keep_their_restrictions(home: Path) -> None:
     put(home / ".config/opencode/opencode.json", {"agent": agents})
     plan = taken(home, "opencode")
     [step] = plan.steps
-    kind = find_agents([Place(home / ".config/agentcli/agents", "user", ".agentcli")], [])[0]["looks"]
+    kind = find(FORM, [Place(home / ".config/agentcli/agents", "user", ".agentcli")], [])[0]["looks"]
     assert {"bash", "edit", "multi_edit", "write"} == {*kind.denied}
     assert kind.tools is None
     assert step.item.key == "agents/looks.md"

@@ -1,4 +1,7 @@
-"""Files further down in the workspace that come with the call which touches their folder: instructions, in its result, and folders of skills."""
+"""Instructions in a session: the files in force, and files further down that come with the call which touches their folder.
+
+The second are instructions, in the call's result, and folders of skills.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.agent.core import SessionCore
+from agentcli.agent.setup import INSTRUCTIONS, SessionSetup
 from agentcli.context.inject import wrap
 from agentcli.context.view import view
 from agentcli.core.errors import ToolError
@@ -16,8 +20,8 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import ToolResult
 from agentcli.core.tool import Traits
 from agentcli.permissions.denied.files import denial_of, reading_denials
-from agentcli.project.instructions import Instructions, beneath, folders
-from agentcli.project.places import programs
+from agentcli.project.instructions import Instructions, beneath
+from agentcli.project.places import folders, programs
 
 FILES = 3
 """Instruction files that one result brings at most."""
@@ -29,6 +33,34 @@ METADATA = "instructions"
 """The field of a result's metadata that lists the paths that it brought."""
 SKILL_FOLDERS = "skill_folders"
 """The field of a result's metadata that lists the folders of skills that its call found."""
+
+
+class Standing:
+    """The instruction files of a session as they were read last: `now`."""
+
+    def __init__(self, setup: SessionSetup, journal: Journal) -> None:
+        self._setup, self._journal = setup, journal
+        self.now = setup.prompts.reread()
+
+    def reread(self) -> None:
+        """Read the files again."""
+        self.now = self._setup.prompts.reread()
+
+    async def changed(self) -> str:
+        """Return the reminder of the files, if the session began with others."""
+        return changed_instructions(self.now.text, self._journal.history.system)
+
+
+def changed_instructions(standing: str, recorded: Sequence[str]) -> str:
+    """Return a reminder of the current instruction files if a session began with others; empty if not."""
+    block = next((block for block in recorded if block.startswith(INSTRUCTIONS)), "")
+    # Only the texts are compared: the lines above them are this program's own.
+    then = block[block.find("\n\n") + 2 :] if block else ""
+    if not recorded or then == standing:
+        return ""
+    if not standing:
+        return "The instruction files that this session began with are gone: what they say no longer holds."
+    return f"The instruction files have changed since this session began. Only this holds now:\n\n{standing}"
 
 
 class NestedInstructions:

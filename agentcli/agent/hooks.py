@@ -1,30 +1,205 @@
-"""Hooks around the turns of a conversation: before the prompt, at the end, after a compaction."""
+"""Hooks as a session knows them: verdicts, the hooks of its events, what they add to results, and the ones around its turns."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from agentcli.agent.core import SessionCore
-from agentcli.agent.hooks.outcome import NOTHING, Outcome, Source, Verdict
 from agentcli.agent.ports import Prompt
+from agentcli.context.inject import wrap
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, HookBlocked
-from agentcli.core.event import Event, Noticed, TurnEnded, Warned
+from agentcli.core.event import Event, Noticed, Recorded, TurnEnded, Warned
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, Part, Text
+from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult
+from agentcli.core.record import Body
 from agentcli.core.tasks import start_task, until_interrupted, watch_task
+from agentcli.tools.jobs import Jobs
 
+if TYPE_CHECKING:
+    from agentcli.hooks.files import Hook
+
+Answer = Literal["", "allow", "ask", "deny"]
+Source = Literal["startup", "resume", "clear", "compact", "fork"]
+"""The ways in which a session begins, for hooks."""
 STOPS = 3
 """How often in a row a hook may keep a turn going."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The meaning of one hook's end, or of several together. Texts are empty if no hook gave one."""
+
+    answer: Answer = ""
+    """`deny` blocks the announced action; `allow` and `ask` are about a tool's call."""
+    reason: str = ""
+    """The reason of the answer, for the model."""
+    context: str = ""
+    """Text for the model that blocks nothing."""
+    message: str = ""
+    """Text for the person."""
+    input: Mapping[str, Any] | None = None
+    """A complete input that replaces the call's."""
+    output: Any = None
+    """The output that the model sees instead of the tool's."""
+    ends: bool = False
+    """The turn is to end; `stop_reason` says why."""
+    stop_reason: str = ""
+    failed: str = ""
+    """The reason why the hook's end says nothing: it failed without blocking."""
+
+    @property
+    def blocks(self) -> bool:
+        """True if the announced action must not happen."""
+        return self.answer == "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One hook that ran: its verdict, and its failure as a warning for the person, empty if it did not fail."""
+
+    hook: Hook
+    verdict: Verdict
+    warning: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The combined verdict of the hooks of one event (`names`), and their messages to the person."""
+
+    verdict: Verdict = field(default_factory=Verdict)
+    events: tuple[Event, ...] = ()
+    names: str = ""
+    changed_by: str = ""
+    """The name of the hook whose input replaces the call's."""
+
+
+NOTHING = Outcome()
+
+
+@dataclass(frozen=True, slots=True)
+class Subagent:
+    """The identity of a subagent: its id and kind, and the session and transcript of its parent."""
+
+    id: str
+    kind: str
+    session: str = ""
+    transcript: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Variables of its commands that hooks of the parent have set."""
+
+
+class Hooks:
+    """The hooks of a session: here none, so every event passes and nothing is written."""
+
+    hooks: Sequence[Hook] = ()
+    last: Mapping[Hook, Ran] = {}
+    """The newest run of each hook."""
+    variables: Mapping[str, str] = {}
+    """Variables that hooks have set for the commands of the session (CLAUDE_ENV_FILE)."""
+
+    def has(self, *names: str) -> bool:
+        """Return True if a hook is defined for any of these events."""
+        return False
+
+    @property
+    def is_subagent(self) -> bool:
+        """True if the session is a subagent's."""
+        return False
+
+    def identity(self, kind: str, child: Journal) -> Subagent | None:
+        """Return the identity of a subagent of this session; None if no hook would learn it."""
+        return None
+
+    async def session_start(self, source: Source, interrupt: asyncio.Event) -> Outcome:
+        """SessionStart, or SubagentStart for a subagent."""
+        return NOTHING
+
+    def go_on_from(self, former: Hooks) -> None:
+        """Take over what hooks have set in the same session, as it was open before."""
+
+    async def session_end(self, reason: str) -> Outcome:
+        """SessionEnd; all its hooks together get a few seconds."""
+        return NOTHING
+
+    async def prompt(self, text: str, interrupt: asyncio.Event) -> Outcome:
+        """UserPromptSubmit: a block keeps the prompt from being sent."""
+        return NOTHING
+
+    async def pre_tool(self, call: ToolCall) -> Outcome:
+        """PreToolUse: deny, ask, allow, or another input, in our names."""
+        return NOTHING
+
+    async def permission(self, call: ToolCall, session: str, always: str) -> Outcome:
+        """PermissionRequest: an answer in place of the person's; `session` and `always` are the rules that would be saved."""
+        return NOTHING
+
+    async def post_tool(self, call: ToolCall, result: ToolResult, interrupted: bool = False) -> Outcome:
+        """PostToolUse, or PostToolUseFailure for a call that failed."""
+        return NOTHING
+
+    async def stop(self, text: str, again: bool, jobs: Sequence[str], interrupt: asyncio.Event) -> Outcome:
+        """Stop, or SubagentStop for a subagent: a block continues the turn with the reason."""
+        return NOTHING
+
+    async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
+        """StopFailure: what hooks print is not looked at."""
+        return NOTHING
+
+    async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
+        """PreCompact: a block cancels the compaction if nothing forces it."""
+        return NOTHING
+
+    async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:
+        """PostCompact."""
+        return NOTHING
+
+    def notify(self, message: str, kind: str) -> None:
+        """Notification; its hooks run in the background."""
+
+    def close(self) -> None:
+        """End the hooks that run in the background."""
+
+
+def with_hook_output(result: ToolResult, outcome: Outcome) -> ToolResult:
+    """Return the result as the model sees it: replaced if a hook says so, with the hooks' additions at its end. The original stays in the metadata."""
+    verdict = outcome.verdict
+    added = "\n\n".join(filter(None, [verdict.reason if verdict.blocks else "", verdict.context]))
+    output = _replaced(verdict.output)
+    if output is not None:
+        result = replace(result, output=output, metadata={**result.metadata, "hook_replaced": result.output})
+    if not added:
+        return result
+    return replace(result, output=f"{result.output}\n{wrap('post-tool-use-hook', added)}".lstrip("\n"))
+
+
+def _replaced(output: object) -> str | None:
+    match output:
+        case str():
+            return output
+        case {"stdout": str(text)}:
+            return text
+        case _:
+            return None
 
 
 class TurnHooks:
     """Fires the events of turns. `pending` gets what hooks have for the model, to go with the next prompt."""
 
-    def __init__(self, core: SessionCore, pending: list[Part], source: Source | None = None) -> None:
-        journal = core.journal
-        self._journal, self._core, self._pending, self._hooks = journal, core, pending, core.hooks
+    def __init__(
+        self,
+        journal: Journal,
+        hooks: Hooks,
+        jobs: Jobs,
+        record: Callable[[Body], Recorded],
+        pending: list[Part],
+        source: Source | None = None,
+    ) -> None:
+        self._journal, self._hooks, self._jobs, self._record = journal, hooks, jobs, record
+        self._pending = pending
         self.source: Source = source or ("resume" if journal.history.turn else "startup")
         self._opening: asyncio.Task[Outcome] | None = None
         self._close_opening = asyncio.Event()
@@ -122,7 +297,7 @@ class TurnHooks:
     async def stop(self, text: str, interrupt: asyncio.Event) -> Outcome:
         """Run the hooks of the end of a turn. A block, or text for the model, continues it, up to three times in a row."""
         self._text = text
-        jobs = [job.command for job in self._core.jobs.running()]
+        jobs = [job.command for job in self._jobs.running()]
         held = await self._hooks.stop(text, self._stops > 0, jobs, interrupt)
         if held.verdict.context:
             said = "\n\n".join(filter(None, (held.verdict.reason if held.verdict.blocks else "", held.verdict.context)))
@@ -153,7 +328,7 @@ class TurnHooks:
         if not found.verdict.context:
             return found.events
         turn = self._journal.history.turn
-        return (*found.events, self._core.record(Message("user", (_context(found.verdict.context),), turn)))
+        return (*found.events, self._record(Message("user", (_context(found.verdict.context),), turn)))
 
 
 def _context(text: str) -> Text:
