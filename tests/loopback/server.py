@@ -48,7 +48,7 @@ class Loopback:
     """`with Loopback([say("hello")]) as server:` then point either SDK at `server.url`.
 
     The plan is a list of answers, one a request, or a function of the request. Requests for a state snapshot are answered with one without
-    using up the plan, unless `summaries` is false. `window` replaces every model's context window. `strict` false takes any request; `tls` makes it an https server.
+    using up the plan, unless `summaries` is false. `window` replaces every model's context window. `strict` false takes any request; `tls` makes it an https server. `keep`: so many of the last requests are kept in memory; all if None.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Loopback:
         preserved: bool = True,
         tls: ssl.SSLContext | None = None,
         clock: Callable[[], float] = time.monotonic,
+        keep: int | None = None,
     ) -> None:
         self.plan = plan
         self.asked: list[Asked] = []
@@ -78,6 +79,7 @@ class Loopback:
         """Connections that are not closed."""
         self._summaries = summaries
         self._played = 0
+        self._received, self._keep = 0, keep
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="loopback", daemon=True)
@@ -193,8 +195,11 @@ class Loopback:
         else:
             return None
         with self._lock:
-            asked = Asked(wire, path, headers, body, len(self.asked), counting)
+            asked = Asked(wire, path, headers, body, self._received, counting)
+            self._received += 1
             self.asked.append(asked)
+            if self._keep is not None:
+                del self.asked[: -self._keep]
         return asked
 
     async def _answer(self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:

@@ -149,6 +149,6 @@ def test_three_hundred_turns_never_end_at_the_window(
                         assert event.status == "success", (turn, event)
         return found
 
-    with Loopback(reading(3), strict=False) as server:
+    with Loopback(reading(3), strict=False, keep=1) as server:
         found = asyncio.run(live())
     assert [each for each in found if each.status == "compressed"] or window > 200_000
