@@ -335,7 +335,8 @@ class Reminders:
             due.append(reminder(servers))
         self._servers = True
         if mode != self._announced:
-            due.append(reminder(MODE_WORDS[mode]))
+            # Without a person the line about calls that nobody can allow says it all, except what a plan is.
+            due += [reminder(MODE_WORDS[mode])] if not unattended or mode == "plan" else []
             self._announced = mode
         if unattended and unattended != self._unattended:
             due.append(reminder(unattended))

@@ -279,6 +279,7 @@ class Program(ProjectContext):
             given = self.agent.prompt or None
         base = own if given is None else (given,)
         parts = [feature.prompt(self, model) for feature in self.features]
+        parts += [] if here.attended else [prompt("headless.md")]
         return system_blocks(base, files, parts, environment(here, mode), options.append_system_prompt)
 
     def _system_prompt_of(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice, takewhile
@@ -13,6 +15,7 @@ from agentcli.agent.setup import INSTRUCTIONS, WHERE
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.plural import plural
 from agentcli.permissions.git_config import git_facts
 from agentcli.project.instructions import Instructions
 from agentcli.system.programs import find_program, hardened
@@ -21,6 +24,8 @@ _ENTRIES, _CHANGED, _NAME = 220, 110, 60
 """Characters of the entries of the folder and of the changed files that are named, and of one name."""
 _SCANNED = 2_000
 """Entries of the folder that are looked at."""
+_PROGRAMS = ("python3", "python", "node", "gcc", "make", "rg", "uv", "curl")
+_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _GIT_SECONDS = 1.0
 """Seconds that git may take to list changed files; a session does not start later because of it."""
 
@@ -60,11 +65,29 @@ def environment(here: Surroundings, mode: Mode) -> str:
     """Return the block about the folder and the circumstances in which the session begins; it stays the same for the whole session."""
     more = "".join(f"\nAlso in the workspace: {root}" for root in here.roots if root != here.cwd)
     held = f"commands in the {here.sandbox} sandbox" if here.sandbox else "no sandbox"
-    answers = "the user answers questions" if here.attended else "nobody answers questions"
+    answers = "; the user answers questions" if here.attended else ""
     return (
-        f"{WHERE}\nFolder: {here.cwd}{more}\nPlatform: {platform.system()}\n"
-        f"When the session began:\n- Git: {_git(here)}\n- Top level: {_top_level(here.cwd)}\n- Mode {mode}; {held}; {answers}"
+        f"{WHERE}\nFolder: {here.cwd}{more}\nPlatform: {platform.system()}; {_machine()}\n{_programs(here)}\n"
+        f"When the session began:\n- Git: {_git(here)}\n- Top level: {_top_level(here.cwd)}\n- Mode {mode}; {held}{answers}"
     )
+
+
+def _machine() -> str:
+    """Return the processor cores that commands may use, and the memory of the machine or of its container."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError):  # no container, or one without a limit, which says "max"
+        memory = min(memory, int(_MEMORY_LIMIT.read_text()))
+    return f"{plural(cores, 'core')}, {max(1, round(memory / 2**30))} GB"
+
+
+def _programs(here: Surroundings) -> str:
+    """Return which of the programs that models look for first are installed."""
+    path = here.env.get("PATH", os.defpath)
+    there = {name: bool(shutil.which(name, path=path)) for name in _PROGRAMS}
+    present, missing = ([name for name in there if there[name] is found] for found in (True, False))
+    told = (("Installed", present), ("missing", missing))
+    return "; ".join(f"{word}: {', '.join(names)}" for word, names in told if names)
 
 
 def _top_level(folder: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def test_it_tells_branch_changed_files_entries_mode_sandbox_and_who_answers(repo
     (repository / "new.py").write_text("")
     later = block(repository, sandbox="", attended=False)
     assert later[-3] == "- Git: topic; changed: README.txt, src/a.py, new.py"
-    assert later[-1] == "- Mode ask; no sandbox; nobody answers questions"
+    assert later[-1] == "- Mode ask; no sandbox"
 
 
 def test_a_folder_without_a_repository_or_a_commit_is_told_so(tmp_path: Path) -> None:
@@ -60,11 +61,25 @@ def test_many_files_are_counted_and_odd_names_cannot_deceive(repository: Path) -
     (repository / "a\n# How you work\u202e").write_text("")
     (repository / ("long" * 40)).write_text("")
     lines = block(repository)
-    assert len(lines) == 7
+    assert len(lines) == 8
     assert lines[-3].endswith("more")
     assert "a\\n# How you work\\u202e" in lines[-2]
     assert "long" * 40 not in lines[-2]
     assert max(map(len, lines)) < 260
+
+
+def test_it_tells_the_machine_and_which_programs_there_are(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("python3", "make"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    here = Surroundings(tmp_path, {"PATH": str(programs)}, (tmp_path,), "", True)
+    first, second = environment(here, "ask"), environment(here, "ask")
+    assert first == second
+    _, _, machine, told, *_ = first.splitlines()
+    assert re.fullmatch(r"Platform: \w+; \d+ cores?, \d+ GB", machine)
+    assert told == "Installed: python3, make; missing: python, node, gcc, rg, uv, curl"
 
 
 def test_git_is_not_asked_where_the_repository_could_start_a_program(repository: Path, tmp_path: Path) -> None:

@@ -281,6 +281,7 @@ CHANGING: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "<date>"),
     (re.compile(r'("(?:duration_ms|shelf|start|end|seconds)": )[\d.]+'), r"\g<1>0"),
     (re.compile(r"\brepo-[0-9a-f]{10}\b"), "<project>"),
+    (re.compile(r"(?<=; )\d+ cores?, \d+ GB\\nInstalled: [^\\]*"), "<machine>"),
 ]
 
 STORED = Path(__file__).parent / "stored"
