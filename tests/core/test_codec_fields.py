@@ -1,10 +1,11 @@
 """A list of a record is of one kind throughout, or the record is damaged."""
 
+import math
 from typing import Any
 
 import pytest
 
-from agentcli.core.codec.fields import items
+from agentcli.core.codec.fields import items, number, text, whole
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,27 @@ def test_a_list_that_is_missing_is_the_default_or_refused() -> None:
         items({}, "names", str, None)
     with pytest.raises(TypeError, match="names is None"):
         items({"names": None}, "names", str, None)
+
+
+def test_a_field_of_the_right_type_is_taken_and_a_missing_one_is_the_default() -> None:
+    raw = {"name": "x", "none": None, "count": 3, "share": 4.0}
+    assert (text(raw, "name"), text(raw, "none"), text(raw, "gone"), text(raw, "gone", "y")) == ("x", "", "", "y")
+    assert (whole(raw, "count"), whole(raw, "share"), whole(raw, "none"), whole(raw, "gone", 7)) == (3, 4, 0, 7)
+    assert (number(raw, "count"), number(raw, "share"), number(raw, "gone")) == (3, 4.0, None)
+
+
+@pytest.mark.parametrize("value", [True, "3", math.nan, math.inf, [], {}])
+def test_what_is_no_number_is_refused_by_its_name(value: object) -> None:
+    for read in (whole, number):
+        with pytest.raises(TypeError, match="count is "):
+            read({"count": value}, "count")
+
+
+def test_a_field_without_default_must_be_there() -> None:
+    for read in (text, whole):
+        with pytest.raises(KeyError, match="gone"):
+            read({}, "gone", None)
+        with pytest.raises(TypeError, match="none is None"):
+            read({"none": None}, "none", None)
+    with pytest.raises(TypeError, match="name is 5"):
+        text({"name": 5}, "name")

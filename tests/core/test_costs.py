@@ -35,3 +35,10 @@ def test_whatever_is_more_than_nothing_can_be_seen() -> None:
 @given(st.lists(st.floats(0, 1e12)), st.integers(1, 60))
 def test_every_bar_has_the_same_width(values: list[float], width: int) -> None:
     assert all(len(bar) == width for bar in bars(values, width))
+
+
+def test_a_bar_has_eighths_of_a_character_and_none_for_nothing() -> None:
+    assert bars([16, 8, 1, 0], 2) == ["██", "█ ", "▏ ", "  "]
+    assert bars([0, 0], 2) == ["  ", "  "]
+    assert bars([], 2) == []
+    assert bars([1], 3) == ["███"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import pytest
 
 from agentcli.core.errors import ToolError
-from agentcli.core.schema import check
+from agentcli.core.schema import WireName, check, parameters, wire_names
 
 
 @pytest.mark.parametrize(("given", "number"), [(5, 5), ("5", 5), (" -5 ", -5), (5.0, 5)])
@@ -17,3 +19,76 @@ def test_a_whole_number_is_taken_however_a_model_writes_it(given: object, number
 def test_what_is_no_whole_number_is_told_to_the_model(given: object) -> None:
     with pytest.raises(ToolError, match="limit must be a whole number"):
         check({"type": "integer"}, given, "limit")
+
+
+EDIT = {
+    "type": "object",
+    "properties": {"path": {"type": "string", "description": "where"}, "all": {"type": "boolean"}},
+    "required": ["path"],
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "taken"),
+    [
+        ({"type": "number"}, 1.5, 1.5),
+        ({"type": "number"}, 2, 2),
+        ({"type": "boolean"}, True, True),
+        ({"type": "boolean"}, "True", True),
+        ({"type": "boolean"}, "false", False),
+        ({"type": "string"}, "", ""),
+        ({"type": "string", "enum": ["a", "b"]}, "b", "b"),
+        ({"type": "array", "items": {"type": "integer"}}, ["1", 2.0], [1, 2]),
+        ({"type": "object"}, {"x": 1}, {"x": 1}),
+        (EDIT, {"path": "x", "all": None}, {"path": "x"}),
+        (EDIT, {"path": "x", "all": "true"}, {"path": "x", "all": True}),
+        ({"type": "array", "items": EDIT}, [{"path": "x"}], [{"path": "x"}]),
+        ({}, 5, 5),
+    ],
+)
+def test_input_is_taken_with_its_types_mended(schema: dict[str, object], given: object, taken: object) -> None:
+    found = check(schema, given, "x")
+    assert (found, type(found)) == (taken, type(taken))
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "where", "why"),
+    [
+        ({"type": "number"}, True, "size", "size must be a number."),
+        ({"type": "number"}, "1.5", "size", "size must be a number."),
+        ({"type": "boolean"}, "yes", "all", "all must be true or false."),
+        ({"type": "boolean"}, 1, "all", "all must be true or false."),
+        ({"type": "string"}, 1, "path", "path must be a string."),
+        ({"type": "string", "enum": ["a", "b"]}, "c", "kind", "kind must be one of a, b."),
+        ({"type": "array", "items": {}}, "x", "", "input must be a list."),
+        ({"type": "array", "items": {}}, {}, "edits", "edits must be a list."),
+        ({"type": "array", "items": {"type": "string"}}, ["a", 1], "edits", "edits[1] must be a string."),
+        (EDIT, [], "", "input must be an object."),
+        (EDIT, "x", "edit", "edit must be an object."),
+        (EDIT, {}, "", "Missing path (where). This tool takes path, all."),
+        (EDIT, {"path": None}, "", "Missing path (where). This tool takes path, all."),
+        (EDIT, {"path": "x", "b": 1, "c": 2}, "", "Unknown parameter b, c. This tool takes path, all."),
+        (EDIT, {"path": 1}, "", "path must be a string."),
+        (EDIT, {"path": 1}, "edit", "edit.path must be a string."),
+        ({"type": "array", "items": EDIT}, [{"path": 1}], "edits", "edits[0].path must be a string."),
+    ],
+)
+def test_input_of_another_type_is_refused_by_its_place(
+    schema: dict[str, object], given: object, where: str, why: str
+) -> None:
+    with pytest.raises(ToolError) as refused:
+        check(schema, given, where)
+    assert str(refused.value) == why
+
+
+def test_only_parameters_with_another_name_on_the_wire_are_told() -> None:
+    def search(
+        self: object, context: object, pattern: str, ignore_case: Annotated[bool, WireName("-i")] = False
+    ) -> None:
+        """Search."""
+
+    assert wire_names(search) == {"-i": "ignore_case"}
+    assert list(parameters(search)["properties"]) == ["pattern", "-i"]
+    assert parameters(search)["required"] == ["pattern"]
+    assert "required" not in parameters(search, skip=3)
+    assert wire_names(search, skip=4) == {}

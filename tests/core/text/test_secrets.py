@@ -5,7 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.core.text import secrets
-from agentcli.core.text.secrets import SECRET, holds_secret, known_secrets, luhn, mask, redact
+from agentcli.core.text.secrets import (
+    SECRET,
+    holds_secret,
+    is_plain,
+    is_secret_file,
+    known_secrets,
+    luhn,
+    mask,
+    redact,
+)
 
 
 @pytest.mark.parametrize(
@@ -363,3 +372,51 @@ def test_what_is_skipped_for_speed_is_nothing_that_a_pattern_would_find(text: st
     plain = secrets._SENT.sub(rf"\1{SECRET}", secrets._ASSIGNED.sub(secrets._hide_value, text))
     assert mask(text) == plain
     assert redact(text) == secrets._DIGITS.sub(secrets._hide_card, secrets._MAIL.sub(secrets.EMAIL, plain))
+
+
+@pytest.mark.parametrize(
+    ("path", "secret"),
+    [
+        (".env", True), (".ENV", True), ("a/.env", True), (".env.local", True), (".envrc", True), (".env/x", True),
+        (".env.example", False), ("a/.env.example", False), ("x.env", False), ("env", False), ("", False), (".env.example/.env", True),
+    ],
+)  # fmt: skip
+def test_a_file_of_secrets_is_known_by_the_beginning_of_a_name(path: str, secret: bool) -> None:
+    assert is_secret_file(path) == secret
+
+
+def test_known_values_count_from_eight_characters_on() -> None:
+    shortest = "x" * secrets._SHORTEST
+    environment = {
+        "API_KEY": shortest,
+        "OTHER_TOKEN": shortest[1:],
+        "PATH": "/usr/bin:/bin",
+        "MY_SECRET": "long enough",
+    }
+    assert known_secrets(environment) == (shortest, "long enough")
+    assert mask(f"a {shortest} b", [shortest]) == f"a {SECRET} b"
+    assert mask(f"a {shortest[1:]} b", [shortest[1:]]) == f"a {shortest[1:]} b"
+    assert mask("a long enough b", ["long enough", "long enough b"]) == f"a {SECRET}", "the longest first"
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [("", True), ("ascii", True), ("ärgern 漢字", True), ("İstanbul", False), ("ışık", False), ("ä \ud800", False)],
+)
+def test_engines_agree_about_texts_without_letters_that_fold_in_two_ways(text: str, plain: bool) -> None:
+    assert is_plain(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("a@b.example.org", "[email]"),
+        ("@b.example.org", "@b.example.org"),
+        ("mail a @b.example.org", "mail a @b.example.org"),
+        ("x @ y, a@b.example.org", "x @ y, [email]"),
+        ("a@", "a@"),
+        ("a@b.org", "[email]"),
+    ],
+)
+def test_an_address_needs_characters_on_both_sides(text: str, kept: str) -> None:
+    assert redact(text) == kept.replace("[email]", secrets.EMAIL)

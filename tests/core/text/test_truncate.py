@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.core.text.truncate import around, truncate_bytes, truncate_middle
+from agentcli.core.text.truncate import around, head_of, truncate_bytes, truncate_middle
 
 
 @given(st.text(max_size=300), st.integers(0, 200))
@@ -37,3 +38,27 @@ def test_bytes_are_counted_and_no_character_is_split(text: str, size: int) -> No
 def test_a_character_that_is_cut_in_two_is_left_out_and_a_wrong_byte_is_marked() -> None:
     assert around("aé".encode()[:-1], "é€b".encode()[1:], "…") == "a\n\n[…]\n\n€b"
     assert around(b"a\xffb", "😀c".encode()[1:], "…") == "a\ufffdb\n\n[…]\n\nc"
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "kept"),
+    [
+        ("abc", 3, "abc"), ("abc", 2, "ab"), ("abc", 0, ""), ("", 0, ""),
+        ("aä", 2, "a"), ("aä", 3, "aä"), ("a€b", 3, "a"), ("a€b", 4, "a€"), ("a😀", 4, "a"), ("a😀b", 5, "a😀"), ("😀", 1, ""), ("😀", 3, ""),
+    ],
+)  # fmt: skip
+def test_the_first_bytes_end_with_a_whole_character(text: str, size: int, kept: str) -> None:
+    assert head_of(text.encode(), size).decode() == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "longest", "expected"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 6, "abc\n[… 1 characters left out …]\nefg"),
+        ("abcdefg", 1, "\n[… 7 characters left out …]\n"),
+        ("abcdefg", 2, "a\n[… 5 characters left out: it is long …]\ng"),
+    ],
+)
+def test_a_text_keeps_as_much_of_each_end(text: str, longest: int, expected: str) -> None:
+    assert truncate_middle(text, longest, "it is long" if longest == 2 else "") == expected
