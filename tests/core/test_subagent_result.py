@@ -8,20 +8,20 @@ from agentcli.core.subagent_result import FILES, SPENT, changed_files, purpose, 
 
 def test_what_a_call_spent_is_read_back() -> None:
     usage = Usage(input=5, output=7)
-    result = ToolResult("c", "ok", "x", metadata=spending("m", usage, 0.5))
+    result = ToolResult("c", "agent", "success", "x", metadata=spending("m", usage, 0.5))
     assert (spent(result), purpose(result)) == (("m", usage, 0.5), "subagents")
-    assert purpose(ToolResult("c", "ok", "x", metadata=spending("m", usage, None, "review"))) == "review"
-    assert spent(ToolResult("c", "ok", "x", metadata=spending("m", usage, None))) == ("m", usage, None)
+    assert purpose(ToolResult("c", "agent", "success", "x", metadata=spending("m", usage, None, "review"))) == "review"
+    assert spent(ToolResult("c", "agent", "success", "x", metadata=spending("m", usage, None))) == ("m", usage, None)
 
 
 def test_a_result_of_another_call_spent_nothing() -> None:
-    result = ToolResult("c", "ok", "x")
+    result = ToolResult("c", "agent", "success", "x")
     assert (spent(result), purpose(result)) == (("", Usage(), None), "")
 
 
 @pytest.mark.parametrize("usage", [None, 5, [], {"input": "many", "output": -3, "other": 1}])
 def test_invalid_tokens_count_as_none(usage: object) -> None:
-    result = ToolResult("c", "ok", "x", metadata={SPENT: {"usage": usage, "cost": "much"}})
+    result = ToolResult("c", "agent", "success", "x", metadata={SPENT: {"usage": usage, "cost": "much"}})
     assert (spent(result), purpose(result)) == (("", Usage(), None), "subagents")
 
 

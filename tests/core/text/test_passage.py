@@ -18,7 +18,7 @@ def test_a_passage_is_requested_by_the_id_of_its_call_or_of_its_large_input() ->
     )
     assert call_ids(Message("user", (Text(notice),))) == ("input-3-1",)
     assert call_ids(Message("user", (Text("x" * 2_000 + notice),))) == ()
-    assert call_ids(ToolResult("c1", "ok", "x")) == ("c1",)
+    assert call_ids(ToolResult("c1", "read", "success", "x")) == ("c1",)
 
 
 def test_letters_without_a_single_lower_case_compare_as_i() -> None:
