@@ -39,7 +39,9 @@ _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write"
 QUESTIONS = 3
 """Questions about commands in a session after which the person is told how to be asked less."""
 TIRED = "Asked too often? Shift-Tab: auto-edit · /mode auto runs ordinary commands in the sandbox."
-_REFUSED = "The user said no to this call. Do not try another way to the same end."
+_REFUSED = "The user said no to this call."
+_NO_OTHER_WAY = "Do not try another way to the same end."
+"""Text for the model, added to a refusal without a reason."""
 
 
 @dataclass(slots=True)
@@ -235,7 +237,8 @@ class ApprovalGate:
     def _answered(self, call: Call, decision: Decision, answer: ApprovalResponse) -> Call:
         if answer.choice == "no":
             why = f"The user said no: {answer.reason}" if answer.reason else _REFUSED
-            return call.decided(replace(decision, decision="deny", rule="user", why=why))
+            denied = replace(decision, decision="deny", rule="user", why=why)
+            return call.decided(denied, "" if answer.reason else f"{why} {_NO_OTHER_WAY}")
         if answer.input is not None and dict(answer.input) != dict(call.call.input):
             call = call.with_input(answer.input)
             decision = self._decide(call)

@@ -103,6 +103,10 @@ class ToolCall:
 Part = Text | Thinking | Image | File | ToolCall
 
 
+FOR_MODEL = "for_model"
+"""Name in a result's metadata of the part of its output that only the model needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """The one answer to a call. Times are seconds since the epoch; `output_file` holds the whole output if it was cut."""
@@ -123,6 +127,12 @@ class ToolResult:
     def failed(self) -> bool:
         """True if the call is reported to the model as failed."""
         return self.status != "success"
+
+    @property
+    def for_people(self) -> str:
+        """The output without the part that only tells the model how to continue."""
+        hint = self.metadata.get(FOR_MODEL)
+        return self.output.replace(hint, "") if hint and isinstance(hint, str) else self.output
 
     @property
     def seconds(self) -> float:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from agentcli.core.errors import ToolError
-from agentcli.core.message import Status
+from agentcli.core.message import FOR_MODEL, Status
 from agentcli.core.tasks import start_task
 from agentcli.core.text.plural import plural
 from agentcli.core.text.secrets import holds_secret
@@ -135,12 +135,13 @@ def _as_job(reached: Why | None, seconds: float, idle: float) -> str:
 def _sent_away(job: Job, stream: _ProgressSink, why: str, limits: ToolLimits) -> ToolOutput:
     stream.hand_over(Fresh(job, limits.bash_output))
     so_far = job.capture.text().rstrip("\n")
-    note = f"[{why} {job.id}; bash_output shows what follows or waits for it, bash_stop ends it; you are told when it ends]"
+    hint = "; bash_output shows what follows or waits for it, bash_stop ends it; you are told when it ends"
+    note = f"[{why} {job.id}{hint}]"
     return ToolOutput(
         "\n".join(filter(None, (so_far, note))),
         truncated=job.capture.cut,
         output_file=job.capture.file,
-        metadata={"job": job.id},
+        metadata={"job": job.id, FOR_MODEL: hint},
     )
 
 
@@ -206,9 +207,10 @@ def _in_background(ctx: ToolContext, call_id: str, command: str, prepared: Comma
     if jobs is None:
         raise ToolError("There are no background jobs here. Run it without run_in_background.")
     job = jobs.start(command, prepared, ctx.limits, lambda text: ctx.keep_output(call_id, text))
+    hint = " bash_output shows what it prints, bash_stop ends it; you are told when it ends."
     return ToolOutput(
-        f"Started in the background as {job.id}. bash_output shows what it prints, bash_stop ends it; you are told when it ends.",
-        metadata={"job": job.id},
+        f"Started in the background as {job.id}.{hint}",
+        metadata={"job": job.id, FOR_MODEL: hint},
     )
 
 

@@ -15,7 +15,7 @@ from agentcli.agent.hooks import NOTHING, Outcome
 from agentcli.context.inject import wrap
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Event, PermissionDecided
-from agentcli.core.message import Status, ToolCall, ToolResult
+from agentcli.core.message import FOR_MODEL, Status, ToolCall, ToolResult
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolOutput
 from agentcli.permissions.decide import Decision
 
@@ -88,11 +88,17 @@ class Call:
     def decided(self, decision: Decision, why: str = "") -> Call:
         """Return the call with the decision about it. A denial sets `result`; `why` gives the model more detail than the decision."""
         call = replace(self, decision=decision)
-        return call.refused(why or decision.why, "denied") if decision.decision == "deny" else call
+        if decision.decision != "deny":
+            return call
+        hint = why.removeprefix(decision.why) if decision.why and why != decision.why else ""
+        return call.refused(why or decision.why, "denied", hint)
 
-    def refused(self, why: str, status: Status) -> Call:
-        """Return the call with the end of its way: it does not run."""
-        result = with_notes(refusal(self.asked, why, status, self.title), self.notes)
+    def refused(self, why: str, status: Status, hint: str = "") -> Call:
+        """Return the call with the end of its way: it does not run. `hint` is the part of `why` that only the model needs."""
+        result = refusal(self.asked, why, status, self.title)
+        if hint:
+            result = replace(result, metadata={**result.metadata, FOR_MODEL: hint})
+        result = with_notes(result, self.notes)
         return replace(self, why_refused=why, result=result)
 
 

@@ -23,7 +23,7 @@ from agentcli.core.event import (
     Warned,
 )
 from agentcli.core.journal import Journal
-from agentcli.core.message import ToolResult, Usage
+from agentcli.core.message import FOR_MODEL, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.subagent_result import FILES, spending
 from agentcli.core.tasks import start_task
@@ -134,6 +134,7 @@ def outcome(run: SubagentRun, journal: Journal, model: ModelSpec, ended: TurnEnd
         **spending(model.name, usage, cost),
     }
     again = f'\n[task(resume="{journal.id}") goes on with this subagent]'
+    metadata = {**metadata, FOR_MODEL: again}
     match ended.ending:
         case "done":
             return ToolOutput((ended.text or "The subagent said nothing.") + again, metadata=metadata)

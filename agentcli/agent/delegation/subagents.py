@@ -29,7 +29,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.message import FOR_MODEL, Message, ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
@@ -180,10 +180,10 @@ class Subagents:
         job = jobs.adopt(name, capture, start_task(run.ended(working)), time.monotonic())
         run.continue_as(job, Fresh(job, limits.bash_output))
         self._background.append(job)
+        hint = " bash_output shows its report once it has ended, or waits for it; bash_stop ends it; you are told when it ends."
         return ToolOutput(
-            f"The subagent works in the background as {job.id}. bash_output shows its report once it has ended, or waits for it; "
-            "bash_stop ends it; you are told when it ends.",
-            metadata={"job": job.id, "agent": run.kind.name},
+            f"The subagent works in the background as {job.id}.{hint}",
+            metadata={"job": job.id, "agent": run.kind.name, FOR_MODEL: hint},
         )
 
     def _former(self, id: str) -> FormerSubagent:

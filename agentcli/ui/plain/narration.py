@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from agentcli.ui.render import findings
-from agentcli.ui.render.calls import brief
+from agentcli.ui.render.calls import HEAD_SHARE, brief
 from agentcli.ui.render.cells import clip
 from agentcli.ui.render.facts import Work
 from agentcli.ui.render.pieces import (
@@ -90,9 +90,11 @@ def _called(piece: Called, look: Look) -> list[str]:
     if isinstance(change, str) and change:
         return lines if piece.displayed and not result.failed else [*lines, *change.rstrip("\n").split("\n")]
     if result.failed or result.name in look.for_people or "exit_code" in result.metadata:
-        output = result.output.rstrip("\n").split("\n")
-        cut = [f"({len(output) - OUTPUT_LINES} earlier lines left out)"] if len(output) > OUTPUT_LINES else []
-        lines += [*cut, *output[-OUTPUT_LINES:]]
+        output = result.for_people.rstrip("\n").split("\n")
+        first = OUTPUT_LINES // HEAD_SHARE if result.failed else 0
+        more = len(output) - OUTPUT_LINES
+        cut = [f"({more} {'more' if first else 'earlier'} lines left out)"]
+        lines += [*output[:first], *cut, *output[first - OUTPUT_LINES :]] if more > 0 else output
     return lines
 
 

@@ -38,7 +38,8 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
     if result.name in look.for_people and not result.failed:
         return [*above, head, *_fold(_indented(rows), len(rows) if whole else look.diff_lines, width, theme)]
     limit = len(rows) if whole else _limit(piece, look)
-    return [*above, head, *_fold(_indented(rows), limit, width, theme, end=True)]
+    first = limit // HEAD_SHARE if result.failed else 0
+    return [*above, head, *_fold(_indented(rows), limit, width, theme, end=True, first=first)]
 
 
 def _limit(piece: Called, look: Look) -> int:
@@ -48,6 +49,8 @@ def _limit(piece: Called, look: Look) -> int:
     return min(HARMLESS_LINES, look.output_lines) if piece.harmless else look.output_lines
 
 
+HEAD_SHARE = 3
+"""Of the rows shown of a long failed output, one in so many is from its beginning, where the cause often is."""
 HARMLESS_LINES = 2
 """Rows of output shown of a command that only reads."""
 
@@ -82,13 +85,13 @@ def _indented(rows: Sequence[str]) -> list[str]:
     return [f"  {row}" if row else "" for row in rows]
 
 
-def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = False) -> list[str]:
-    """Return the first rows and a count of the rest; with `end`, for output of commands, the last rows."""
+def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = False, first: int = 0) -> list[str]:
+    """Return the first rows and a count of the rest; with `end`, for output of commands, the last rows after `first` ones."""
     if len(rows) <= limit + 1:
         return rows
-    count = f"  … {len(rows) - limit} {'earlier' if end else 'more'} lines"
+    count = f"  … {len(rows) - limit} {'more' if first or not end else 'earlier'} lines"
     mark = theme.paint("dim", clip(f"{count} (Ctrl-O)" if _width(count) + 9 <= width else count, width))
-    return [mark, *rows[-limit:]] if end else [*rows[:limit], mark]
+    return [*rows[:first], mark, *rows[first - limit :]] if end else [*rows[:limit], mark]
 
 
 def brief(result: ToolResult, look: Look) -> str:
@@ -134,7 +137,7 @@ def _output(result: ToolResult, width: int, look: Look, markdown: Markdown, whol
     command = "exit_code" in result.metadata
     role: Role = "dim" if not result.failed or result.status != "error" else "bad"
     # The line above tells the exit code.
-    output = result.output.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
+    output = result.for_people.rstrip("\n").removesuffix(f"[exit code {result.metadata.get('exit_code')}]").rstrip("\n")
     text = expand(safe(output))
     rows = wrap(text, width - 2) if text else []
     plain = result.name in look.for_people and not result.failed

@@ -56,7 +56,7 @@ def test_a_long_title_is_cut_and_nothing_else_is() -> None:
     result = ToolResult("c", "bash", "error", "\n".join(map(str, range(30))), metadata={"exit_code": 1})
     lines = narrate(Called("$ " + "x" * 200, result), LOOK)
     assert len(lines[0]) < TITLE + 30
-    assert lines[1] == "(10 earlier lines left out)"
+    assert lines[6:9] == ["5", "(10 more lines left out)", "16"]
     assert lines[-1] == "29"
     assert (
         narrate(replace(Called("$ x", result), result=replace(result, status="success")), LOOK)[0]

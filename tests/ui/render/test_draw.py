@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.event import Retrying
-from agentcli.core.message import ToolResult
+from agentcli.core.message import FOR_MODEL, ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
 from agentcli.ui.render.cells import clip, fit, width, wrap
@@ -159,13 +159,27 @@ def test_the_status_line_leaves_out_what_does_not_fit() -> None:
     assert status_line(status, 24, MUTE) == "ask · demo · 4.2k/10k"
 
 
-def test_long_output_of_a_command_is_folded_to_its_end_with_a_count() -> None:
+def test_long_output_of_a_failed_command_keeps_its_head_and_its_end_with_a_count() -> None:
     result = ToolResult("c", "bash", "error", "\n".join(f"line {n}" for n in range(30)), metadata={"exit_code": 1})
-    shown = render([Called("$ make", result)], 80, Look(PLAIN, output_lines=3), markdown)
-    text = "\n".join(shown)
-    assert "24 earlier lines" in text
-    assert "line 29" in text
-    assert "line 5" not in text
+    shown = render([Called("$ make", result)], 80, Look(MUTE, output_lines=3), markdown)
+    assert [row.strip() for row in shown[1:]] == [
+        "line 0",
+        "line 1",
+        "… 24 more lines (Ctrl-O)",
+        *(f"line {n}" for n in range(26, 30)),
+    ]
+    passed = replace(result, status="success")
+    rows = render([Called("$ make", passed)], 80, Look(MUTE, output_lines=3), markdown)
+    assert [row.strip() for row in rows[1:]] == ["… 27 earlier lines (Ctrl-O)", "line 27", "line 28", "line 29"]
+
+
+def test_what_only_the_model_needs_is_not_shown() -> None:
+    hint = " Do not try another way to the same end."
+    result = ToolResult("c", "bash", "denied", "The user said no to this call." + hint, metadata={FOR_MODEL: hint})
+    assert render([Called("$ make", result)], 80, Look(MUTE), markdown) == [
+        "⊘ $ make · denied",
+        "  The user said no to this call.",
+    ]
 
 
 def test_a_diff_has_the_numbers_of_the_file() -> None:
