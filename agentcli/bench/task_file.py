@@ -1,0 +1,128 @@
+"""Files of tasks: one text file holds the prompt, the files to start from, and the check, which the agent never gets.
+
+A file begins with a TOML table; a line `-- PATH --` begins each part. `prompt` is the prompt. `files/PATH` is a file of the
+repository that the agent works in. `make.py`, if there is one, is run in that folder before its first commit. `hidden/PATH` is a
+file for the check, `hidden/check.py` the check itself (see `judging`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from agentcli.core.annotation import fields_of
+from agentcli.core.causes import in_words
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+from agentcli.core.text.near import did_you_mean, near_names
+from agentcli.system.git import git
+
+FOLDER = Path(__file__).parent / "tasks"
+"""Our own set."""
+OWN = "own"
+"""Name of our own set."""
+_PART = re.compile(r"^-- (\S+) --\n", re.MULTILINE)
+_WHO = {"NAME": "agentcli", "EMAIL": "agentcli@localhost", "DATE": "2024-01-01T00:00:00Z"}
+_AUTHOR = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in _WHO.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """A task with its parts by path.
+
+    `kind` is what it measures, in a few words. `setup` is run in each tree before the agent; `settings` are `NAME=VALUE`. The agent
+    is killed once after `kill_after` calls, if that is not 0, and goes on in its session. Limits are those of one run: requests to the
+    model, seconds and USD.
+    """
+
+    id: str
+    path: Path
+    parts: Mapping[str, str]
+    kind: str = ""
+    setup: str = ""
+    settings: list[str] = field(default_factory=list)
+    kill_after: int = 0
+    max_turns: int = 40
+    max_time: float = 900.0
+    max_cost: float = 1.0
+
+    @property
+    def prompt(self) -> str:
+        """Prompt of the agent."""
+        return self.parts["prompt"]
+
+    def under(self, folder: str) -> Mapping[str, str]:
+        """Return the parts in a folder, by their paths in it."""
+        prefix = folder + "/"
+        return {name.removeprefix(prefix): text for name, text in self.parts.items() if name.startswith(prefix)}
+
+
+_HEADER = {slot.name for slot in fields_of(TaskFile)} - {"id", "path", "parts"}
+
+
+def read_set(name: str) -> Sequence[TaskFile]:
+    """Return the tasks of a set: our own by its name, else those of a folder, or of one file. Raise InputError for a wrong one."""
+    place = FOLDER if name == OWN else Path(name)
+    found = sorted(place.glob("*.txt")) if place.is_dir() else [place]
+    if not found:
+        raise InputError(f"There is no task in {place}: a task is a file `NAME.txt`.")
+    return [read(path) for path in found]
+
+
+def read(path: Path) -> TaskFile:
+    """Read the file of a task. Raise InputError if it is wrong."""
+    try:
+        head, *rest = _PART.split(path.read_text(encoding="utf-8"))
+        header: Mapping[str, Any] = tomllib.loads(head)
+    except (OSError, ValueError) as error:
+        raise InputError(f"The task {path} cannot be read: {in_words(error)}.") from error
+    for name in header:
+        if name not in _HEADER:
+            raise InputError(f"{path}: unknown key {name!r}.{did_you_mean(near_names(name, _HEADER))}")
+    parts = dict(zip(rest[::2], rest[1::2], strict=True))
+    for name in ("prompt", "hidden/check.py"):
+        if name not in parts:
+            raise InputError(f"{path} has no part {name!r}.")
+    for name in parts:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise InputError(f"{path}: the part {name!r} lies outside.")
+    return TaskFile(path.stem, path.resolve(), parts, **header)
+
+
+def write_files(parts: Mapping[str, str], folder: Path) -> None:
+    """Write parts as files below a folder; a text that begins with `#!` becomes executable."""
+    for name, text in parts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        if text.startswith("#!"):
+            path.chmod(0o755)
+
+
+def make_files(task: TaskFile, folder: Path) -> None:
+    """Make the files that an agent starts from. Raise InputError if `make.py` fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_files(task.under("files"), folder)
+    if "make.py" in task.parts:
+        command = [sys.executable, "-I", "-c", task.parts["make.py"]]
+        made = subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if made.returncode:
+            raise InputError(f"make.py of {task.path} fails: {made.stderr[-500:]}")
+
+
+def make_repository(task: TaskFile, folder: Path) -> None:
+    """Make the repository of a task if it is not there: one commit, with the same id each time. Raise InputError or GitError."""
+    if (folder / ".git" / "made").exists():
+        return
+    make_files(task, folder)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A", "-f")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "Start", env={**os.environ, **_AUTHOR})
+    (folder / ".git" / "made").touch()

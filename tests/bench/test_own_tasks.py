@@ -1,0 +1,85 @@
+"""Our own set of tasks: the check of each passes with the right solution, and with nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentcli.bench.task_file import OWN, TaskFile, make_repository, read, read_set
+from agentcli.core.errors import InputError
+from tests.bench.solutions import FOLDER, solutions, solve
+
+TASKS = {task.id: task for task in read_set(OWN)}
+CASES = [(id, name) for id in TASKS for name in ("", *solutions(id))]
+
+
+def tree_of(task: TaskFile, folder: Path) -> Path:
+    """A tree as an agent finds it."""
+    make_repository(task, folder)
+    if task.setup:
+        subprocess.run(["/bin/sh", "-c", task.setup], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def checked(task: TaskFile, tree: Path) -> tuple[int, str]:
+    command = [sys.executable, "-I", "-m", "agentcli.bench.check", str(task.path)]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("id", "name"), CASES, ids=lambda text: text or "untouched")
+def test_a_check_passes_with_the_right_solution_and_refuses_what_is_wrong(id: str, name: str, tmp_path: Path) -> None:
+    tree = tree_of(TASKS[id], tmp_path / "tree")
+    if name:
+        solve(id, name, tree)
+    code, said = checked(TASKS[id], tree)
+    # A check that breaks is no refusal.
+    assert (code, said.split(":")[0].strip()) == ((0, "solved") if name == "right" else (1, "refused")), said
+
+
+def test_there_are_twenty_tasks_of_as_many_kinds_each_with_at_least_three_wrong_solutions() -> None:
+    assert len(TASKS) == len({task.kind for task in TASKS.values()}) == 20
+    assert {path.stem for path in FOLDER.glob("*.txt")} == set(TASKS)
+    assert all(len(solutions(id)) >= 4 for id in TASKS)
+
+
+@pytest.mark.parametrize("id", TASKS)
+def test_neither_the_prompt_nor_the_repository_has_a_hidden_file(id: str, tmp_path: Path) -> None:
+    task = TASKS[id]
+    make_repository(task, tmp_path)
+    shown = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and ".git" not in path.parts]
+    for text in task.under("hidden").values():
+        assert all(text.encode() not in each for each in shown)
+        assert text not in task.prompt
+
+
+def test_code_that_ends_the_program_or_prints_answers_does_not_pass(tmp_path: Path) -> None:
+    task = TASKS["implement-spec"]
+    for number, code in enumerate(
+        ("import os; os._exit(0)", "print('[]'); raise SystemExit(0)", "while True: print(1); break")
+    ):
+        tree = tree_of(task, tmp_path / str(number))
+        (tree / "duration.py").write_text(code)
+        assert checked(task, tree)[0] == 1
+    tree = tree_of(task, tmp_path / "shadow")
+    (tree / "agentcli").mkdir()
+    (tree / "agentcli" / "__init__.py").write_text("import os; os._exit(0)")
+    assert checked(task, tree)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = 1\n-- prompt --\na\n-- hidden/check.py --\n", "unknown key 'x'"),
+        ("-- prompt --\na\n", "has no part 'hidden/check.py'"),
+        ("-- prompt --\na\n-- hidden/check.py --\n-- files/../../x --\n", "lies outside"),
+        ("kind = \n-- prompt --\na\n", "cannot be read"),
+    ],
+)
+def test_a_wrong_file_is_refused(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read(tmp_path / "t.txt")
