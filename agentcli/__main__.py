@@ -176,6 +176,7 @@ OTHER_COMMANDS = (
     "import-config",
     "plugins",
     "batch",
+    "bench",
 )
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 
 ANNEXES: Mapping[str, str] = {
     "agentcli batch": "batch.command_line:app",
+    "agentcli bench": "bench.command_line:app",
     "agentcli context compare": "lab.command_line:compare",
     "agentcli import-config": "importers.config_command_line:import_config",
     "agentcli sessions import": "importers.sessions_command_line:import_sessions",

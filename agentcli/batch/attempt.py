@@ -17,7 +17,7 @@ from agentcli.app.program import Program
 from agentcli.batch import mirrors, trees
 from agentcli.batch.agent_process import Ending, StartAgent, run_agent, start_process
 from agentcli.batch.ledger import Row, State
-from agentcli.batch.work import Work, session_cost
+from agentcli.batch.work import Work, session_cost, session_spent
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError
 from agentcli.system.git import GitError
 from agentcli.system.process import Command, run_until
@@ -96,9 +96,11 @@ async def _set_up(work: Work, tree: Path, interrupt: asyncio.Event) -> str:
 async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Event) -> Row:
     """Commit and check the result of an agent that has ended; return its row."""
     code, result = ending.exit_code, ending.result
-    total = session_cost(work.dirs, row.session)
-    spent = max(0.0, (total if total is not None else float(result.get("cost") or 0.0)) - work.accounted(row.session))
-    row = replace(row, cost=spent, usage=result.get("usage") or {}, turns=int(result.get("turns") or 0))
+    # The session also has the part of an agent that was killed.
+    own = float(result.get("cost") or 0.0), result.get("usage") or {}
+    total, usage = session_spent(work.dirs, row.session) or own
+    spent = max(0.0, total - work.accounted(row.session))
+    row = replace(row, cost=spent, usage=usage, turns=int(result.get("turns") or 0))
     row = replace(row, text=str(result.get("text") or "")[:TEXT_CHARACTERS])
     state, why = _judged(code, result, interrupt.is_set())
     row = replace(row, state=state, why=why, over=code in _WRONG_TASK, exit=code)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.batch.agent_process import EVENTS
 from agentcli.batch.attempt import run_attempt
-from agentcli.batch.driver import Driver
+from agentcli.batch.driver import Attempt, Driver
 from agentcli.batch.ledger import FINAL, Row
 from agentcli.batch.plan import Plan, counted
 from agentcli.batch.results import load, result_lines, summary, write_report
@@ -46,10 +46,11 @@ async def run_shown(
     form: str,
     engine: Engine | None = None,
     kinds: Collection[str] = (),
+    attempt: Attempt = run_attempt,
 ) -> int:
     """Run a batch and show it as `text`, as `stream-json`, or with `json` by its last line alone; returns the exit code.
 
-    With `kinds`, the wire formats of the models, agents are forked from a process that has imported what these need.
+    `attempt` runs one start on this machine. With `kinds`, the wire formats of the models, agents are forked from a process that has imported what these need.
     """
     report = {"text": _as_line, "stream-json": _as_json}.get(form, lambda _: None)
     if form == "stream-json":
@@ -61,7 +62,7 @@ async def run_shown(
             server = stack.enter_context(contextlib.closing(WarmServer(kinds)))
             driver = Driver(plan, tasks, out, app_dirs(), report, partial(run_attempt, start=server.start))
         elif engine is None:
-            driver = Driver(plan, tasks, out, app_dirs(), report)
+            driver = Driver(plan, tasks, out, app_dirs(), report, attempt)
         else:
             from agentcli.batch.engines import EngineAttempt
 

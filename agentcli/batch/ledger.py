@@ -50,9 +50,9 @@ class Row:
     tries: int = 0
     """Ends of this attempt without a result: waits, losses, failed set-ups."""
     usage: Mapping[str, int] = field(default_factory=dict)
-    """Tokens by kind."""
+    """Tokens of its session by kind, earlier starts included."""
     turns: int = 0
-    """Requests to the model."""
+    """Requests to the model in this start, as far as its agent ended by itself."""
     round: int = 0
     """Number of requested repetitions of the task; only the attempts of the last round count."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from agentcli.batch import mirrors, trees
 from agentcli.batch.ledger import Row
 from agentcli.batch.plan import Plan, Start
 from agentcli.batch.tasks import Task
+from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.sessions.store import Store
@@ -76,7 +78,14 @@ def folder_of(out: Path, id: str, attempt: int, token: str) -> Path:
 
 def session_cost(dirs: AppDirs, session: str) -> float | None:
     """Return the total cost of a session in USD; None if it is not stored."""
+    spent = session_spent(dirs, session)
+    return spent[0] if spent else None
+
+
+def session_spent(dirs: AppDirs, session: str) -> tuple[float, Mapping[str, int]] | None:
+    """Return the total cost of a session in USD and its tokens by kind; None if it is not stored."""
     try:
-        return Store(dirs.sessions).find(session).cost or 0.0
+        info = Store(dirs.sessions).find(session)
     except AgentError:
         return None
+    return info.cost or 0.0, usage_to_json(info.usage)

@@ -62,7 +62,7 @@ def invoke(arguments: list[str]) -> Options | int:
 
     Raises UsageError for invalid arguments.
     """
-    arguments = prepared(arguments, set(_PLACES))
+    arguments = _with_default(prepared(arguments, set(_PLACES)))
     group = _group(arguments)
     try:
         if _HELP.intersection(arguments):
@@ -81,6 +81,19 @@ def invoke(arguments: list[str]) -> Options | int:
         raise
     except typer.TyperException as error:
         raise UsageError(_complaint(error)) from error
+
+
+_DEFAULTS: Mapping[str, str] = {"bench": "run"}
+"""Groups whose most used command may be left out, with its name."""
+
+
+def _with_default(arguments: list[str]) -> list[str]:
+    """Return the arguments with the default command of their group, if they name none of its commands."""
+    first, *rest = arguments or [""]
+    if first not in _DEFAULTS or (rest and rest[0] in _HELP):
+        return arguments
+    names = {command.name for command in annex(f"agentcli {first}").registered_commands}
+    return arguments if rest and rest[0] in names else [first, _DEFAULTS[first], *rest]
 
 
 def _helped(group: TyperGroup, arguments: list[str]) -> Options | int:
@@ -170,6 +183,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "mcp": ("agentcli.mcp.command_line:app", "List, add, try and remove MCP servers, and log in to them."),
     "auth": ("agentcli.cli.auth:app", "Store, list and remove API keys."),
     "batch": ("", "Run many tasks, each in its own worktree."),
+    "bench": ("", "Measure models and prompts on a set of tasks."),
     "acp": ("agentcli.cli.acp:acp", "Serve an editor over the Agent Client Protocol."),
     "import-config": ("", "Import the configuration of other programs."),
     "skills": ("agentcli.extensions.command_line:skills", "List and check skills."),

@@ -23,6 +23,7 @@ TOPICS = (
         "editors",
         "batch",
         "ci",
+        "bench",
         "benchmarks",
         "models",
     ),

@@ -1,0 +1,255 @@
+"""`agentcli bench`: a set of tasks with checks, run with models, prompts and settings; rates with intervals."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agentcli.cli.flags import Json, MaxCost, Trust, taking
+from agentcli.cli.output import aside, say, say_json
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.text.plural import plural
+from agentcli.system.paths import app_dirs
+
+if TYPE_CHECKING:
+    from agentcli.batch.tasks import Task
+    from agentcli.bench.results import Result
+    from agentcli.bench.running import Bench
+
+app = typer.Typer(no_args_is_help=False, rich_markup_mode=None)
+Models = Annotated[
+    list[str] | None,
+    typer.Option("-m", "--model", metavar="MODEL", help="provider/model or alias; several are compared"),
+]
+Named = Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="provider/model or alias")]
+Count = Annotated[int | None, typer.Option("--tasks", min=1, metavar="N", help="run at most N tasks")]
+Jobs = Annotated[int, typer.Option("-j", "--workers", min=1, metavar="N", help="runs at the same time")]
+Dry = Annotated[bool, typer.Option("--dry-run", help="print the command, start nothing")]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchFlags:
+    """The options of `agentcli bench`."""
+
+    set: Annotated[
+        str, typer.Argument(metavar="[SET]", help="a folder of tasks, or own: the set that comes with agentcli")
+    ] = "own"
+    models: Models = None
+    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="run each task N times")] = 1
+    prompts: Annotated[
+        list[str] | None,
+        typer.Option("--prompt", metavar="FILE", help="a system prompt, or built-in; several are compared"),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="change a setting; several values of one are compared"),
+    ] = None
+    only: Annotated[str, typer.Option(metavar="IDS", help="run only these tasks, separated by commas")] = ""
+    against: Annotated[
+        str, typer.Option("--against", metavar="RUN", help="compare with LAST, a run, or the file of its results")
+    ] = ""
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="folder of the run (default: in the data folder)")
+    ] = None
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="do not ask about the cost")] = False
+    workers: Jobs = 4
+    max_cost: MaxCost = None
+    cap: Annotated[
+        float | None, typer.Option("--max-cost-total", min=0, metavar="USD", help="stop at this total cost in USD")
+    ] = None
+    unboxed: Annotated[bool, typer.Option("--unboxed", help="run without the sandbox")] = False
+    trust: Trust = False
+    dry: Annotated[bool, typer.Option("--dry-run", help="say what would run and cost, start nothing")] = False
+    json: Json = False
+
+
+@app.command("run")
+@taking(BenchFlags)
+def run(asked: BenchFlags) -> int:
+    """Run a set of tasks with models, prompts and settings, and show the share of runs that pass.
+
+    It says what the runs can cost at most, and asks. The same command continues a run that was stopped or killed: no run is repeated. See
+    `agentcli help bench`.
+    """
+    from agentcli.bench.running import find, folder_for
+
+    bench, dirs = _bench(asked), app_dirs()
+    out, known = (asked.out.resolve(), False) if asked.out else folder_for(bench, dirs)
+    former = find(asked.against, dirs, besides=out, set=bench.set) if asked.against else None
+    if known:
+        aside(f"Continuing {out}.", "agentcli")
+    return _ran(asked, bench, out, former)
+
+
+def _bench(asked: BenchFlags) -> Bench:
+    """Return what to measure. Raise InputError for a set, task or file that does not exist."""
+    from agentcli.batch.matrix import variants
+    from agentcli.batch.tasks import text_of
+    from agentcli.bench.running import Bench
+    from agentcli.bench.task_file import OWN, read_set
+
+    found = read_set(asked.set)
+    wanted = [id for id in asked.only.split(",") if id]
+    for id in wanted:
+        if id not in [task.id for task in found]:
+            raise InputError(f"There is no task {id!r} in the set. It has: {', '.join(task.id for task in found)}.")
+    chosen = [task for task in found if not wanted or task.id in wanted]
+    prompts = {name: "" if name == "built-in" else text_of(Path(name)) for name in asked.prompts or ()}
+    each = variants(tuple(dict.fromkeys(asked.models or ())), prompts, asked.settings or ())
+    name = asked.set if asked.set == OWN else str(Path(asked.set).resolve())
+    return Bench(name, chosen, each, asked.repeat, asked.max_cost)
+
+
+def _ran(asked: BenchFlags, bench: Bench, out: Path, former: Path | None) -> int:
+    """Run what is left of a run, and show the results; the exit code."""
+    import asyncio
+
+    from agentcli.batch.display import run_shown
+    from agentcli.batch.examination import examined
+    from agentcli.batch.plan import Plan, name_of
+    from agentcli.bench.running import attempt, prepared
+
+    tasks = prepared(bench, out)
+    flags = ("--trust",) * asked.trust
+    plan = Plan(
+        name_of(out), asked.workers, asked.cap, "clone", not asked.unboxed, keep="none", flags=flags, retry=("lost",)
+    )
+    for note in examined(plan, tasks):
+        aside(note, "agentcli")
+    if not _accepted(asked, tasks, out):
+        return 0 if asked.dry else 1
+    code = asyncio.run(run_shown(plan, tasks, out, "" if asked.json else "text", attempt=attempt))
+    _show(asked, out, former)
+    return code if code not in (0, 1) else 0
+
+
+def _accepted(asked: BenchFlags, tasks: tuple[Task, ...], out: Path) -> bool:
+    """Say what the runs can cost, and return whether to start them. Raise UsageError if nobody can be asked."""
+    from agentcli.batch.results import load
+    from agentcli.bench.running import most
+    from agentcli.cli.confirming import confirmed
+
+    known = load(out).states if (out / "batch.json").exists() else {}
+    left = tuple(
+        task for task in tasks if task.id not in known or known[task.id].state not in ("passed", "failed", "limited")
+    )
+    cost = most(left, ())
+    limit = "an unknown amount: the price of a model is not known" if cost is None else f"${cost:.2f}"
+    if cost is not None and asked.cap is not None and asked.cap < cost:
+        limit = f"${asked.cap:.2f}"
+    runs = plural(len(left), "run")
+    aside(f"{runs} of {plural(len({task.of or task.id for task in tasks}), 'task')}, at most {limit}.", "agentcli")
+    if asked.dry:
+        return False
+    if asked.yes or cost == 0 or not left:
+        return True
+    if not sys.stdin.isatty():
+        raise UsageError(f"These runs can cost {limit}. Start them with --yes.")
+    return confirmed("Start?")
+
+
+def _show(asked: BenchFlags, out: Path, former: Path | None) -> None:
+    from agentcli.batch.comparison import as_json as compared_as_json
+    from agentcli.batch.comparison import in_lines
+    from agentcli.bench.chart import write_pictures
+    from agentcli.bench.results import against, as_json, measured, parting, read_result
+
+    result = measured(out)
+    found = against(result, read_result(former)) if former else ()
+    if asked.json:
+        say_json({**as_json(result), "against": [compared_as_json([each]) for each in found], "folder": str(out)})
+    else:
+        _say_table(result)
+        for each in found:
+            say("\n".join(("", *in_lines([each]))))
+            if former and former.is_dir():
+                for task in list(each.flipped)[:5]:
+                    say("  " + parting(former, out, task))
+    page = write_pictures(result, out)
+    if not asked.json:
+        say(f"\n{page}")
+
+
+def _say_table(result: Result) -> None:
+    from agentcli.bench.results import table
+
+    say("\n" + "\n".join(table(result)))
+
+
+@app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(metavar="[RUN]", help="a folder of a run, or LAST")] = "LAST",
+    task: Annotated[str, typer.Argument(metavar="[TASK]", help="a task, or one run of it")] = "",
+    json_: Json = False,
+) -> None:
+    """Show a run: its table, and the cause of each failure; with TASK its steps and the words of its check."""
+    from agentcli.bench.results import as_json, measured
+    from agentcli.bench.running import find
+
+    out = find(name, app_dirs())
+    result = measured(out)
+    if task:
+        say("\n".join(_about(out, task, result)))
+    elif json_:
+        say_json(as_json(result))
+    else:
+        _say_table(result)
+        for id, cause in result.causes.items():
+            say(f"  {id}: {cause}")
+
+
+def _about(out: Path, task: str, result: Result) -> list[str]:
+    """Describe the runs of a task: state, cause, check, steps, session. Raise InputError for a task that was not run."""
+    from agentcli.batch.results import load
+    from agentcli.batch.work import folder_of
+    from agentcli.bench.causes import steps_of, words_of_check
+
+    batch = load(out)
+    lines: list[str] = []
+    for id, entry in batch.tasks.items():
+        if task not in (id, entry.get("run", {}).get("of")) or id not in batch.states:
+            continue
+        row = batch.states[id].newest
+        place = folder_of(out, id, row.attempt, row.token)
+        cause = f" ({result.causes[id]})" if id in result.causes else ""
+        lines.append(f"{id}: {row.state}{cause}, {row.seconds:.0f} s, ${row.cost:.4f}")
+        lines += [f"  {number}. {step[:150]}" for number, step in enumerate(steps_of(place), 1)]
+        lines += [f"  check: {words_of_check(place)[:500] or '-'}"]
+        lines += [f"  files: {place}", f"  session: agentcli sessions show {row.session}", ""]
+    if not lines:
+        raise InputError(f"No run of {task!r} in {out}.")
+    return lines
+
+
+@app.command("terminal-bench")
+def terminal_bench(
+    model: Named = "",
+    tasks: Count = None,
+    dataset: Annotated[str, typer.Option(metavar="NAME", help="a dataset of Harbor")] = "terminal-bench@2.0",
+    workers: Jobs = 4,
+    package: Annotated[str, typer.Option(metavar="WHEEL", help="the wheel of agentcli to install in containers")] = "",
+    dry: Dry = False,
+) -> int:
+    """Run Terminal-Bench with Harbor, through uvx, in containers of docker, and show the rate."""
+    from agentcli.bench.harbor_run import run_harbor
+
+    return run_harbor(dataset, model, tasks or 0, workers, package, dry)
+
+
+@app.command("swebench")
+def swebench(
+    model: Named = "",
+    tasks: Count = None,
+    dataset: Annotated[str, typer.Option(metavar="NAME", help="a dataset of Harbor")] = "swebench-verified@1.0",
+    workers: Jobs = 4,
+    package: Annotated[str, typer.Option(metavar="WHEEL", help="the wheel of agentcli to install in containers")] = "",
+    dry: Dry = False,
+) -> int:
+    """Run SWE-bench Verified with Harbor, through uvx, in containers of docker, and show the rate."""
+    from agentcli.bench.harbor_run import run_harbor
+
+    return run_harbor(dataset, model, tasks or 0, workers, package, dry)

@@ -1,0 +1,93 @@
+"""Runs of Harbor, the harness of Terminal-Bench, through uvx: what is missing is said before anything is fetched."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli import __version__
+from agentcli.batch.intervals import wilson
+from agentcli.cli.output import aside, say
+from agentcli.core.errors import AgentError, UsageError
+from agentcli.core.sanitise import safe_line
+
+_DOCKER_SECONDS = 20.0
+
+
+def run_harbor(dataset: str, model: str, tasks: int, workers: int, package: str, dry: bool = False) -> int:
+    """Run a dataset and show its rate; return Harbor's exit code. Raise AgentError if docker or uvx is missing."""
+    if not model:
+        raise UsageError("Name the model: -m provider/model.")
+    jobs = Path(time.strftime("harbor-%Y%m%d-%H%M%S"))
+    command = harbor_command(dataset, model, tasks, workers, package, jobs)
+    if dry:
+        say(shlex.join(command))
+        return 0
+    require_tools()
+    code = subprocess.run(command).returncode
+    passed, ended = rewards(jobs)
+    if not ended:
+        aside(
+            "Harbor ended without a result. It needs the network: for its package (PyPI), its dataset (GitHub) and the images of its tasks.",
+            "agentcli",
+        )
+        return code or 1
+    rate = wilson(passed, ended)
+    say(
+        f"{model} on {dataset}: {passed}/{ended} passed, {rate.value:.1%} (95 % interval {rate.low:.1%} to {rate.high:.1%}). {jobs}"
+    )
+    return code
+
+
+def harbor_command(dataset: str, model: str, tasks: int, workers: int, package: str, jobs: Path) -> Sequence[str]:
+    """Return Harbor's command line; without a package, containers install this version."""
+    wheel = str(Path(package).resolve()) if package else ""
+    return [
+        *("uvx", "--python", "3.12", "--with", wheel or f"agentcli=={__version__}", "harbor", "run"),
+        *(
+            "-d",
+            dataset,
+            "-a",
+            "agentcli.harbor:AgentCli",
+            "-m",
+            model,
+            "--n-concurrent",
+            str(workers),
+            "--jobs-dir",
+            str(jobs),
+        ),
+        *(("--n-tasks", str(tasks)) if tasks else ()),
+        *(("--ak", f"package={wheel}") if wheel else ()),
+    ]
+
+
+def require_tools() -> None:
+    """Raise AgentError, with what to do, if uvx or docker is missing, or docker does not run."""
+    if not shutil.which("uvx"):
+        raise AgentError("uvx is missing, which fetches and runs Harbor. Install uv: https://docs.astral.sh/uv.")
+    if not shutil.which("docker"):
+        raise AgentError("docker is missing: each task of Harbor runs in a container. Install docker.")
+    try:
+        asked = subprocess.run(["docker", "info"], capture_output=True, text=True, timeout=_DOCKER_SECONDS)
+        why = "" if asked.returncode == 0 else (asked.stderr.strip().splitlines() or ["no reason given"])[-1]
+    except subprocess.TimeoutExpired:
+        why = "it does not answer"
+    if why:
+        raise AgentError(f"docker does not run: {safe_line(why)}. Start it: each task of Harbor runs in a container.")
+
+
+def rewards(jobs: Path) -> tuple[int, int]:
+    """Return how many trials of a job passed (a reward of 1), and how many ended with a reward."""
+    found = []
+    for path in jobs.rglob("result.json"):
+        try:
+            verdict = json.loads(path.read_text(encoding="utf-8")).get("verifier_result") or {}
+            found.append(float((verdict.get("rewards") or {})["reward"]))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return sum(reward >= 1 for reward in found), len(found)

@@ -1,0 +1,157 @@
+"""Results of a run: rates by task and variant, kept as JSON, shown as a table, compared with an earlier run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agentcli import __version__
+from agentcli.batch.comparison import Difference, Run, Side, difference, side_as_json, sides_of
+from agentcli.batch.ledger import FINAL
+from agentcli.batch.results import Batch, load
+from agentcli.batch.work import folder_of
+from agentcli.bench.causes import cause_of, steps_of
+from agentcli.bench.running import note_of
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError
+from agentcli.system.paths import replace_file
+
+RESULT = "result.json"
+"""Name of the file with the results of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Results of a run. `causes` maps the ids of runs that did not pass to the causes of their failures."""
+
+    set: str
+    sides: Sequence[Side]
+    causes: Mapping[str, str]
+
+    @property
+    def tasks(self) -> Sequence[str]:
+        """Ids of the tasks, in their order."""
+        return list(dict.fromkeys(run.task for side in self.sides for run in side.runs))
+
+
+def measured(out: Path) -> Result:
+    """Return the results of the run in a folder, and store them there. Raise InputError if there is none."""
+    note = note_of(out)
+    batch = load(out)
+    sides = sides_of(batch)
+    if note:
+        sides = [
+            Side(each["label"] or "default", side.runs) for each, side in zip(note["variants"], sides, strict=True)
+        ]
+    found = Result(note["set"] if note else batch.name, sides, _causes(batch))
+    replace_file(out / RESULT, json.dumps(as_json(found), indent=1) + "\n")
+    return found
+
+
+def _causes(batch: Batch) -> Mapping[str, str]:
+    found = {}
+    for id, state in batch.states.items():
+        row = state.newest
+        if row.state in FINAL and row.state != "passed":
+            found[id] = cause_of(row, folder_of(batch.out, id, row.attempt, row.token))
+    return found
+
+
+def as_json(result: Result) -> Mapping[str, Any]:
+    """Return the results for scripts, with each run."""
+    variants = []
+    for side in result.sides:
+        tasks = {task: side_as_json(of_task(side, task)) for task in result.tasks}
+        runs = [asdict(run) for run in side.runs]
+        variants.append({**side_as_json(side), "tasks": tasks, "each": runs})
+    return {
+        "version": 1,
+        "agentcli": __version__,
+        "set": result.set,
+        "variants": variants,
+        "causes": dict(result.causes),
+    }
+
+
+def read_result(path: Path) -> Result:
+    """Read stored results: a folder of a run, or its file. Raise InputError if there are none."""
+    if path.is_dir():
+        return measured(path)
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        sides = [Side(each["name"], tuple(Run(**run) for run in each["each"])) for each in raw["variants"]]
+        return Result(raw["set"], sides, raw["causes"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} has no results of agentcli bench.") from error
+
+
+def of_task(side: Side, task: str) -> Side:
+    """Return the runs of one task."""
+    return Side(side.name, tuple(run for run in side.runs if run.task == task))
+
+
+def against(result: Result, former: Result) -> Sequence[Difference]:
+    """Compare each variant with the former one of the same name, or with the only former one."""
+    named = {side.name: side for side in former.sides}
+    only = former.sides[0] if len(former.sides) == 1 else None
+    pairs = [(named.get(side.name) or only, side) for side in result.sides]
+    return [
+        difference(Side(f"{before.name} (before)", before.runs), side) for before, side in pairs if before is not None
+    ]
+
+
+def table(result: Result) -> Iterator[str]:
+    """Yield lines for people: a row for each task, the passes of each variant in columns; below, each variant as a whole."""
+    wide = max(len(task) for task in [*result.tasks, "task"])
+    columns = [max(len(side.name), 20) for side in result.sides]
+    heads = (f"{side.name:{column}}" for side, column in zip(result.sides, columns, strict=True))
+    yield f"{'task':{wide}}  {'  '.join(heads)}".rstrip()
+    for task in result.tasks:
+        cells = (f"{_cell(of_task(side, task)):{column}}" for side, column in zip(result.sides, columns, strict=True))
+        yield f"{task:{wide}}  {'  '.join(cells)}".rstrip()
+    yield ""
+    for side in result.sides:
+        rate = side.rate
+        yield (
+            f"{side.name}: {passes(side)} passed, {rate.value:.1%} (95 % interval {rate.low:.1%} to {rate.high:.1%}); a run: "
+            f"${side.mean('cost'):.4f}, {side.mean('tokens'):,.0f} tokens, {side.mean('steps'):.1f} steps, {side.mean('seconds'):.1f} s"
+        )
+        if missing := len(side.runs) - len(side.ended):
+            yield f"{side.name}: {missing} runs without a final result are not counted"
+    counts: dict[str, int] = {}
+    for cause in result.causes.values():
+        counts[cause] = counts.get(cause, 0) + 1
+    if counts:
+        listed = sorted(counts.items(), key=lambda item: -item[1])
+        yield "failures: " + ", ".join(f"{number} {cause}" for cause, number in listed)
+
+
+def _cell(side: Side) -> str:
+    rate = side.rate
+    return f"{passes(side):5} {rate.low:4.0%} – {rate.high:4.0%}" if side.ended else "–"
+
+
+def passes(side: Side) -> str:
+    """Return the number of passes and of runs: `3/5`."""
+    return f"{sum(run.passed for run in side.ended)}/{len(side.ended)}"
+
+
+def parting(former: Path, out: Path, task: str) -> str:
+    """Return where the first runs of a task in two folders part: the number of the first step that differs, and both."""
+    first, second = (_steps(folder, task) for folder in (former, out))
+    for number, (one, two) in enumerate(zip([*first, "(end)"], [*second, "(end)"], strict=False), 1):
+        if one != two:
+            return f"{task}: they part at step {number}: {one[:60]} → {two[:60]}"
+    return f"{task}: the same steps"
+
+
+def _steps(out: Path, task: str) -> Sequence[str]:
+    batch = load(out)
+    for id, entry in batch.tasks.items():
+        state = batch.states.get(id)
+        if entry.get("run", {}).get("of", id) == task and state is not None:
+            return steps_of(folder_of(out, id, state.newest.attempt, state.newest.token))
+    return []
