@@ -23,8 +23,8 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY
 
-Preview = Callable[[Tool, Mapping[str, Any], Path | None], Awaitable[str]]
-"""The preview of a call in its approval request: for an edit, the diff it would make at the path that was decided about."""
+Preview = Callable[[Tool, Mapping[str, Any], Sequence[Path]], Awaitable[str]]
+"""The preview of a call in its approval request: for an edit, the diff it would make at the paths that were decided about."""
 
 AskHooks = Callable[[ApprovalRequest], Awaitable[Outcome]]
 """Asks hooks in place of the person."""
@@ -192,7 +192,7 @@ class ApprovalGate:
             call=call.call,
             title=tool.title(given) or tool.name,
             why=decision.why,
-            preview=await self._preview(tool, given, decision.path),
+            preview=await self._preview(tool, given, decision.paths),
             kind="plan"
             if tool.traits.presents_plan
             else _KINDS.get(tool.traits.effect, "input")
@@ -211,11 +211,11 @@ class ApprovalGate:
         _checked(call)
         return await self._ask(call, self._decide(call))
 
-    async def _preview(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
+    async def _preview(self, tool: Tool, given: Mapping[str, Any], paths: Sequence[Path]) -> str:
         try:
-            return await self.preview(tool, given, path)
+            return await self.preview(tool, given, paths)
         except ToolError as error:
-            if path is None or any(path.is_relative_to(root) for root in self.workspace.resolved_roots):
+            if all(any(path.is_relative_to(root) for root in self.workspace.resolved_roots) for path in paths):
                 raise
             # The model does not learn the trouble with a file outside the workspace before a person has allowed the call.
             return str(error)

@@ -78,29 +78,32 @@ class UnsavedBuffers:
         found = {path: await self._buffer(path) for path in paths}
         return {path: buffer.content for path, buffer in found.items() if buffer is not None and not buffer.conflicts}
 
-    async def for_edit(self, path: Path | None) -> Mapping[Path, bytes]:
-        """Return the content of a file to edit if it has unsaved changes. Raises ToolError if they cannot be saved first."""
-        buffer = await self._to_edit(path)
-        if path is None or buffer is None:
-            return {}
-        self._require_saving(path, buffer)
-        return {path: buffer.content}
+    async def for_edit(self, paths: Sequence[Path]) -> Mapping[Path, bytes]:
+        """Return the content of the files to edit that have unsaved changes. Raises ToolError if they cannot be saved first."""
+        found = {path: buffer for path in paths if (buffer := await self._to_edit(path)) is not None}
+        for path, buffer in found.items():
+            self._require_saving(path, buffer)
+        return {path: buffer.content for path, buffer in found.items()}
 
-    async def save(self, tool: Tool, path: Path | None, given: Mapping[str, Any]) -> None:
-        """Have the editor save a file that a call is about to change, so that file and buffer agree, if the call can work.
+    async def save(self, tool: Tool, paths: Sequence[Path], given: Mapping[str, Any]) -> None:
+        """Have the editor save files that a call is about to change, so that file and buffer agree, if the call can work.
 
         Raises ToolError if the call cannot work, or if the changes stay unsaved.
         """
-        if self._files is None or path is None:
+        if self._files is None or not paths:
             return
-        buffer = await self._to_edit(path)
-        if buffer is not None:
-            checkpointer = self._require_saving(path, buffer)
-            ctx = self._ctx.for_call(CallScope(path, buffers={path: buffer.content}))
+        unsaved = await self.for_edit(paths)
+        if unsaved:
+            ctx = self._ctx.for_call(CallScope(tuple(paths), buffers=unsaved))
             await asyncio.to_thread(tool.preview, ctx, given)
+        for path in unsaved:
+            buffer = await self._to_edit(path)
+            if buffer is None:
+                continue
+            checkpointer = self._require_saving(path, buffer)
             if not await checkpointer.save(path, partial(self._save, self._files.editor, path)):
                 raise self._refusal(path, _UNSAVED)
-        self._files.changed([path])
+        self._files.changed(paths)
 
     async def _save(self, editor: TextEditor, path: Path) -> bool:
         """Save the present text of a buffer: the person may have typed on while this change waited for others. False if changes stay unsaved."""
@@ -123,7 +126,7 @@ class UnsavedBuffers:
         """Return the buffer of a file; None if it has no unsaved changes, or cannot be compared."""
         if self._files is None or path is None or not any(path.is_relative_to(root) for root in self._ctx.roots):
             return None
-        saved = await asyncio.to_thread(_on_disk, self._ctx.for_call(CallScope(path)), path)
+        saved = await asyncio.to_thread(_on_disk, self._ctx.for_call(CallScope((path,))), path)
         text = None if saved is None else await self._files.editor.text(path)
         if saved is None or text is None or len(text) > self._ctx.limits.file_bytes or not _is_text(text):
             return None
@@ -138,7 +141,7 @@ class UnsavedBuffers:
         return self._checkpointer
 
     def _refusal(self, path: Path, why: str) -> ToolError:
-        return ToolError(why.format(locate(self._ctx.for_call(CallScope(path)), str(path)).display))
+        return ToolError(why.format(locate(self._ctx.for_call(CallScope((path,))), str(path)).display))
 
 
 _UNSAVED = (

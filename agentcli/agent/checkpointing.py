@@ -55,10 +55,10 @@ class Checkpointer:
         self._append()
 
     async def run(
-        self, work: Callable[[], Awaitable[Result]], tool: Tool, path: Path | None, given: ToolCall
+        self, work: Callable[[], Awaitable[Result]], tool: Tool, paths: Sequence[Path], given: ToolCall
     ) -> Result:
-        """Run a tool's call, which is to change the file at `path` if any; its changes can be undone afterwards."""
-        change = self._around(tool, path, given)
+        """Run a tool's call, which is to change the files at `paths` if any; its changes can be undone afterwards."""
+        change = self._around(tool, paths, given)
         if change is None:
             return await work()
         try:
@@ -97,11 +97,12 @@ class Checkpointer:
         """Restore the files as they were at record `seq`. Raises InputError when nothing was changed since."""
         return self._tell(self._changes.rewind(seq), "Restored")
 
-    def _around(self, tool: Tool, path: Path | None, call: ToolCall) -> AbstractContextManager[None] | None:
+    def _around(self, tool: Tool, paths: Sequence[Path], call: ToolCall) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
             case "write":
-                path = Path(path or spelled(self._cwd, str(call.input.get(tool.traits.subject, ""))))
-                return self._changes.edits([path, *_missing_folders(path)], [call.call_id])
+                files = [*paths] or [Path(spelled(self._cwd, str(call.input.get(tool.traits.subject, ""))))]
+                made = [folder for file in files for folder in _missing_folders(file)]
+                return self._changes.edits(dict.fromkeys([*files, *made]), [call.call_id])
             case "run":
                 return self._changes.command([call.call_id])
             case _:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -91,10 +91,10 @@ class Previews:
     def __init__(self, ctx: SessionToolContext, buffers: UnsavedBuffers) -> None:
         self._ctx, self._buffers = ctx, buffers
 
-    async def of(self, tool: Tool, given: Mapping[str, Any], path: Path | None) -> str:
-        """Return the preview of a call on an allowed path."""
-        unsaved = await self._buffers.for_edit(path) if tool.traits.edits_files else {}
-        return tool.preview(self._ctx.for_call(CallScope(path, buffers=unsaved)), given)
+    async def of(self, tool: Tool, given: Mapping[str, Any], paths: Sequence[Path]) -> str:
+        """Return the preview of a call on allowed paths."""
+        unsaved = await self._buffers.for_edit(paths) if tool.traits.edits_files else {}
+        return tool.preview(self._ctx.for_call(CallScope(tuple(paths), buffers=unsaved)), given)
 
 
 def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> SessionCore:

@@ -61,7 +61,13 @@ class Features(FeatureList):
         self.nested = nested_of(core)
         roots = setup.workspace.resolved_roots if setup.permissions.trusted else ()
         skills = NestedSkills(journal, setup.workspace.cwd, roots)
-        prepare = Prepare({tool.name: tool for tool in setup.tools.offered}, self.servers, setup.workspace.cwd)
+        prepare = Prepare(
+            {tool.name: tool for tool in setup.tools.offered},
+            self.servers,
+            setup.workspace.cwd,
+            lambda: [raw["name"] for raw in journal.history.tools],
+            lambda: journal.history.todo,
+        )
         repeats = RepeatGuard(setup.settings.agent.repeat_limit, alone=setup.alone)
         finish = Finish(core.record, repeats, prepare)
         made = [make(core) for make in more]

@@ -89,7 +89,8 @@ class NestedInstructions:
         found = [file for file in self._found(path) if not self._unreadable(file.path)]
         if not found:
             return result
-        known = self.in_view()
+        told = list(result.metadata.get(METADATA) or ())
+        known = [*self.in_view(), *told]
         fresh = [file for file in found if str(file.path) not in known]
         chosen = [file.path for file in fresh if file.imported_by is None][:FILES]
         parts, paths = [], []
@@ -102,7 +103,7 @@ class NestedInstructions:
         if not parts:
             return result
         output = "\n".join([result.output, *parts]).lstrip("\n")
-        return replace(result, output=output, metadata={**result.metadata, METADATA: paths})
+        return replace(result, output=output, metadata={**result.metadata, METADATA: [*told, *paths]})
 
     def in_view(self) -> Sequence[str]:
         """Return the paths of the instruction files that are in the view now."""

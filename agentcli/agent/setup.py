@@ -16,6 +16,7 @@ from agentcli.agent.spending import RunLimits, Spent
 from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.context.tokens.estimators import Estimator
 from agentcli.core.dataclass import dataclass
+from agentcli.core.families import offers
 from agentcli.core.journal import Journal
 from agentcli.core.mcp_servers import Servers
 from agentcli.core.model import Model, ModelSpec, ToolSchema
@@ -233,9 +234,15 @@ def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[
 
 
 def _fitting(setup: SessionSetup, model: ModelSpec) -> Sequence[Tool]:
-    """Return the tools that a session with this model can afford."""
-    small = setup.settings.agent.is_small(model.window)
-    return [tool for tool in setup.tools.offered if not (small and tool.traits.dispensable)]
+    return fitting(setup.tools.offered, model, setup.settings.agent)
+
+
+def fitting(tools: Sequence[Tool], model: ModelSpec, settings: AgentSettings) -> Sequence[Tool]:
+    """Return the tools for a session with this model: its family's, as many as its window can afford."""
+    small, names = settings.is_small(model.window), frozenset(tool.name for tool in tools)
+    return [
+        tool for tool in tools if offers(model.family, tool.name, names) and not (small and tool.traits.dispensable)
+    ]
 
 
 def changed_beginning(setup: SessionSetup, journal: Journal, model: ModelSpec, mode: Mode) -> list[Settings]:

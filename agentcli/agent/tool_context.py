@@ -10,8 +10,8 @@ from typing import cast
 
 from agentcli.agent.calls.call import PrintedEvents
 from agentcli.core.event import Recorded, ToolProgress
+from agentcli.core.families import LineNumbers
 from agentcli.core.journal import Journal, Predecessor
-from agentcli.core.model import LineNumbers
 from agentcli.core.record import Body, Todo, TodoItem
 from agentcli.core.text.passage import Entry, Mark, Needles, OutOfTime, Passage, passages
 from agentcli.core.tool import CallScope, Service, ToolLimits

@@ -47,7 +47,6 @@ from agentcli.mcp.run_servers import RunServers
 from agentcli.permissions.started import Started
 from agentcli.project.instructions import Instructions, InstructionSet, instruction_set
 from agentcli.project.path_rules import standing_rules
-from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import BUILT_IN
 from agentcli.resources import prompt
 from agentcli.sessions.checkpoints.changes import Changes
@@ -264,7 +263,7 @@ class Program(ProjectContext):
     ) -> tuple[str, ...]:
         """Return the system prompt of a session that begins now, with `own_text` in place of the program's."""
         policy, options = self.workspace_policy, self.options
-        family = PROVIDERS[model.kind].family_prompt if model.kind in PROVIDERS else ""
+        family = model.family.prompt
         small = self.agent_settings.is_small(model.window)
         own = (prompt("system-small.md" if small else "system.md"), *([prompt(family)] if family else []))
         here = Surroundings(

@@ -27,12 +27,18 @@ Key = Annotated[str, typer.Argument(metavar="KEY", help="such as context.policy"
 config = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
-def list_tools(json: Json = False) -> None:
-    """List the tools the model can use."""
+def list_tools(
+    json: Json = False,
+    model: Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="list what this model is offered")] = "",
+) -> None:
+    """List the tools the model can use; with a model the ones that it is offered, in which form, and their tokens."""
     from agentcli.app.feature import tools_of
     from agentcli.app.features import FEATURES
 
     known = tools_of(FEATURES)
+    if model:
+        _list_offered(model, json)
+        return
     if json:
         say_json(
             [
@@ -43,6 +49,30 @@ def list_tools(json: Json = False) -> None:
         return
     columns = (Column("tool", style="bold"), Column("effect"), Column("description", wraps=True))
     print_table(columns, [[t.name, t.traits.effect, _first_sentence(t.schema.description)] for t in known])
+
+
+def _list_offered(name: str, json: bool) -> None:
+    """List the tools that a session with a model begins with."""
+    from agentcli.agent.setup import fitting
+    from agentcli.app.program import Program
+    from agentcli.context.tokens.estimators import Chars4
+    from agentcli.core.codec.encode import dumps
+
+    program = Program(Options())
+    model, tokens_of = program.models.spec(name), Chars4().size
+    rows: list[tuple[str, str, int]] = []
+    for tool in fitting(program.tools_with(servers=False), model, program.agent_settings):
+        free = bool(tool.schema.grammar) and model.writes_freely
+        form = "text by a grammar" if free else "JSON"
+        left_out = "parameters" if free else "grammar"
+        sent = {key: value for key, value in tool.schema.raw.items() if key != left_out}
+        rows.append((tool.name, form, round(tokens_of(dumps(sent)))))
+    if json:
+        say_json([{"name": tool, "form": form, "tokens": tokens} for tool, form, tokens in rows])
+        return
+    columns = (Column("tool", style="bold"), Column("form"), Column("tokens", numeric=True))
+    print_table(columns, [[tool, form, f"{tokens:,}"] for tool, form, tokens in rows])
+    say(f"{model.name} ({model.family.name}): {len(rows)} tools, about {sum(row[2] for row in rows):,} tokens.")
 
 
 def _first_sentence(text: str) -> str:

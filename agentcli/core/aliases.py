@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 
 from agentcli.core.text.near import did_you_mean, near_names
 
 Renaming = Mapping[str, tuple[str, Mapping[str, str]]]
-"""Foreign name to our name, and foreign parameter to our parameter; unnamed parameters stay unchanged."""
+"""Foreign name to our name, and foreign parameter to our parameter; unnamed parameters stay unchanged, and those named empty mean nothing here."""
 
 PI: Renaming = {
     "bash": ("bash", {}),
@@ -34,6 +34,7 @@ CLAUDE_CODE: Renaming = {
     "LS": ("list", {}),
     "WebFetch": ("web_fetch", {}),
     "TodoWrite": ("todo", {}),
+    "TaskList": ("todo", {}),
     "Task": ("task", {"subagent_type": "agent"}),
     "Agent": ("task", {"subagent_type": "agent"}),
     "AskUserQuestion": ("ask_user", {}),
@@ -41,7 +42,7 @@ CLAUDE_CODE: Renaming = {
     "Skill": ("skill", {"skill": "name", "args": "arguments"}),
 }
 GEMINI_CLI: Renaming = {
-    "run_shell_command": ("bash", {"is_background": "run_in_background"}),
+    "run_shell_command": ("bash", {"is_background": "run_in_background", "dir_path": "cwd", "directory": "cwd"}),
     "read_file": ("read", {"absolute_path": "file_path", "path": "file_path"}),
     "write_file": ("write", {}),
     "replace": ("edit", {"allow_multiple": "replace_all"}),
@@ -54,6 +55,7 @@ GEMINI_CLI: Renaming = {
     "ask_user": ("ask_user", {}),
     "activate_skill": ("skill", {}),
 }
+PATCH = "apply_patch"
 AGENTS: Mapping[str, str] = {"general-purpose": "general", "Explore": "explore"}
 """Claude Code's names of the kinds of subagents that are built in, with ours."""
 _OPENCODE_EDIT = {
@@ -76,13 +78,21 @@ OPENCODE: Renaming = {
     "task": ("task", {"subagent_type": "agent"}),
     "question": ("ask_user", {}),
 }
+_CODEX_COMMAND = {
+    "workdir": "cwd",
+    "timeout_ms": "timeout",
+    **dict.fromkeys(("login", "shell", "tty", "yield_time_ms", "max_output_tokens"), ""),
+    **dict.fromkeys(("justification", "sandbox_permissions", "with_escalated_permissions", "prefix_rule"), ""),
+}
 CODEX: Renaming = {
-    "shell": ("bash", {"workdir": "cwd"}),
-    "shell_command": ("bash", {"workdir": "cwd"}),
-    "exec_command": ("bash", {"cmd": "command", "workdir": "cwd"}),
+    "shell": ("bash", _CODEX_COMMAND),
+    "shell_command": ("bash", _CODEX_COMMAND),
+    "exec_command": ("bash", {"cmd": "command", **_CODEX_COMMAND}),
+    "write_stdin": ("bash_output", {"session_id": "id", "yield_time_ms": "", "max_output_tokens": ""}),
     "local_shell": ("bash", {}),
     "view_image": ("read", {"path": "file_path"}),
     "container.exec": ("bash", {}),
+    "apply_patch": ("apply_patch", {"patch": "input"}),
     "update_plan": ("todo", {"plan": "todos", "step": "content"}),
 }
 TEXT_EDITOR: Renaming = {
@@ -90,7 +100,8 @@ TEXT_EDITOR: Renaming = {
     "create": ("write", {"path": "file_path", "file_text": "content"}),
     "str_replace": ("edit", {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}),
 }
-"""The text editor tool that Claude is trained with."""
+"""The text editor tool that Claude is trained with, by its `command` or by that as a name."""
+TEXT_EDITORS = ("str_replace_based_edit_tool", "str_replace_editor", "str_replace_based_edit")
 _SLIPS: Renaming = {
     "read": ("read", {"file": "file_path", "filename": "file_path"}),
     "write": ("write", {"file": "file_path", "filename": "file_path", "contents": "content", "text": "content"}),
@@ -104,8 +115,8 @@ _SLIPS: Renaming = {
 }
 """Names that belong to no program, or to several."""
 _PROGRAMS = (CLAUDE_CODE, GEMINI_CLI, PI, OPENCODE, CODEX, TEXT_EDITOR, _SLIPS)
-_LIKE: Mapping[str, str] = {"multi_edit": "edit"}
-"""Tools that share the parameters and results of another tool."""
+_LIKE: Mapping[str, str] = {"multi_edit": "edit", "apply_patch": "edit"}
+"""Tools that do what another tool does: rules about that tool cover them."""
 TALK = frozenset(
     [
         "explanation",
@@ -127,6 +138,14 @@ SYNONYMS: Mapping[str, str] = {
 """Synonyms for the values of a parameter with a fixed set of values."""
 
 
+def meanings(name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the tools of ours that other programs call so, each with our names of the parameters."""
+    for program in _PROGRAMS:
+        for foreign, meant in program.items():
+            if _plain(foreign) in (_plain(name), _plain(_bare(name))):
+                yield meant
+
+
 def known_as(name: str) -> str:
     """Return our name of a tool that another program calls so; empty if none does."""
     plain = _plain(name)
@@ -142,6 +161,8 @@ def parameter_aliases(tool: str) -> Mapping[str, str]:
     """Return the names that other programs give to a tool's parameters, each with our name."""
     like = {tool, like_tool(tool), *(name for name in _LIKE if _LIKE[name] == tool)}
     found: dict[str, str] = {}
+    if tool == PATCH:
+        like = {tool}
     for program in _PROGRAMS:
         for own, parameters in program.values():
             if own in like:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from agentcli.core.dataclass import dataclass, replace
 
@@ -35,7 +35,7 @@ Meta = Mapping[str, Any]
 SIGNATURE = "thought_signature"
 """The key of the signature of a text or call, in the provider's own part of a Meta."""
 TYPED = "agentcli"
-"""The key in the Meta of a user's text for the line that the user entered."""
+"""The key in the Meta of a user's text for the line that the user entered; of a call, for what was changed in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,48 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The model asks for a tool. `input` was parsed strictly; a call that was cut off never becomes one."""
+    """The model asks for a tool. A call that was cut off never becomes one.
+
+    If the arguments cannot be read, they are kept as text: `unreadable` then says why, and `input` has the text as `arguments`.
+    """
 
     call_id: str
     name: str
     input: Mapping[str, Any]
     meta: Meta | None = None
 
+    @property
+    def unreadable(self) -> str:
+        """The reason why its arguments cannot be read; empty for a call that may run."""
+        return str(self._own.get("unreadable") or "")
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the model is told about the call: how it was mended, as which tool it runs."""
+        found = self._own.get("remarks")
+        return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+
+    def remarked(self, remark: str) -> ToolCall:
+        """Return the call with one more remark."""
+        return replace(self, meta={**(self.meta or {}), TYPED: {**self._own, "remarks": [*self.remarks, remark]}})
+
+    @property
+    def _own(self) -> Mapping[str, Any]:
+        own = (self.meta or {}).get(TYPED)
+        return own if isinstance(own, Mapping) else {}
+
+
+ARGUMENTS = "arguments"
+"""The input of a call whose arguments cannot be read: their text."""
+
+
+def unreadable_call(call_id: str, name: str, text: str, why: str) -> ToolCall:
+    """Return a call whose arguments cannot be read, with their text as it came."""
+    return ToolCall(call_id, name, {ARGUMENTS: text}, {TYPED: {"unreadable": why}})
+
 
 Part = Text | Thinking | Image | File | ToolCall
+P = TypeVar("P", bound="Part")
 
 
 FOR_MODEL = "for_model"
@@ -219,14 +252,15 @@ class Message:
 
     def without_thoughts(self) -> Message:
         """Return the message without its thoughts, and without their signatures on its text and calls."""
-        return self.with_parts(tuple(_unsigned(part) for part in self.parts if not isinstance(part, Thinking)))
+        return self.with_parts(tuple(unsigned(part) for part in self.parts if not isinstance(part, Thinking)))
 
     def with_parts(self, parts: tuple[Part, ...]) -> Message:
         """Return the message with other parts."""
         return replace(self, parts=parts)
 
 
-def _unsigned(part: Part) -> Part:
+def unsigned(part: P) -> P:
+    """Return a part without the signature that holds for its very content."""
     if not (part.meta and any(isinstance(own, Mapping) and SIGNATURE in own for own in part.meta.values())):
         return part
     left = {

@@ -10,11 +10,10 @@ from typing import Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import CallDelta, Noticed, ReplyRestarted, Retrying, TextDelta, ThinkingDelta, Waiting
+from agentcli.core.families import Family, LineNumbers, family_of
 from agentcli.core.message import Image, Part, Role, Stop, Thinking, ToolResult, Usage
 
 ThinkingStyle = Literal["none", "budget", "adaptive", "level"]
-LineNumbers = Literal["ranges", "always", "never"]
-"""Lines of a file that are read with their numbers: a range requested by its first line, all lines, or none."""
 REPLY_TOKENS = 32_000
 """The longest reply, in tokens, to request or to expect if nothing else is known."""
 SMALL_WINDOW = 10_000
@@ -96,11 +95,20 @@ class ModelSpec:
     def line_numbers(self) -> LineNumbers:
         """Lines that it reads with numbers unless the user has chosen: the range that it requests by its first line.
 
-        Over the reads of a recorded session numbers add 23 to 28 % of tokens, while edits match text and grep numbers its matches. For Gemini,
-        which needs a token for each digit, they add 42 %: it gets none.
+        Over the reads of a recorded session numbers add 23 to 28 % of tokens, while edits match text and grep numbers its matches. Its family may
+        need none.
         """
-        google = self.kind == "google" or re.search(r"gemini|gemma", self.id, re.IGNORECASE)
-        return "never" if google else "ranges"
+        return self.family.line_numbers
+
+    @property
+    def family(self) -> Family:
+        """The family of models that it belongs to."""
+        return family_of(self.kind, self.id)
+
+    @property
+    def writes_freely(self) -> bool:
+        """True if it writes the one text of a tool with a grammar without JSON around it."""
+        return bool(self.family.freeform and re.search(self.family.freeform, self.id, re.IGNORECASE))
 
     def cost(self, usage: Usage) -> float | None:
         """USD at the prices of today, or None if they are unknown."""
@@ -124,16 +132,20 @@ class ToolSchema:
     name: str
     description: str
     parameters: Mapping[str, Any]
+    grammar: str = ""
+    """The Lark grammar of its one text, for models that write it without JSON; empty if it takes an object."""
 
     @property
     def raw(self) -> Mapping[str, Any]:
         """The schema as a session's records keep it."""
-        return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        form = {"grammar": self.grammar} if self.grammar else {}
+        return {"name": self.name, "description": self.description, "parameters": dict(self.parameters), **form}
 
     @classmethod
     def recorded(cls, raw: Mapping[str, Any]) -> ToolSchema:
         """Return a schema from a record; records of the first versions may lack everything but its name."""
-        return cls(raw["name"], raw.get("description", ""), raw.get("parameters", {"type": "object", "properties": {}}))
+        schema = raw.get("parameters", {"type": "object", "properties": {}})
+        return cls(raw["name"], raw.get("description", ""), schema, str(raw.get("grammar") or ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def purpose(result: ToolResult) -> str:
 
 
 def changed_files(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Files changed by a subagent: for each its `path`, `additions`, `deletions` and whether it was `created`."""
+    """Files changed by a subagent or a patch: for each its `path`, `additions`, `deletions` and if it was `created` or `deleted`."""
     files = metadata.get(FILES)
     for file in files if isinstance(files, list | tuple) else ():
         if isinstance(file, Mapping) and isinstance(file.get("path"), str):

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
+from agentcli.core.families import LineNumbers
 from agentcli.core.message import Image, Status
-from agentcli.core.model import LineNumbers, ToolSchema
+from agentcli.core.model import ToolSchema
 from agentcli.core.schema import WireName
 from agentcli.core.setting import LOWER, setting
 from agentcli.core.text.ranges import Bytes, Range, Seconds
@@ -38,6 +39,8 @@ class Traits:
     """It shows the file that its subject names."""
     edits_files: bool = False
     """It changes the file that its subject names."""
+    patches: bool = False
+    """Its subject is a patch, which names the files that it changes."""
     content: str = ""
     """The input field with the whole new content, if it replaces a file."""
     searches: bool = False
@@ -211,8 +214,8 @@ def not_judged(_: str) -> str:
 class CallScope:
     """What one call may touch and use, as it was decided before it runs."""
 
-    allowed_path: Path | None = None
-    """The resolved path for which the call was allowed, the only one that it may use; None for everything below the roots."""
+    allowed_paths: tuple[Path, ...] = ()
+    """The resolved paths for which the call was allowed, the only ones that it may use; empty for everything below the roots."""
     hidden: tuple[Path, ...] = ()
     """Files and folders below a searched folder that rules protect from reading."""
     sandbox: CommandSandbox = NO_SANDBOX

@@ -107,9 +107,9 @@ class Filler:
             return None
         call = ToolCall(f"{self._call_id}-file", "read", {"file_path": str(path)})
         permitted = await self._stages.permitted(call)
-        if permitted.why_refused or permitted.path is None:
+        if permitted.why_refused or not permitted.paths:
             return None
-        return await asyncio.to_thread(_read, permitted.path)
+        return await asyncio.to_thread(_read, permitted.paths[0])
 
 
 def _read(path: Path) -> File | None:

@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 def fulfils(condition: str, call: ToolCall, root: Path, traits: Mapping[str, Traits], workspace: Workspace) -> bool:
     """Return True if the call matches the rule of an `if`, or hides whether it does. Paths in it count from `root`."""
-    from agentcli.permissions.decide import facts_of
+    from agentcli.permissions.decide import by_file, facts_of
     from agentcli.permissions.rules import Rules
 
     rule = _rule(condition, str(root))
     if rule is None or not rule.is_for(call.name):
         return False
-    facts = facts_of(call, traits, Rules(deny=(rule,)), workspace)
-    return bool(facts.denied or facts.obscure or facts.refused)
+    for each in by_file(call, traits):
+        facts = facts_of(each, traits, Rules(deny=(rule,)), workspace)
+        if facts.denied or facts.obscure or facts.refused:
+            return True
+    return False
 
 
 @lru_cache(maxsize=256)

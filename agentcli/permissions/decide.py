@@ -11,6 +11,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.mcp_servers import server_prefix
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
+from agentcli.core.text.patch import PatchError, touched
 from agentcli.core.tool import UNKNOWN, Effect, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, existing, paths_given, reading_denials
 from agentcli.permissions.paths import (
@@ -59,8 +60,8 @@ class Decision:
     """Exact rule that "for this session" would add; empty if the question is asked each time."""
     edits: bool = False
     """True for an edit in the workspace, which mode auto-edit allows: "for this session" then switches to that mode."""
-    path: Path | None = None
-    """Resolved path that the decision is about, for a tool that takes one: only this path is allowed."""
+    paths: tuple[Path, ...] = ()
+    """Resolved paths that the decision is about, for a tool that takes any: only these are allowed."""
     records: bool = False
     """True if a command that the sandbox may run without asking needs a repository that git may write to."""
     machine: Looks = ""
@@ -75,12 +76,48 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     Read links and git config, run nothing. `tools` are the traits of all tools, since a rule about one may cover
     another.
     """
+    if (calls := by_file(call, tools)) != (call,):
+        return _together([decide(each, tools, rules, mode, workspace) for each in calls])
     nature = facts_of(call, tools, rules, workspace)
     decision = _decided(nature, mode, workspace)
     boxed = nature.line is not None and _boxed(decision, workspace)
     if nature.unproven and decision.decision != "deny" and not boxed:
         decision = Decision("ask", "deny rules", nature.unproven, unsaved=nature.unproven)
-    return replace(decision, path=nature.path, machine=nature.machine, hidden=nature.hidden)
+    return replace(decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden)
+
+
+def by_file(call: ToolCall, tools: Mapping[str, Traits]) -> tuple[ToolCall, ...]:
+    """Return a call with a patch as a call for each file that it touches, with the path as its subject; any other call alone.
+
+    A text that is no patch touches nothing: the tool refuses it.
+    """
+    traits = tools.get(call.name, UNKNOWN)
+    text = call.input.get(traits.subject)
+    if not traits.patches or not isinstance(text, str) or "\n" not in text:
+        return (call,)
+    try:
+        paths = touched(text)
+    except PatchError:
+        return (call,)
+    return tuple(replace(call, input={traits.subject: path}) for path in paths)
+
+
+def _together(decisions: Sequence[Decision]) -> Decision:
+    """Return the decision on a call that touches several files: the strictest of theirs."""
+    paths = tuple(dict.fromkeys(path for each in decisions for path in each.paths))
+    if len(decisions) == 1:
+        return decisions[0]
+    for verdict in ("deny", "ask"):
+        found = [each for each in decisions if each.decision == verdict]
+        if not found:
+            continue
+        why = "; ".join(dict.fromkeys(each.why for each in found))
+        edits = all(each.edits for each in found)
+        return replace(
+            found[0], why=why, always="", unsaved="it changes several files", prefixes=(),
+            session=found[0].session if edits else "", edits=edits, paths=paths,
+        )  # fmt: skip
+    return replace(decisions[0], paths=paths)
 
 
 def _boxed(decision: Decision, workspace: Workspace) -> bool:
@@ -198,6 +235,8 @@ def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspac
     if traits.edits_files or traits.reads_files:
         if not isinstance(subject, str) or not subject:
             return CallFacts(refused="no file is named")
+        if traits.patches and "\n" in subject:
+            return CallFacts(changes=False, harmless="it is no patch, and changes nothing")
         return _file_nature(call, subject, tools, rules, workspace)
     if traits.searches:
         folder, pattern = _search(call, traits, subject if isinstance(subject, str) and subject else ".")
@@ -302,7 +341,7 @@ def _file_nature(
         edits_inside=write and verdict.verdict == "free",
         changes=write,
         why=verdict.why or "it changes a file",
-        always=f"{call.name}({exact_path(target, workspace)})",
+        always=f"{'edit' if traits.patches else call.name}({exact_path(target, workspace)})",
         path=target,
     )
 

@@ -68,8 +68,6 @@ class Provider:
     """The prefix of its model ids that people leave out, as do the displayed names."""
     unknown_own: ModelSpec | None = None
     """Spec assumed for the vendor's own models, if different."""
-    family_prompt: str = ""
-    """The page of `prompts` that is added to the system prompt for models of this family."""
     presets: tuple[Preset, ...] = ()
     """Known servers of this wire format that need no configuration."""
     summary_model: str = ""
@@ -160,7 +158,6 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             ),
             also=("gemini",),
             prefixes=("gemini-",),
-            family_prompt="system-gemini.md",
             summary_model=google_models.SUMMARY_MODEL,
         ),
         "openai": Provider(

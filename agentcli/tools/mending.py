@@ -30,7 +30,7 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
     mending = _Mending(tool.name, ignores_all=tool.traits.effect in ("none", "read", "ask"))
     found = mending.of(tool.schema.parameters, given)
     path = found.get(tool.traits.subject)
-    if tool.traits.effect in ("read", "write") and isinstance(path, str):
+    if tool.traits.effect in ("read", "write") and not tool.traits.patches and isinstance(path, str):
         found[tool.traits.subject] = unwrapped(cwd, path)
     return Mended(found, tuple(mending.ignored))
 
@@ -42,6 +42,11 @@ def with_ignored(output: ToolOutput, ignored: Sequence[str]) -> ToolOutput:
     return replace(
         output, output=f"{output.output}\n[ignored, since this tool has no such parameter: {', '.join(ignored)}]"
     )
+
+
+def with_remarks(output: ToolOutput, remarks: Sequence[str]) -> ToolOutput:
+    """Return the output with remarks on how the call was read, one a line."""
+    return replace(output, output="\n".join([output.output.rstrip("\n"), *remarks])) if remarks else output
 
 
 @dataclass(slots=True)

@@ -12,9 +12,11 @@ from agentcli.core.errors import ToolError
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import replace_surrogates, safe_line
 from agentcli.core.schema import check, parameters, wire_names
+from agentcli.core.text.patch import GRAMMAR
 from agentcli.core.tool import Preview, Run, Title, Tool, ToolContext, ToolOutput, Traits, as_json
 from agentcli.resources import prompt
 from agentcli.tools import (
+    apply_patch,
     ask_user,
     bash,
     edit,
@@ -46,10 +48,14 @@ class Entry:
     preview: Preview = as_json
     description: str = ""
     """Its description for models, if that is not the page of its name in prompts/tools."""
+    grammar: str = ""
+    """The Lark grammar of its one text, for models that write it without JSON."""
 
     def tool(self) -> Tool:
         """Make the tool."""
-        schema = ToolSchema(self.name, self.description or prompt(f"tools/{self.name}.md"), parameters(self.run))
+        schema = ToolSchema(
+            self.name, self.description or prompt(f"tools/{self.name}.md"), parameters(self.run), self.grammar
+        )
         return Tool(schema, self.run, self.traits, self._one_line, self.preview)
 
     def _one_line(self, given: Mapping[str, Any]) -> str:
@@ -70,6 +76,14 @@ FILES = (
         edit.multi_title,
         replace(_EDITS, allowed_as="edit", dispensable=True),
         edit.multi_preview,
+    ),
+    Entry(
+        "apply_patch",
+        apply_patch.apply_patch,
+        apply_patch.title,
+        Traits("write", "input", edits_files=True, patches=True),
+        apply_patch.preview,
+        grammar=GRAMMAR,
     ),
     Entry("glob", glob.glob, glob.title, replace(_SEARCHES, pattern="pattern")),
     Entry("grep", grep.grep, grep.title, replace(_SEARCHES, name_filter="glob")),

@@ -130,7 +130,7 @@ def test_the_mode_auto_is_offered_where_commands_can_be_sandboxed(sandboxed: boo
 
 def test_each_tool_has_the_kind_by_which_editors_know_it() -> None:
     kinds = {name: kind_of(traits) for name, traits in TRAITS.items()}
-    assert {name for name, kind in kinds.items() if kind == "edit"} == {"edit", "multi_edit", "write"}
+    assert {name for name, kind in kinds.items() if kind == "edit"} == {"apply_patch", "edit", "multi_edit", "write"}
     assert {name for name, kind in kinds.items() if kind == "execute"} == {"bash"}
     wanted = {"read": "read", "grep": "search", "glob": "search", "web_fetch": "fetch", "task": "think"}
     assert wanted.items() <= kinds.items()

@@ -4,10 +4,12 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.agent.setup import fitting
 from agentcli.app.front_end import FrontEnd
 from agentcli.app.options import Options
 from agentcli.app.program import Program
@@ -16,6 +18,7 @@ from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated, Tiktoken, vocabularies
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, Text
+from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.providers.registry import PROVIDERS
 from agentcli.sessions.in_memory import MemorySession
 
@@ -65,36 +68,40 @@ MOST_TOKENS = 2_300
 """Tokens of o200k that system prompt and tools may have together, before the instructions of the user and the project."""
 OF_FAMILY = 75
 """Tokens of the paragraph for a family of models."""
+OF_PATCHES = 110
+"""Tokens that patches with their grammar take beyond `multi_edit`."""
 MOST_TOKENS_OF_SMALL = 2_400
 """The same in a small window, in tokens as they are estimated without a vocabulary."""
 CHARACTERS_A_TOKEN = 4.15
 """Characters of these texts to a token of o200k (4.18 to 4.23 were measured), for machines without its vocabulary."""
 
 
-@pytest.mark.parametrize("kind", PROVIDERS)
-def test_system_prompt_and_tools_stay_small_for_every_provider(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [*((kind, "") for kind in PROVIDERS), ("openai", "gpt-6.2-sol"), ("anthropic", "claude-opus-5-5")],
+)
+def test_system_prompt_and_tools_stay_small_for_every_provider(tmp_path: Path, kind: str, model: str) -> None:
     work = tmp_path / "work"
     (work / ".git").mkdir(parents=True)
     for name in ("README.md", "pyproject.toml", "LICENSE", "CHANGELOG.md", *(f"module_{n}.py" for n in range(12))):
         (work / name).touch()
     given = program(tmp_path)
     given.cwd = work
-    system = given.system_prompt((), PROVIDERS[kind].assumed(""), "ask")
-    tools = [tool.schema for tool in given.tools_with(servers=False)]
-    wire = [
-        json.dumps(
-            {"name": t.name, "description": t.description, "input_schema": dict(t.parameters)}, separators=(",", ":")
-        )
-        for t in tools
-    ]
+    spec = replace(PROVIDERS[kind].assumed(model), kind=kind, id=model)
+    most = MOST_TOKENS + OF_FAMILY * bool(spec.family.prompt) + OF_PATCHES * bool(spec.family.instead)
+    system = given.system_prompt((), spec, "ask")
+    tools = [tool.schema for tool in fitting(given.tools_with(servers=False), spec, given.agent_settings)]
+    wire = [json.dumps(_sent(tool, spec), separators=(",", ":")) for tool in tools]
     found = [each for each in vocabularies(TiktokenSettings().encodings, ()) if "o200k_base" in each]
     if found:
-        assert sum(Tiktoken(*found[0]).size(text) for text in (*system, *wire)) <= MOST_TOKENS + OF_FAMILY * bool(
-            PROVIDERS[kind].family_prompt
-        )
-    assert sum(map(len, (*system, *wire))) / CHARACTERS_A_TOKEN <= MOST_TOKENS + OF_FAMILY * bool(
-        PROVIDERS[kind].family_prompt
-    )
+        assert sum(Tiktoken(*found[0]).size(text) for text in (*system, *wire)) <= most
+    assert sum(map(len, (*system, *wire))) / CHARACTERS_A_TOKEN <= most
+
+
+def _sent(tool: ToolSchema, spec: ModelSpec) -> dict[str, Any]:
+    """A tool as a request has it: with its grammar or with its parameters."""
+    left_out = "parameters" if tool.grammar and spec.writes_freely else "grammar"
+    return {name: value for name, value in tool.raw.items() if name != left_out}
 
 
 def test_a_family_of_models_has_its_own_paragraph(tmp_path: Path) -> None:
@@ -102,6 +109,9 @@ def test_a_family_of_models_has_its_own_paragraph(tmp_path: Path) -> None:
     gemini = given.system_prompt((), given.models.spec("google/gemini-3.8-flash"), "ask")
     claude = given.system_prompt((), given.models.spec("anthropic/claude-sonnet-5"), "ask")
     assert [block.splitlines()[0] for block in gemini if block not in claude] == ["# How you call tools"]
+    for name in ("openai/gpt-6.2-sol", "ollama/gpt-oss:20b", "openrouter/openai/gpt-5.3-codex"):
+        gpt = given.system_prompt((), given.models.spec(name), "ask")
+        assert [block.splitlines()[0] for block in gpt if block not in claude] == ["# How you change files"]
 
 
 def test_the_system_prompt_is_written_once_whatever_the_folder_becomes(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ def check(asked: Asked, seals: Seals, window: int | None) -> None:
     for number, tool in enumerate(body.get("tools") or []):
         if tool.get("type") == "function":
             check_tool(tool, f"tools[{number}]")
+        elif tool.get("type") == "custom":
+            _custom_tool(tool, f"tools[{number}]", asked.model)
     _items(body["input"])
     _pairing(body["input"])
     _sealed(body["input"], bool(body.get("store", True)), seals)
@@ -153,8 +155,32 @@ def _items(items: list[dict[str, Any]]) -> None:
                     )
 
 
+def _custom_tool(tool: Mapping[str, Any], where: str, model: str) -> None:
+    """A tool that takes a text: only newer models have them, and a grammar must name its syntax and begin somewhere."""
+    if re.match(r"gpt-[34]|gpt-oss|o\d", model):
+        raise Refused(f"Invalid value: 'custom'. This model does not support tools of this type. ({where}.type)")
+    form = tool.get("format") or {"type": "text"}
+    if form.get("type") not in ("text", "grammar") or set(tool) - {"type", "name", "description", "format"}:
+        raise Refused(f"Unknown parameter in '{where}'.", code="unknown_parameter")
+    if form["type"] == "grammar":
+        rules = re.findall(r"(?m)^(\w+) *:", str(form.get("definition")))
+        used = re.findall(r"\b[a-z_]+\b", re.sub(r'"[^"]*"|/[^/\n]+/', "", str(form.get("definition"))))
+        if form.get("syntax") not in ("lark", "regex") or "start" not in rules or set(used) - set(rules):
+            raise Refused(f"Invalid grammar definition. ({where}.format)", code="invalid_value")
+
+
 def _pairing(items: list[dict[str, Any]]) -> None:
     kinds = ("function_call", "custom_tool_call")
+    named = {item["call_id"]: item["type"] for item in items if item.get("type") in kinds}
+    for item in items:
+        answered = named.get(item.get("call_id", ""))
+        if str(item.get("type")).endswith("call_output") and answered and item["type"] != f"{answered}_output":
+            raise Refused(
+                f"No tool call found for {item['type'].removesuffix('_output')} with call_id {item['call_id']}."
+            )
+    for number, item in enumerate(items):
+        if item.get("type") == "function_call":
+            _arguments(item["arguments"], f"input[{number}].arguments")
     calls = [item["call_id"] for item in items if item.get("type") in kinds]
     outputs = [item["call_id"] for item in items if str(item.get("type")).endswith("call_output")]
     for missing in [call for call in calls if call not in outputs]:
@@ -164,6 +190,16 @@ def _pairing(items: list[dict[str, Any]]) -> None:
             before = [each["call_id"] for each in items[:number] if each.get("type") in kinds]
             if item["call_id"] not in before:
                 raise Refused(f"No tool call found for function call output with call_id {item['call_id']}.")
+
+
+def _arguments(text: str, where: str) -> None:
+    """The strictest servers refuse arguments that are no JSON object."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise Refused(f"Invalid '{where}': expected a JSON object.", code="invalid_value")
 
 
 def _sealed(items: list[dict[str, Any]], stored: bool, seals: Seals) -> None:

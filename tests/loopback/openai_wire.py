@@ -34,7 +34,8 @@ def events(asked: Asked, reply: Reply, server: Loopback) -> list[bytes]:
         cut = reply.ending == "max_tokens" and part is reply.parts[-1]
         item = _item(part, f"{asked.number:04}_{index:02}", _custom(body), asked.model, server)
         if cut and isinstance(part, ToolCall):
-            item |= {"arguments": item["arguments"][: len(item["arguments"]) // 2], "status": "incomplete"}
+            text = "input" if item["type"] == "custom_tool_call" else "arguments"
+            item |= {text: item[text][: len(item[text]) // 2], "status": "incomplete"}
         items.append(item)
         found.append({"type": "response.output_item.added", "output_index": index, "item": _empty(item)})
         found += ({**delta, "item_id": item["id"], "output_index": index} for delta in _deltas(part, item))
@@ -96,6 +97,8 @@ def _deltas(part: Part, item: Json) -> Iterator[Json]:
             kind, more = "response.reasoning_summary_text.delta", {"summary_index": 0}
         case _ if item["type"] == "function_call":
             kind, more, text = "response.function_call_arguments.delta", {}, item["arguments"]
+        case _ if item["type"] == "custom_tool_call":
+            kind, more, text = "response.custom_tool_call_input.delta", {}, item["input"]
         case _:
             return
     for start in range(0, len(text), PIECE):

@@ -57,6 +57,7 @@ def test_only_what_changes_nothing_runs_together() -> None:
         "write",
         "edit",
         "multi_edit",
+        "apply_patch",
         "bash",
         "mcp_call",
     }

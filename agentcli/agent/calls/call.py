@@ -64,9 +64,9 @@ class Call:
         return self.decision is not None and self.decision.rule == "read-only"
 
     @property
-    def path(self) -> Path | None:
-        """The resolved path that was approved. The tool may use only this path, even if links change before it runs."""
-        return self.decision.path if self.decision is not None else None
+    def paths(self) -> tuple[Path, ...]:
+        """The resolved paths that were approved. The tool may use only these, even if links change before it runs."""
+        return self.decision.paths if self.decision is not None else ()
 
     @property
     def event(self) -> PermissionDecided | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from agentcli.agent.approval import ApprovalGate, AskHooks
@@ -18,33 +18,43 @@ from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.instructions import NestedInstructions, NestedSkills
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.setup import SessionSetup
-from agentcli.core.aliases import no_tool, own_name
+from agentcli.core.aliases import no_tool
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Recorded
 from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.message import Part, ToolCall, ToolResult
-from agentcli.core.record import Body
+from agentcli.core.record import Body, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
 from agentcli.mcp.session import ServerTools
 from agentcli.permissions.decide import Decision
-from agentcli.tools.mending import mended, with_ignored
+from agentcli.tools.foreign import ForeignCalls
+from agentcli.tools.mending import mended, with_ignored, with_remarks
 
 
 class Prepare(Stage):
     """Finds the tools of calls: the session's own, by name, and MCP tools."""
 
-    def __init__(self, tools: Mapping[str, Tool], server_tools: ServerTools, cwd: Path) -> None:
+    def __init__(
+        self,
+        tools: Mapping[str, Tool],
+        server_tools: ServerTools,
+        cwd: Path,
+        offered: Callable[[], Collection[str]] | None = None,
+        todo: Callable[[], Sequence[TodoItem]] = tuple,
+    ) -> None:
+        """`offered` names the tools that the model was offered, `todo` is the present list."""
         self.tools = tools
+        self._offered = offered or (lambda: ())
+        self._todo = todo
         self._server_tools = server_tools
         self._cwd = cwd
 
     def named(self, parts: Sequence[Part]) -> tuple[Part, ...]:
-        """Return the parts of a reply whose calls have the names of our tools."""
+        """Return the parts of a reply whose calls are calls of our tools, if they can be."""
         known = (*self.tools, *self._server_tools.names)
-        return tuple(
-            replace(part, name=own_name(part.name, known)) if isinstance(part, ToolCall) else part for part in parts
-        )
+        foreign = ForeignCalls(self.tools, known, self._cwd, self._todo())
+        return tuple(foreign.own(part) if isinstance(part, ToolCall) else part for part in parts)
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:
         """Return the calls of a reply before the first stage: calls of the MCP gate unwrapped, inputs repaired."""
@@ -60,6 +70,8 @@ class Prepare(Stage):
         return self._server_tools.traits.get(call.name, UNKNOWN)
 
     async def judge(self, call: Call) -> Call:
+        if call.asked.unreadable:
+            return call.refused(call.asked.unreadable, "error")
         tool = await self._find(call.asked)
         if isinstance(tool, str):
             return call.refused(tool, "error")
@@ -73,10 +85,12 @@ class Prepare(Stage):
             return tool
         if call.name.startswith(PREFIX) or call.name == SEARCH:
             return await self._server_tools.find(call.name)
-        return no_tool(call.name, self.tools)
+        return no_tool(call.name, self._offered() or self.tools)
 
     def _prepared(self, sent: ToolCall) -> Call:
         call = effective(sent)
+        if call.unreadable:
+            return Call(call, call, sent.name)
         tool = self.tools.get(call.name)
         if tool is None:
             return Call(call, call, sent.name)
@@ -108,8 +122,10 @@ class NestedStage(Stage):
             if call.result is None:
                 return call
             traits = self._prepare.traits_of(call.call)
-            result = self._instructions.added(call.result, call.path, traits)
-            return replace(call, result=self._skills.noted(result, call.path, traits))
+            result = call.result
+            for path in call.paths or (None,):
+                result = self._skills.noted(self._instructions.added(result, path, traits), path, traits)
+            return replace(call, result=result)
 
         return ran
 
@@ -132,7 +148,7 @@ class Finish(Stage):
             try:
                 call = await run(call)
                 assert call.output is not None
-                output = with_ignored(call.output, call.ignored)
+                output = with_remarks(with_ignored(call.output, call.ignored), call.asked.remarks)
             except asyncio.CancelledError:
                 output = ToolOutput(INTERRUPTED, status="interrupted")
             except (AgentError, OSError) as error:
@@ -234,9 +250,9 @@ class BufferStage(Stage):
     def around(self, run: Run) -> Run:
         async def ran(call: Call) -> Call:
             if call.its_tool.traits.edits_files:
-                await self._buffers.save(call.its_tool, call.path, call.call.input)
-            elif call.its_tool.traits.reads_files and call.path is not None:
-                call = replace(call, buffers=await self._buffers.contents([call.path]))
+                await self._buffers.save(call.its_tool, call.paths, call.call.input)
+            elif call.its_tool.traits.reads_files and call.paths:
+                call = replace(call, buffers=await self._buffers.contents(call.paths))
             return await run(call)
 
         return ran
@@ -252,6 +268,6 @@ class CheckpointStage(Stage):
         async def ran(call: Call) -> Call:
             if call.harmless:
                 return await run(call)
-            return await self._checkpointer.run(lambda: run(call), call.its_tool, call.path, call.call)
+            return await self._checkpointer.run(lambda: run(call), call.its_tool, call.paths, call.call)
 
         return ran

@@ -227,7 +227,9 @@ def _note_files(
             files,
             _at(cwd, file["path"]),
             seq,
-            partial(_was_edited, call=call, result=replace(result, metadata=file)),
+            _EFFECTS["deleted"]
+            if file.get("deleted")
+            else partial(_was_edited, call=call, result=replace(result, metadata=file)),
         )
     path = result.metadata.get("path") or call.input.get("file_path") or call.input.get("path")
     change = _change(traits)

@@ -18,7 +18,7 @@ def ours(renaming: Renaming, name: str, arguments: Mapping[str, Any]) -> tuple[s
     if not isinstance(name, str):
         raise TypeError(f"a tool is called {name!r}")
     known, parameters = renaming.get(name, (name, {}))
-    given = {parameters.get(key, key): value for key, value in arguments.items()}
+    given = {parameters.get(key) or key: value for key, value in arguments.items()}
     if isinstance(given.get("edits"), list):
         known = "multi_edit" if known == "edit" else known
         given["edits"] = [_renamed(edit, parameters) for edit in given["edits"]]
@@ -26,7 +26,7 @@ def ours(renaming: Renaming, name: str, arguments: Mapping[str, Any]) -> tuple[s
 
 
 def _renamed(edit: Any, parameters: Mapping[str, str]) -> Any:
-    return {parameters.get(key, key): value for key, value in edit.items()} if isinstance(edit, Mapping) else edit
+    return {parameters.get(key) or key: value for key, value in edit.items()} if isinstance(edit, Mapping) else edit
 
 
 def todo_list(arguments: Mapping[str, Any]) -> tuple[TodoItem, ...]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+BARE = "input"
+"""The parameter of a tool whose calls are a bare text."""
+
 
 def parsed(text: str) -> Any:
     """Parse a whole text strictly; an empty text is an empty object, and invalid JSON is None."""

@@ -11,7 +11,7 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
-from agentcli.providers.openai.arguments import parsed
+from agentcli.providers.openai.arguments import BARE, parsed
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.wire import Ids, can_run, sendable, sendable_json, tokens
 
@@ -21,6 +21,7 @@ INCOMPLETE: Mapping[str, Stop] = {"max_output_tokens": "max_tokens", "content_fi
 _LONGEST_REASON = 40
 """Maximum characters of a reason that are shown."""
 _BEGUN = "in_progress"
+_CALLS = ("function_call", "custom_tool_call")
 
 
 @dataclass(slots=True)
@@ -71,7 +72,7 @@ class Reply:
                 yield ThinkingDelta(_text(event["delta"]))
             case "response.reasoning_summary_part.added" if event.get("summary_index"):
                 yield ThinkingDelta("\n\n")
-            case "response.function_call_arguments.delta":
+            case "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta":
                 begun = self._begun.get(event.get("output_index"))
                 if begun is not None:
                     begun.pieces.append(_text(event["delta"]))
@@ -117,7 +118,7 @@ class Reply:
         return INCOMPLETE.get(self._reason, "error")
 
     def _start(self, index: Any, item: Json) -> Iterator[StreamEvent]:
-        if item["type"] == "function_call":
+        if item["type"] in _CALLS:
             self._calls = True
             begun = self._begun[index] = _Begun(self._ids.fresh(item.get("call_id")), str(item.get("name") or ""))
             yield CallDelta(begun.call_id, begun.name, "")
@@ -133,7 +134,7 @@ class Reply:
             case "reasoning":
                 raw = {name: value for name, value in item.items() if value is not None and name != "status"}
                 yield from self._add(Thinking(sendable(_thoughts(item)), "", {KIND: sendable_json(raw)}))
-            case "function_call":
+            case "function_call" | "custom_tool_call":
                 self._call(index, item)
             case _:
                 pass  # a tool of the vendor's own, which is never requested
@@ -150,7 +151,11 @@ class Reply:
         """Hold back a call if its whole input is valid, else its place: half an input must never look like a whole one."""
         self._calls = True
         begun = self._begun.pop(index, None)
-        name, value = item.get("name"), parsed(_text(item.get("arguments") or ""))
+        name = item.get("name")
+        if item["type"] == "custom_tool_call":
+            value: Any = {BARE: _text(item.get("input") or "")}
+        else:
+            value = parsed(_text(item.get("arguments") or ""))
         if not can_run(name, value) or item.get("status") in ("incomplete", _BEGUN):
             self._pending.append(_Pending(None, str(name or "")))
         elif not self._ids.again(item.get("call_id"), name, value):

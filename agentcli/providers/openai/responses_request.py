@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
+from agentcli.providers.openai.arguments import BARE
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
@@ -26,9 +28,10 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     the prompt cache).
     """
     options = request.options
+    free = _free(request)
     wire: Json = {
         "model": request.model.id,
-        "input": [item for turn in request.messages for item in _items(turn, request.model)],
+        "input": [item for turn in request.messages for item in _items(turn, request.model, free)],
         "max_output_tokens": max(LEAST_OUTPUT, min(request.max_output, request.model.max_output)),
         "store": False,
     }
@@ -36,7 +39,7 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     if instructions:
         wire["instructions"] = instructions
     if request.tools:
-        wire["tools"] = [_tool(tool) for tool in request.tools]
+        wire["tools"] = [_tool(tool, free.tools) for tool in request.tools]
     if request.model.thinking == "level" and options.get("thinking", True) is not None:
         wire["include"] = ["reasoning.encrypted_content"]
         reasoning = _reasoning(options)
@@ -54,8 +57,32 @@ def _reasoning(options: Mapping[str, Any]) -> Json:
     return ({"effort": options["effort"]} if options.get("effort") else {}) | summary
 
 
-def _tool(tool: ToolSchema) -> Json:
+@dataclass(frozen=True, slots=True)
+class _Free:
+    """The tools that the model calls with a bare text, and the calls of them in the request."""
+
+    tools: frozenset[str]
+    calls: frozenset[str]
+
+
+def _free(request: Request) -> _Free:
+    """Return the tools with a grammar, for a model that writes freely, and their calls that have a text and nothing else."""
+    tools = frozenset(tool.name for tool in request.tools if tool.grammar and request.model.writes_freely)
+    calls = (part for turn in request.messages for part in turn.parts if isinstance(part, ToolCall)) if tools else ()
+    return _Free(tools, frozenset(call.call_id for call in calls if call.name in tools and _bare(call) is not None))
+
+
+def _bare(call: ToolCall) -> str | None:
+    """Return the text of a call that has a text alone; None for any other call."""
+    text = call.input.get(BARE)
+    return text if isinstance(text, str) and len(call.input) == 1 else None
+
+
+def _tool(tool: ToolSchema, free: frozenset[str]) -> Json:
     """Return a tool with its schema unchanged; without `strict`, this API would treat the schema as a strict one."""
+    if tool.name in free:
+        form = {"type": "grammar", "syntax": "lark", "definition": tool.grammar}
+        return {"type": "custom", "name": tool.name, "description": tool.description, "format": form}
     return {
         "type": "function",
         "name": tool.name,
@@ -65,16 +92,16 @@ def _tool(tool: ToolSchema) -> Json:
     }
 
 
-def _items(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
+def _items(turn: RequestMessage, model: ModelSpec, free: _Free) -> Iterator[Json]:
     if turn.role == "assistant":
-        yield from _of_model(turn, model)
+        yield from _of_model(turn, model, free)
         return
     content: list[Json] = []
     for part in turn.parts:
         match part:
             case ToolResult():
                 yield {
-                    "type": "function_call_output",
+                    "type": "custom_tool_call_output" if part.call_id in free.calls else "function_call_output",
                     "call_id": wire_id(part.call_id),
                     "output": _output(part),
                 }
@@ -101,7 +128,7 @@ def _image(image: Image) -> Json:
     return {"type": "input_image", "image_url": f"data:{image.mime};base64,{image.data}", "detail": "auto"}
 
 
-def _of_model(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
+def _of_model(turn: RequestMessage, model: ModelSpec, free: _Free) -> Iterator[Json]:
     """Yield the items of a reply.
 
     Reasoning is sent unchanged, only to its own model, and only with the items after it.
@@ -112,19 +139,21 @@ def _of_model(turn: RequestMessage, model: ModelSpec) -> Iterator[Json]:
         if isinstance(part, Thinking):
             raw = part.meta.get(KIND) if own and part.meta else None
             reasoning += [dict(raw)] if isinstance(raw, Mapping) and raw.get("type") == "reasoning" else []
-        elif (item := _item(part, own)) is not None:
+        elif (item := _item(part, own, free)) is not None:
             yield from reasoning
             reasoning = []
             yield item
 
 
-def _item(part: Part | ToolResult, own: bool) -> Json | None:
+def _item(part: Part | ToolResult, own: bool, free: _Free) -> Json | None:
     match part:
         case Text(text, _, _, meta) if text.strip():
             phase = (meta or {}).get(KIND, {}).get("phase") if own else None
             content = [{"type": "output_text", "text": text, "annotations": []}]
             item: Json = {"type": "message", "role": "assistant", "content": content}
             return item | ({"phase": phase} if phase else {})
+        case ToolCall(call_id, name) if call_id in free.calls:
+            return {"type": "custom_tool_call", "call_id": wire_id(call_id), "name": name, "input": _bare(part)}
         case ToolCall(call_id, name, given):
             arguments = json.dumps(dict(given), ensure_ascii=False)
             return {

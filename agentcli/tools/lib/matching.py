@@ -39,13 +39,15 @@ class Match:
     """True at the end of a file without a final newline, if the old text has one."""
 
 
-def find(text: str, old: str) -> tuple[list[Match], str]:
-    """Return all matches of the first kind that has any, and the kind's name; no matches and "" if none has."""
+def find(text: str, old: str, fits: Callable[[Match], bool] = lambda _: True) -> tuple[list[Match], str]:
+    """Return all matches that fit, of the first kind that has any, and the kind's name; no matches and "" if none has."""
     for name, search in _LADDER:
-        matches = list(search(text, old))
+        matches = [match for match in search(text, old) if fits(match)]
         if matches:
             return matches, name
-    return _at_unended_end(text, old)
+    matches, name = _at_unended_end(text, old)
+    matches = [match for match in matches if fits(match)]
+    return matches, name if matches else ""
 
 
 def unescaped(text: str) -> str:

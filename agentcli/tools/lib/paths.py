@@ -58,14 +58,14 @@ class FileHandle:
 def locate(ctx: ToolContext, path: str) -> ResolvedPath:
     """Return the resolved form of a path from the model. Raises ToolError for a path that the call may not touch.
 
-    With `ctx.scope.allowed_path` that is the only path it may touch, otherwise all paths below one of `ctx.roots`.
+    With `ctx.scope.allowed_paths` these are the only ones it may touch, otherwise all paths below one of `ctx.roots`.
     """
     real = resolve(ctx.cwd, path)
-    if ctx.scope.allowed_path is not None and real != ctx.scope.allowed_path:
+    if ctx.scope.allowed_paths and real not in ctx.scope.allowed_paths:
         raise ToolError(f"{path} is being changed by something else. Try again.")
     # The outermost folder: with write access to it, an inner one can be swapped for a link.
     around = [root for root in ctx.roots if real.is_relative_to(root)]
-    if not around and ctx.scope.allowed_path is None:
+    if not around and not ctx.scope.allowed_paths:
         roots = ", ".join(str(root) for root in ctx.roots)
         raise ToolError(f"{path} is outside the workspace ({roots}). The user can add its folder with --add-dir.")
     base = min(around, key=lambda root: len(root.parts), default=Path(real.anchor))

@@ -31,7 +31,7 @@ def test_a_reading_call_is_allowed_on_its_path_and_nobody_is_asked(tmp_path: Pat
     (tmp_path / "a.txt").write_text("one\n")
     person = Person()
     call = judged(stage_of(tmp_path, person), a_call("read", file_path="a.txt"))
-    assert (call.path, call.result, person.asked) == (tmp_path / "a.txt", None, [])
+    assert (call.paths, call.result, person.asked) == ((tmp_path / "a.txt",), None, [])
     assert call.decision is not None
     assert call.decision.decision == "allow"
 

@@ -31,7 +31,7 @@ class Editor:
 
 
 def allowed(call: Call, path: Path) -> Call:
-    return call.decided(Decision("allow", "user:once", "", path=path))
+    return call.decided(Decision("allow", "user:once", "", paths=(path,)))
 
 
 def desk(tmp_path: Path, *, checkpoints: bool = True, saves: bool = True) -> tuple[Path, BufferStage, SeenFiles]:

@@ -30,7 +30,7 @@ def test_the_change_of_a_call_is_undone(tmp_path: Path, call: Call) -> None:
         file.write_text("new\n")
         return call
 
-    allowed = call.decided(Decision("allow", "user:once", "", path=file))
+    allowed = call.decided(Decision("allow", "user:once", "", paths=(file,)))
     assert ended(CheckpointStage(session.core.checkpointer), run, allowed) == allowed
     assert file.read_text() == "new\n"
     session.undo_stack.undo()

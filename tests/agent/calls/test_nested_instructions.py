@@ -23,7 +23,7 @@ def stage_of(work: Path) -> NestedStage:
 
 
 def read(file: Path) -> Call:
-    return a_call("read", file_path=str(file)).decided(Decision("allow", "read", "", path=file))
+    return a_call("read", file_path=str(file)).decided(Decision("allow", "read", "", paths=(file,)))
 
 
 def workspace(tmp_path: Path) -> Path:

@@ -50,5 +50,5 @@ def test_paths_are_relative_to_the_working_folder(call: Call, ctx: Bench, projec
 
 def test_only_the_workspace_is_searched(call: Call, ctx: Bench, project: Path) -> None:
     outside = Path(os.path.realpath(project)).parent / "elsewhere.py"
-    ctx.scope = CallScope(outside)
+    ctx.scope = CallScope((outside,))
     assert call("read", file_path=str(outside)).output == f"{outside} does not exist."

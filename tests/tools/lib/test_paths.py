@@ -94,7 +94,7 @@ def test_added_folders_are_inside(call: Call, ctx: Bench, outside: Path) -> None
 
 
 def test_an_allowed_path_outside_may_be_used_and_no_other(call: Call, ctx: Bench, outside: Path) -> None:
-    ctx.scope = CallScope(outside / "secret.txt")
+    ctx.scope = CallScope((outside / "secret.txt",))
     assert call("read", file_path="../project-two/secret.txt").status == "success"
     assert call("write", file_path="../project-two/other.txt", content="x").status == "error"
     assert call("read", file_path=".").status == "error"
@@ -105,7 +105,7 @@ def test_a_link_that_leads_elsewhere_after_it_was_judged_is_refused(call: Call, 
     (ctx.cwd / "b.txt").write_text("inside, too\n")
     for link_to in (outside / "secret.txt", ctx.cwd / "b.txt"):
         (ctx.cwd / "link").symlink_to("a.txt")
-        ctx.scope = CallScope(ctx.cwd / "a.txt")
+        ctx.scope = CallScope((ctx.cwd / "a.txt",))
         assert call("read", file_path="link").status == "success"
         (ctx.cwd / "link").unlink()
         (ctx.cwd / "link").symlink_to(link_to)

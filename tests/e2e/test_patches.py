@@ -1,0 +1,143 @@
+"""Patches of a model through the whole program, on every wire: offered to GPT, understood from all, judged file by file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.providers.scripted.model import call, say
+from tests.e2e.program import Program
+from tests.loopback import Loopback
+from tests.loopback.plan import Asked
+
+PATCH = """*** Begin Patch
+*** Update File: a.py
+@@
+-x = 1
++x = 2
+*** Add File: new/b.py
++y = 1
+*** Delete File: gone.py
+*** End Patch
+"""
+WIRES = {
+    "responses": "openai/gpt-6-luna",
+    "chat": "mine/gpt-oss-120b",
+    "claude": "anthropic/claude-haiku-4-5",
+    "gemini": "google/gemini-3.8-flash",
+}
+Served = Callable[..., tuple[Program, Loopback]]
+
+
+@pytest.fixture
+def served(program: Program) -> Iterator[Served]:
+    """A program whose providers are all the loopback server, which gives these replies."""
+    servers: list[Loopback] = []
+
+    def serve(*replies: Any) -> tuple[Program, Loopback]:
+        server = Loopback([*replies])
+        server.__enter__()
+        servers.append(server)
+        own = f'[providers.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "OPENAI_API_KEY"\n'
+        (program.work / "a.py").write_text("x = 1\n")
+        (program.work / "gone.py").write_text("z = 1\n")
+        made = Program(program.base, {**program.more, **server.env}, program.command)
+        made.config(own)
+        return made, server
+
+    yield serve
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+def state(folder: Path) -> dict[str, str]:
+    """The files of a folder."""
+    files = (path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_text() for path in files}
+
+
+BEFORE = {"a.py": "x = 1\n", "gone.py": "z = 1\n"}
+AFTER = {"a.py": "x = 2\n", "new/b.py": "y = 1\n"}
+
+
+def tools_of(asked: Asked) -> set[str]:
+    """The names of the tools in a request."""
+    raw = asked.json.get("tools") or []
+    if asked.wire == "google":
+        return {each["name"] for tool in raw for each in tool["functionDeclarations"]}
+    return {tool["name"] if "name" in tool else tool["function"]["name"] for tool in raw}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_patch_is_carried_out_on_every_wire_and_its_history_is_accepted(served: Served, wire: str) -> None:
+    program, server = served(say("", call("apply_patch", input=PATCH)), say("Done."), say("Again."))
+    ran = program.ask("-p", "go", "-m", WIRES[wire], "--mode", "auto-edit")
+    assert (ran.code, state(program.work)) == (0, AFTER), ran.err
+    again = program.ask("resume", "--last", "-p", "more", "-m", WIRES[wire])
+    assert (again.code, again.result["text"]) == (0, "Again.")
+    assert not [asked.refused for asked in server.asked if asked.refused]
+    offered = tools_of(server.requests[0])
+    assert ("apply_patch" in offered, "multi_edit" in offered) == (
+        (True, False) if wire in ("responses", "chat") else (False, True)
+    )
+    changes = {Path(row["path"]).name for row in _result(program)["metadata"]["files"]}
+    assert changes == {"a.py", "b.py", "gone.py"}
+
+
+def _result(program: Program) -> Any:
+    files = sorted(program.sessions.rglob("records/*-tool_result.json"))
+    return json.loads(files[0].read_text())
+
+
+def test_the_responses_wire_takes_it_as_a_text_held_to_a_grammar(served: Served) -> None:
+    program, server = served(say("", call("apply_patch", input=PATCH)), say("Done."))
+    program.ask("-p", "go", "-m", WIRES["responses"], "--mode", "auto-edit")
+    [tool] = [tool for tool in server.requests[0].json["tools"] if tool["name"] == "apply_patch"]
+    assert (tool["type"], tool["format"]["syntax"]) == ("custom", "lark")
+    items = [item for item in server.requests[1].json["input"] if item["type"].startswith("custom")]
+    assert [item["type"] for item in items] == ["custom_tool_call", "custom_tool_call_output"]
+    assert items[0]["input"] == PATCH
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("folder", ["", "sub"])
+def test_a_patch_in_a_command_is_carried_out_as_the_edit_that_it_is(served: Served, wire: str, folder: str) -> None:
+    command = f"{f'cd {folder} && ' if folder else ''}apply_patch <<'EOF'\n{PATCH}EOF\n"
+    program, server = served(say("", call("bash", command=command)), say("Done."))
+    if folder:
+        (program.work / folder).mkdir()
+        for name in BEFORE:
+            (program.work / name).rename(program.work / folder / name)
+    ran = program.ask("-p", "go", "-m", WIRES[wire], "--mode", "auto-edit")
+    assert state(program.work / folder) == AFTER, ran.out
+    assert "(as apply_patch)" in ran.of("tool_result")[0]["output"]
+    assert not [asked.refused for asked in server.asked if asked.refused]
+
+
+@pytest.mark.parametrize(
+    "rule", ["edit(gone.py)", "write(new/**)", "read(a.py)", "apply_patch", "multi_edit(a.py)", "edit"]
+)
+def test_a_rule_about_one_of_the_files_denies_the_whole_patch(served: Served, rule: str) -> None:
+    program, _ = served(say("", call("apply_patch", input=PATCH)), say("Done."))
+    ran = program.ask("-p", "go", "-m", WIRES["responses"], "--mode", "yolo", "--deny", rule)
+    assert (ran.of("tool_result")[0]["status"], state(program.work)) == ("denied", BEFORE)
+
+
+def test_a_file_outside_or_protected_makes_the_whole_patch_ask(served: Served, tmp_path: Path) -> None:
+    for path in (str(tmp_path / "outside.py"), ".git/hooks/pre-commit"):
+        text = PATCH.replace("new/b.py", path)
+        program, _ = served(say("", call("apply_patch", input=text)), say("Done."))
+        ran = program.ask("-p", "go", "-m", WIRES["responses"], "--mode", "auto-edit")
+        assert (ran.of("tool_result")[0]["status"], state(program.work)) == ("denied", BEFORE)
+
+
+def test_an_allow_rule_for_edits_allows_a_patch_of_those_files_alone(served: Served) -> None:
+    rules = ["--allow", "edit(a.py)", "--allow", "edit(gone.py)"]
+    for more, status in (([], "denied"), (["--allow", "edit(new/**)"], "success")):
+        program, _ = served(say("", call("apply_patch", input=PATCH)), say("Done."))
+        ran = program.ask("-p", "go", "-m", WIRES["responses"], *rules, *more)
+        assert ran.of("tool_result")[0]["status"] == status
