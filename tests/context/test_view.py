@@ -227,3 +227,70 @@ def test_an_id_that_a_server_uses_again_after_a_compaction_is_not_cleared(kind: 
     kept = {"cleared": ("c",)} if kind == "outputs" else {"cleared_inputs": ("c",)}
     stays = history(*TALK, compaction(6, **kept))
     assert dict(stays.cleared if kind == "outputs" else stays.cleared_inputs) == {"c": 9}
+
+
+def test_nothing_said_is_nothing_seen() -> None:
+    assert texts(view(history())) == []
+    assert view(history()).compaction is None
+
+
+def test_results_without_their_reply_keep_their_order() -> None:
+    assert texts(view(history(result("b", "B"), result("a", "A"), prompt("x")))) == [["user", "B", "A", "x"]]
+
+
+def test_a_message_of_the_user_has_the_turn_of_the_reply_before_it_unless_its_own_is_later() -> None:
+    seen = view(history(prompt("one"), reply(call("a"), turn=3), result("a"), reply("x", turn=3), prompt("two", 4)))
+    assert [(message.role, message.turn) for message in seen.messages] == [
+        ("user", 1), ("assistant", 3), ("user", 3), ("assistant", 3), ("user", 4),
+    ]  # fmt: skip
+
+
+def test_a_reply_that_was_interrupted_is_cut() -> None:
+    whole = reply("x")
+    stops = ["end_turn", "tool_use", "max_tokens", "interrupted", "error", None]
+    seen = [view(history(prompt("one"), replace(whole, stop=stop))).messages[-1].cut for stop in stops]
+    assert seen == [False, False, False, True, True, True]
+
+
+def test_a_snapshot_of_another_form_names_its_records_only_if_it_stands_for_any() -> None:
+    other = replace(compaction(6), snapshot="summary", stands_for=(2, 5))
+    line = '[This stands for records 2 to 5. recall(pattern="…", from=2, to=5) finds what it leaves out.]'
+    assert texts(view(history(*TALK[:5], prompt("two", 2), other)))[0] == ["user", "summary", line]
+    none = replace(other, stands_for=(0, 0))
+    assert texts(view(history(*TALK[:5], prompt("two", 2), none)))[0] == ["user", "summary"]
+
+
+def test_what_a_compaction_carries_is_pinned_by_its_tier() -> None:
+    words = VerbatimText(1, 1, "do it")
+    body = replace(compaction(6), user_words=(words,), pins=(words,), answer=VerbatimText(5, 1, "done"))
+    seen = view(history(*TALK[:5], prompt("two", 2), body))
+    told = [(block.tier, block.pinned, block.compactable) for block in seen.messages[0].blocks]
+    assert told == [(3, False, False), (1, True, False), (3, True, False), (2, True, False)]
+    assert texts(seen)[1] == ["assistant", ACKNOWLEDGED]
+
+
+def test_a_thought_from_before_an_undo_is_bound_to_the_view_that_it_was_made_in() -> None:
+    seen = replace(view(history(prompt("one"), reply(thought(), "x"), reply(thought(), "y"))), undone=((1, 3),))
+    bound = [(block.seq, seen.is_bound(block)) for block in seen.blocks]
+    assert bound == [(1, False), (2, True), (2, False), (3, False), (3, False)]
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        (), (prompt("more", 3),), (reply("x", turn=2),), (reply(call("d"), turn=2), result("d")), (Prune(("a",), 5, "x"),),
+        (Prune(("a",), 5, "x"), prompt("more", 3)), (Prune((), 5, "x", inputs=("a",)),), (Prune(("a",), 5, "x", drop_thinking_before=3),), (Pin(1),), (compaction(6),), (compaction(6), reply("x", turn=2)),
+    ],
+)  # fmt: skip
+def test_a_view_that_grows_is_the_one_made_anew(added: tuple[Body, ...]) -> None:
+    former = history(*TALK)
+    now = former
+    for record in [Record(len(TALK) + n, f"n{n}", "2026-01-01T00:00:00Z", "", body) for n, body in enumerate(added, 1)]:
+        now = evolve(now, record)
+    assert texts(grown(now, former, view(former))) == texts(view(now))
+
+
+def test_a_view_that_does_not_change_is_the_same_object() -> None:
+    former = history(*TALK)
+    seen = view(former)
+    assert grown(former, former, seen) is seen
