@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from agentcli.context.tokens.calibration import measured
+from agentcli.context.tokens.calibration import (
+    HIGHEST_RATE,
+    LOWEST_RATE,
+    Calibration,
+    Rate,
+    calibrate,
+    from_json,
+    measured,
+)
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import View, view
 from agentcli.core.history import History, evolve, fold
@@ -148,3 +156,88 @@ def test_a_report_is_believed_from_half_to_twice_the_estimate_give_or_take_fifty
     doubled = view(fold(records(user(), step(5_000), step(5_000 + reported // 2))))
     if reported % 2 == 0:
         assert measured(doubled, [0, 1_000, 0], lambda _: 2.0) == counted
+
+
+def lengths(body: Message | ToolResult) -> tuple[float, int]:
+    """A unit for each character of text, and a block for each part."""
+    if isinstance(body, ToolResult):
+        return len(body.output), 1
+    return sum(len(part.text) for part in body.parts if isinstance(part, Text)), len(body.parts)
+
+
+def test_an_unknown_model_has_the_rate_to_begin_with_and_no_head() -> None:
+    fresh = from_json({})
+    assert (fresh.rate("m"), fresh.head("m")) == (pytest.approx(fresh.start), 0.0)
+
+
+def test_a_rate_is_the_mean_of_what_was_seen_and_of_a_beginning_worth_5000_characters() -> None:
+    fresh = from_json({})
+    learned = fresh.learn("m", 1_016, 2_000, 2)
+    assert learned.rates == {"m": Rate(1_000, 2_000, 0.0)}, "each block costs eight tokens beside its text"
+    assert learned.rate("m") == pytest.approx((0.34 * 5_000 + 1_000) / 7_000)
+    assert learned.learn("m", 500, 1_000, 0).rates == {"m": Rate(1_500, 3_000, 0.0)}
+    assert learned.rate("other") == pytest.approx(0.34)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "size", "learned"),
+    [
+        (100, 200, True), (100, 199, False), (LOWEST_RATE * 1_000, 1_000, False), (LOWEST_RATE * 1_000 + 1, 1_000, True),
+        (HIGHEST_RATE * 1_000, 1_000, False), (HIGHEST_RATE * 1_000 - 1, 1_000, True), (-5, 1_000, False),
+    ],
+)  # fmt: skip
+def test_only_an_addition_of_some_size_with_a_believable_rate_teaches(
+    tokens: float, size: float, learned: bool
+) -> None:
+    fresh = from_json({})
+    assert (fresh.learn("m", tokens, size, 0) is not fresh) == learned
+
+
+def test_what_a_compaction_carries_is_read_without_malformed_entries() -> None:
+    learned = Calibration({"m": Rate(5.0, 10.0, 3.0)})
+    assert from_json(learned.to_json()).rates == learned.rates
+    assert from_json({"a": [1, 2], "b": "abc", "c": (1, 2, 3), "d": {}, "e": [1, 2, 3, 4]}).rates == {
+        "c": Rate(1, 2, 3)
+    }
+
+
+def test_the_head_is_what_the_first_prompt_has_beside_its_messages() -> None:
+    learned = calibrate(fold(records(user("x" * 100), step(1_000))), lengths)
+    assert learned.calibration.head("m") == pytest.approx(1_000 - 100 * 0.34 - 8)
+    small = calibrate(fold(records(user("x" * 100), step(20))), lengths)
+    assert small.calibration.head("m") == 0.0
+
+
+def test_what_was_added_since_the_newest_reply_is_summed() -> None:
+    history = fold(records(user("x" * 100), step(1_000, "c1"), output("c1", 300), user("abc", 2)))
+    learned = calibrate(history, lengths)
+    assert (learned.last, learned.size, learned.blocks) == ((2, 1_010), 303, 2)
+
+
+def test_a_reply_that_broke_off_counts_by_what_was_received_of_it() -> None:
+    for stop, expected in (
+        ("interrupted", ((2, 1_000), 2, 1)),
+        ("error", ((2, 1_000), 2, 1)),
+        ("end_turn", ((2, 1_010), 0.0, 0)),
+    ):
+        broken = replace(step(1_000), stop=stop)
+        learned = calibrate(fold(records(user("x" * 100), broken)), lengths)
+        assert (learned.last, learned.size, learned.blocks) == expected, stop
+
+
+@pytest.mark.parametrize("seen", range(1, 6))
+def test_learning_may_be_interrupted_anywhere(seen: int) -> None:
+    every = records(user("x" * 500), step(1_000, "c1"), output("c1", 900), step(1_400), user("y" * 300, 2), step(1_600))
+    former = fold(every[:seen])
+    now = former
+    for record in every[seen:]:
+        now = evolve(now, record)
+    whole = calibrate(now, lengths)
+    grown = calibrate(now, lengths, calibrate(former, lengths))
+    assert (grown.calibration, grown.last, grown.size, grown.blocks) == (
+        whole.calibration,
+        whole.last,
+        whole.size,
+        whole.blocks,
+    )
+    assert whole.calibration.rates["m"].size == 1_200
