@@ -1,9 +1,20 @@
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.context.snapshot.form import Snapshot, fitting_rules, flaws, items, parse, render, trimmed
+from agentcli.context.snapshot.form import (
+    Snapshot,
+    cite,
+    fitting_rules,
+    flaws,
+    items,
+    parse,
+    render,
+    renumbered,
+    trimmed,
+)
 from agentcli.core.record import VerbatimText
 
 REPLY = """<scratchpad>
@@ -143,3 +154,98 @@ def test_rules_that_would_fill_the_window_give_way_from_the_oldest_on() -> None:
 def test_a_notice_of_what_was_left_out_is_not_taken_for_an_item() -> None:
     short = trimmed(Snapshot("g", files=tuple(f"READ: `{n}.py`" for n in range(200))), 1_000)
     assert all("left out" not in line for line in parse(render(short)).files)
+
+
+@pytest.mark.parametrize(
+    ("seqs", "cited"),
+    [
+        ((), "x"), ((3,), "x [#3]"), ((3, 3), "x [#3]"), ((5, 3), "x [#3, #5]"), ((3, 4), "x [#3-4]"), ((1, 2, 3, 7, 9, 10), "x [#1-3, #7, #9-10]"),
+        ((-2,), "x [#-2]"), ((-3, -2), "x [#-3 to -2]"),
+    ],
+)  # fmt: skip
+def test_records_of_an_item_are_named_with_neighbours_as_a_range(seqs: tuple[int, ...], cited: str) -> None:
+    assert cite("x", seqs) == cited
+    assert renumbered(cited, lambda number: number) == cited
+
+
+def test_records_of_an_item_get_new_numbers() -> None:
+    assert renumbered("x [#3-5, #9]", lambda number: number + 10) == "x [#13-15, #19]"
+    assert renumbered("x [3]", lambda number: number + 10) == "x [3]"
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ("", ()),
+        ("one\ntwo", ("one", "two")),
+        ("- one\n  more\n- two", ("one more", "two")),
+        ("intro\n- one", ("intro", "one")),
+        ("1. one\n2) two\n* three\n• four", ("one", "two", "three", "four")),
+        ("- one\n\n- (3 older items left out; recall reaches them)\n-  a   b ", ("one", "a b")),
+        ("-no bullet", ("-no bullet",)),
+    ],
+)
+def test_an_item_begins_with_a_bullet_if_any_does(section: str, expected: tuple[str, ...]) -> None:
+    assert items(section) == expected
+
+
+def test_rules_fit_by_their_length_and_fifteen_characters_each() -> None:
+    rules = tuple(VerbatimText(n, n, "x" * 10) for n in (1, 2, 3))
+    assert fitting_rules(rules, 75) == rules
+    left_out = VerbatimText(0, 0, "(1 older rules do not fit; the session's records hold them)")
+    assert fitting_rules(rules, 74) == (left_out, *rules[1:])
+    assert [rule.text for rule in fitting_rules(rules, 24)] == [
+        "(3 older rules do not fit; the session's records hold them)"
+    ]
+    assert fitting_rules((), 0) == ()
+
+
+def test_a_snapshot_that_fits_exactly_is_not_cut() -> None:
+    snapshot = Snapshot(goal="g", knowledge=("a" * 50, "b" * 50), files=("f" * 100, "g" * 100), actions=("did",))
+    size = len(render(snapshot))
+    assert trimmed(snapshot, size) == snapshot
+    less = trimmed(snapshot, size - 1)
+    assert less.files == ("f" * 100, "(1 older items left out; recall reaches them)")
+    assert (less.knowledge, less.goal) == (snapshot.knowledge, "g")
+
+
+def test_names_give_way_first_from_the_oldest_on() -> None:
+    snapshot = Snapshot(goal="g", files=("f1",), names=("first", "second", "third"))
+    size = len(render(snapshot))
+    assert trimmed(snapshot, size - 1).names == ("second", "third")
+    assert trimmed(snapshot, size - 7).names == ("second", "third")
+    assert trimmed(snapshot, size - 8).names == ("third",)
+    assert trimmed(snapshot, size - 8).files == ("f1",)
+
+
+def test_files_give_way_from_the_end_and_all_else_from_the_beginning() -> None:
+    many = tuple(f"{n:02} " + "x" * 40 for n in range(20))
+    files = trimmed(Snapshot(goal="g", files=many), 600).files
+    assert (files[0], files[-1]) == (many[0], f"({20 - len(files) + 1} older items left out; recall reaches them)")
+    known = trimmed(Snapshot(goal="g", knowledge=many), 600).knowledge
+    assert (known[-1], known[0]) == (many[-1], f"({20 - len(known) + 1} older items left out; recall reaches them)")
+
+
+@pytest.mark.parametrize(
+    ("reply", "goal"),
+    [
+        ("<state_snapshot><overall_goal>a</overall_goal></state_snapshot>", "a"),
+        ('<state_snapshot><overall_goal lang="en">a</overall_goal></state_snapshot>', "a"),
+        ("<state_snapshot><overall_goal>a<key_knowledge>- k</key_knowledge></state_snapshot>", "a"),
+        ("<state_snapshot><overall_goal>a", "a"),
+        ("<state_snapshot><overall_goal>a <!-- x --> b <!-- y --> c</overall_goal></state_snapshot>", "a  b  c"),
+        ("<state_snapshot><overall_goal>a <!-- x</overall_goal></state_snapshot>", "a &lt;!-- x"),
+        ("<thinking>x</thinking><state_snapshot><overall_goal>a</overall_goal></state_snapshot>", "a"),
+        ("<Analysis>x</analysis><state_snapshot><overall_goal>a</overall_goal></state_snapshot>", "a"),
+        ("<thinking>x<scratchpad>y</scratchpad></thinking><state_snapshot><overall_goal>a</overall_goal></state_snapshot>", "a"),
+        ("<thinking>x <state_snapshot><overall_goal>a</overall_goal></state_snapshot>", "a"),
+    ],
+)  # fmt: skip
+def test_the_goal_is_found_in_whatever_surrounds_it(reply: str, goal: str) -> None:
+    assert " ".join(parse(reply).goal.split()) == " ".join(goal.replace("&lt;", "<").split())
+
+
+def test_a_note_and_the_records_stand_in_front() -> None:
+    lines = render(Snapshot(goal="g", note="made without a model", covers=(3, 9))).splitlines()
+    assert lines[1:3] == ["  <!-- made without a model -->", "  <!-- records #3 to #9; recall reaches them -->"]
+    assert render(Snapshot(goal="g")).splitlines()[1] == "  <overall_goal>g</overall_goal>"

@@ -5,7 +5,8 @@ from agentcli.context.snapshot.transcript import dialogue, material, recite, sou
 from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import ViewMessage, view
 from agentcli.core.history import fold
-from agentcli.core.message import Text
+from agentcli.core.message import File, Image, Message, Text
+from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.story import Story
 from tests.counted import counted
 
@@ -116,3 +117,62 @@ def test_a_text_that_several_lengths_leave_whole_is_counted_once(clips: tuple[in
     with counted(TokenCounter.text) as count:
         material(messages, COUNTS, 1_000, 2, SnapshotSettings(clips=clips, hard_clips=hard))
     assert count == once
+
+
+def test_each_kind_of_part_is_recited_in_its_own_words() -> None:
+    parts = (
+        Text("typed"),
+        Text("noted", True, "hook"),
+        Text("minded", True),
+        File("text/plain", "a.py", "x = 1"),
+        Image("image/png", "", "b.png"),
+    )
+    (message,) = view(history(Message("user", parts, 2))).messages
+    assert recite(message, 1_000, 1_000).splitlines() == [
+        "[turn 2] USER #1:", "[hook] noted", "[reminder] minded", "[file a.py] x = 1", "typed", "[image/png image b.png]",
+    ]  # fmt: skip
+
+
+def test_a_thought_is_not_recited_but_is_evidence() -> None:
+    (_, message) = view(history(prompt("x"), reply(thought(), "said"))).messages
+    assert recite(message, 1_000, 1_000) == "[turn 1] ASSISTANT #2:\nsaid"
+    assert [source.text for source in sources([message])] == ["hm", "said"]
+
+
+def test_outputs_inputs_and_words_have_lengths_of_their_own() -> None:
+    long = "x" * 500
+    (said, asked, got) = view(history(prompt(long), reply(call("a", text=long)), result("a", long))).messages
+
+    def left(message: ViewMessage, clip: int, longest: int) -> bool:
+        return CUT in recite(message, clip, longest)
+
+    assert [left(said, 100, longest) for longest in (499, 500)] == [True, False]
+    assert [left(got, clip, 10) for clip in (499, 500)] == [True, False]
+    assert [left(asked, clip, 10) for clip in (100, 510, 511)] == [True, True, False]
+    (short,) = view(history(reply(call("a", text="x" * 189)))).messages
+    (over,) = view(history(reply(call("a", text="x" * 190)))).messages
+    assert (left(short, 10, 10), left(over, 10, 10)) == (False, True), "200 characters of an input always stay"
+
+
+def test_a_source_names_its_speaker_and_what_its_output_is_about() -> None:
+    asked = reply("look", call("a", file_path="a.py", old="y" * 201, new="z" * 200))
+    made = list(sources(view(history(prompt("fix it"), asked, result("a", "def f"))).messages))
+    told = [(source.text, source.seq, source.step, source.speaker) for source in made]
+    assert told[:2] == [("fix it", 1, 1, "user"), ("look", 2, 2, "agent")]
+    assert told[-2:] == [("read", 3, 2, "tool"), ("def f", 3, 2, "tool")]
+    assert (made[0].head, made[-1].head) == ("", "a.py " + "z" * 200)
+
+
+def test_only_what_was_said_sets_the_language() -> None:
+    seen = view(
+        history(prompt("hallo", 1, Text("note", True)), reply("ja", call("a")), result("a", "out"), reply(call("b")))
+    ).messages
+    assert list(dialogue(seen)) == ["hallo", "ja"]
+
+
+def test_what_fills_the_room_exactly_goes_whole() -> None:
+    messages = told(steps(5, 700))
+    (whole,) = material(messages, COUNTS, 10_000, 3)
+    room = sum(COUNTS.text(recite(message, 10**9, 10**9)) for message in messages)
+    assert material(messages, COUNTS, room, 3) == (whole,)
+    assert CUT in "".join(material(messages, COUNTS, room - 1, 1, SnapshotSettings(clips=(400,), hard_clips=())))
