@@ -12,6 +12,7 @@ from typing import Any
 
 from agentcli.batch.agent_process import EVENTS
 from agentcli.batch.ledger import Row
+from agentcli.bench.judging import REFUSED
 from agentcli.core.errors import ContextError
 
 MISTAKE = "model's mistake"
@@ -27,6 +28,8 @@ _WRONG_PATHS = 3
 
 def cause_of(row: Row, folder: Path) -> str:
     """Return the cause of a failure: the first rule that fits the run's end, then the one that fits its steps."""
+    if row.check and REFUSED not in words_of_check(folder):
+        return "check broke"
     events = list(_events(folder))
     result: Mapping[str, Any] = next((each for each in reversed(events) if each.get("type") == "result"), {})
     if row.state == "limited" or result.get("subtype") == "limit":

@@ -1,6 +1,6 @@
-"""The check of a task, run in the folder that an agent worked in: `python -I -m agentcli.bench.check FILE`.
+"""The check of a task, run in the folder that an agent worked in: `python -I -m agentcli.bench.check WORD`.
 
-The hidden files come from the task's file only now, and the agent's files are copied away from its repository, so nothing that it
+The hidden files come from the word only now, and the agent's files are copied away from its repository, so nothing that it
 left there takes part but what the check reads. Exit code 0 means that the task is solved.
 """
 
@@ -12,12 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agentcli.bench.task_file import make_files, read, write_files
+from agentcli.bench.task_file import TaskFile, decoded, make_files, write_files
 
 
-def check(file: Path, tree: Path) -> int:
+def check(task: TaskFile, tree: Path) -> int:
     """Judge a tree by the check of a task; return its exit code."""
-    task = read(file)
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         hidden, original, copy = (Path(folder, name) for name in ("hidden", "original", "tree"))
         write_files(task.under("hidden"), hidden)
@@ -28,4 +27,4 @@ def check(file: Path, tree: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(check(Path(sys.argv[1]), Path.cwd()))
+    sys.exit(check(decoded(sys.argv[1]), Path.cwd()))

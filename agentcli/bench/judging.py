@@ -16,6 +16,10 @@ _LEFT_BEHIND = frozenset({".git", "__pycache__", ".pytest_cache", ".mypy_cache",
 """Folders that programs leave behind, which no check counts as changes."""
 
 
+REFUSED = "refused: "
+"""Begin of the line that a check prints about a tree that does not solve the task."""
+
+
 class Refused(Exception):
     """The tree does not solve the task."""
 
@@ -25,7 +29,7 @@ def judge(check: Callable[[Path, Path], None]) -> NoReturn:
     try:
         check(Path(sys.argv[1]), Path(sys.argv[2]))
     except Refused as refusal:
-        print(f"refused: {refusal}")
+        print(f"{REFUSED}{refusal}")
         sys.exit(1)
     print("solved")
     sys.exit(0)

@@ -25,7 +25,7 @@ from agentcli.batch.matrix import Variant, expanded
 from agentcli.batch.results import load
 from agentcli.batch.tasks import Task
 from agentcli.batch.work import Work
-from agentcli.bench.task_file import TaskFile, make_repository
+from agentcli.bench.task_file import TaskFile, encoded, make_repository
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.tasks import start_task
@@ -134,7 +134,7 @@ def _task(task: TaskFile, out: Path, max_cost: float | None) -> Task:
         task.prompt,
         str(out / "repositories" / task.id),
         setup=task.setup,
-        check=shlex.join([sys.executable, "-I", "-m", "agentcli.bench.check", str(task.path)]),
+        check=shlex.join([sys.executable, "-I", "-m", "agentcli.bench.check", encoded(task)]),
         max_cost=task.max_cost if max_cost is None else min(max_cost, task.max_cost),
         max_time=task.max_time,
         max_turns=task.max_turns,

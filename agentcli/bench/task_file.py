@@ -7,11 +7,14 @@ file for the check, `hidden/check.py` the check itself (see `judging`).
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -29,6 +32,8 @@ FOLDER = Path(__file__).parent / "tasks"
 OWN = "own"
 """Name of our own set."""
 _PART = re.compile(r"^-- (\S+) --\n", re.MULTILINE)
+_LONGEST = 100_000
+"""Characters of a word on a command line; Linux allows 131,071."""
 _WHO = {"NAME": "agentcli", "EMAIL": "agentcli@localhost", "DATE": "2024-01-01T00:00:00Z"}
 _AUTHOR = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in _WHO.items()}
 
@@ -94,6 +99,23 @@ def read(path: Path) -> TaskFile:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise InputError(f"{path}: the part {name!r} lies outside.")
     return TaskFile(path.stem, path.resolve(), parts, **header)
+
+
+def encoded(task: TaskFile) -> str:
+    """Return what the check needs as one word: it is handed over only after the run, and a sandbox need not show the file.
+
+    Raise InputError if that is too long for a command line.
+    """
+    parts = {name: text for name, text in task.parts.items() if name != "prompt"}
+    word = base64.b64encode(zlib.compress(json.dumps(parts).encode(), 9)).decode()
+    if len(word) > _LONGEST:
+        raise InputError(f"The files of {task.path} are too large. Let make.py make them.")
+    return word
+
+
+def decoded(word: str) -> TaskFile:
+    """Return the task that `encoded` has made a word of, with all that the check needs."""
+    return TaskFile("task", Path("task.txt"), json.loads(zlib.decompress(base64.b64decode(word))))
 
 
 def write_files(parts: Mapping[str, str], folder: Path) -> None:

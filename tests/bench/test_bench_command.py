@@ -173,6 +173,16 @@ for number, reward in enumerate((1.0, 0.0, 1.0, None)):
     assert (ran.code, "2/3 passed, 66.7%" in ran.out) == (0, True), ran.err
 
 
+def test_a_run_in_the_sandbox_is_judged_as_well(program: Program) -> None:
+    folder = tasks(program.base / "set", 2)
+    name = model(program.base, "m", "[ $n = 1 ]")
+    ran = program.run("bench", str(folder), "-m", name, seconds=200)
+    if "No sandbox works here" in ran.err:
+        pytest.skip(ran.err)
+    assert "1/2 passed, 50.0%" in ran.out, ran.out
+    assert "failures: 1 model's mistake" in ran.out
+
+
 @pytest.mark.slow
 def test_our_own_tasks_are_solved_by_models_that_know_all_none_and_each_third(program: Program) -> None:
     words: list[str] = []

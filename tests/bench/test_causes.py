@@ -55,3 +55,11 @@ def test_a_failure_has_the_cause_of_the_first_rule_that_fits(
 
 def test_a_run_without_events_is_no_error(tmp_path: Path) -> None:
     assert cause_of(Row("t", 1, "x", "failed", exit=0), tmp_path) == MISTAKE
+
+
+def test_a_check_that_ends_without_a_verdict_is_named(tmp_path: Path) -> None:
+    row = Row("t", 1, "x", "failed", exit=0, check=1)
+    (tmp_path / "check.txt").write_text("Traceback (most recent call last):")
+    assert cause_of(row, tmp_path) == "check broke"
+    (tmp_path / "check.txt").write_text("refused: another number")
+    assert cause_of(row, tmp_path) == MISTAKE

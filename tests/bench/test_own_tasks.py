@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.bench.task_file import OWN, TaskFile, make_repository, read, read_set
+from agentcli.bench.task_file import OWN, TaskFile, encoded, make_repository, read, read_set
 from agentcli.core.errors import InputError
 from tests.bench.solutions import FOLDER, solutions, solve
 
@@ -25,7 +25,7 @@ def tree_of(task: TaskFile, folder: Path) -> Path:
 
 
 def checked(task: TaskFile, tree: Path) -> tuple[int, str]:
-    command = [sys.executable, "-I", "-m", "agentcli.bench.check", str(task.path)]
+    command = [sys.executable, "-I", "-m", "agentcli.bench.check", encoded(task)]
     done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
