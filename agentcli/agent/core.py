@@ -25,7 +25,6 @@ from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Body, Mode, Settings
 from agentcli.core.tool import CallScope, Tool, Traits
-from agentcli.hooks.opening import hooks_of
 from agentcli.tools.jobs import Jobs
 from agentcli.tools.lib.seen_files import SeenFiles
 
@@ -118,7 +117,7 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
         checkpointer,
         buffers,
         approval,
-        hooks_of(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id),
+        setup.hooks(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id),
         BudgetGuard(setup.settings.budget, setup.person.approve, setup.parent.above),
         TurnSpending(journal, setup.run.limits()),
     )

@@ -33,7 +33,7 @@ from agentcli.core.mcp_servers import Servers
 from agentcli.core.message import ToolResult
 from agentcli.core.tasks import until_interrupted
 from agentcli.extensions.session import Catalogue, SessionExtensions
-from agentcli.mcp.session import LoadingStage, ServerTools
+from agentcli.mcp.session import LoadingStage, ServerPrompts, ServerTools
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.exit_plan import Planning
 from agentcli.tools.jobs import Jobs
@@ -75,7 +75,9 @@ class Features(FeatureList):
         stages = CallStages(core, prepare, finish, [*chain.from_iterable(one.stages for one in with_stages)])
         catalogue = Catalogue(core, skills)
         self.subagents = subagents = Subagents(core, catalogue, open_child)
-        self.extensions = SessionExtensions(core, catalogue, stages, subagents)
+        self.extensions = SessionExtensions(
+            core, catalogue, stages, subagents, ServerPrompts(setup.servers) if setup.servers is not None else None
+        )
         every = [
             *with_stages,
             SessionFeature(

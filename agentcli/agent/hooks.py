@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from agentcli.agent.ports import Prompt
 from agentcli.context.inject import wrap
@@ -17,9 +17,6 @@ from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body
 from agentcli.core.tasks import start_task, until_interrupted, watch_task
 from agentcli.tools.jobs import Jobs
-
-if TYPE_CHECKING:
-    from agentcli.hooks.files import Hook
 
 Answer = Literal["", "allow", "ask", "deny"]
 Source = Literal["startup", "resume", "clear", "compact", "fork"]
@@ -56,11 +53,40 @@ class Verdict:
         return self.answer == "deny"
 
 
+class KnownHook(Protocol):
+    """One hook, as a session tells of it."""
+
+    @property
+    def name(self) -> str:
+        """The file name of its script, or else of its program."""
+        ...
+
+    @property
+    def line(self) -> str:
+        """The exact command line."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The file that defines it, as the person knows it."""
+        ...
+
+    @property
+    def project(self) -> bool:
+        """True if it comes from a project: it may deny and ask, but not allow."""
+        ...
+
+    @property
+    def dialect(self) -> Literal["claude", "gemini"]:
+        """The program it was written for."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     """One hook that ran: its verdict, and its failure as a warning for the person, empty if it did not fail."""
 
-    hook: Hook
+    hook: KnownHook
     verdict: Verdict
     warning: str = ""
     seconds: float = 0.0
@@ -95,8 +121,8 @@ class Subagent:
 class Hooks:
     """The hooks of a session: here none, so every event passes and nothing is written."""
 
-    hooks: Sequence[Hook] = ()
-    last: Mapping[Hook, Ran] = {}
+    hooks: Sequence[KnownHook] = ()
+    last: Mapping[KnownHook, Ran] = {}
     """The newest run of each hook."""
     variables: Mapping[str, str] = {}
     """Variables that hooks have set for the commands of the session (CLAUDE_ENV_FILE)."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Part, ToolCall
 from agentcli.core.tool import Question
+from agentcli.tools.mcp import KeepFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,25 @@ class Prompt:
     parts: tuple[Part, ...] = ()
     typed: bool = True
     grants: TurnGrants = TurnGrants()
+
+
+class PromptSource(Protocol):
+    """Port to the prompts and resources of servers, which a prompt of the person may name."""
+
+    def named(self, text: str) -> bool:
+        """Return True if a prompt begins with `/name` of a server's prompt."""
+        ...
+
+    async def attached(self, prompt: Prompt, keep: KeepFile, check: Callable[[str], None]) -> Prompt:
+        """Return the prompt, preceded by every resource that it mentions as `@server:uri`.
+
+        Raises InputError for a resource that cannot be read, and what `check` raises for an address.
+        """
+        ...
+
+    async def expanded(self, prompt: Prompt, keep: KeepFile) -> Prompt:
+        """Return the prompt with the texts that a server makes of it if it names one; else unchanged. Raises InputError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.checkpointing import Checkpointer, MakeChanges
-from agentcli.agent.hooks import Subagent
+from agentcli.agent.hooks import Hooks, Subagent
 from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.settings import AgentSettings, HookSettings, McpSettings
 from agentcli.agent.spending import RunLimits, Spent
@@ -22,17 +22,16 @@ from agentcli.core.mcp_servers import Servers
 from agentcli.core.model import Model, ModelSpec, ToolSchema
 from agentcli.core.record import Mode, Settings
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
-from agentcli.extensions.discover import Extensions
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
+from agentcli.project.extensions import Extensions
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.system.worktrees import Worktree, no_worktree
 from agentcli.tools.jobs import Jobs
 
 if TYPE_CHECKING:
     from agentcli.agent.buffers import EditorFiles
-    from agentcli.hooks.files import Hook
 
 INSTRUCTIONS = "# Instructions of the user and the project"
 """The first line of the system prompt's block of instruction files."""
@@ -191,6 +190,11 @@ class RunSetup:
     strict: bool = False
 
 
+def no_hooks(*_: object) -> Hooks:
+    """Return the hooks of a session without any."""
+    return Hooks()
+
+
 @dataclass(frozen=True, slots=True)
 class SessionSetup:
     """Dependencies and settings of a session, from the composition root."""
@@ -205,8 +209,8 @@ class SessionSetup:
     subagents: SubagentSetup = field(default_factory=SubagentSetup)
     parent: Parent = field(default_factory=Parent)
     run: RunSetup = field(default_factory=RunSetup)
-    file_hooks: Sequence[Hook] = ()
-    """The hooks from files, in addition to the configured ones."""
+    hooks: MakeHooks = no_hooks
+    """Makes the hooks of a session, of settings and files."""
     extensions: Callable[[], Extensions] = Extensions
     """The skills, slash commands and kinds of agents that there are now."""
     servers: Servers | None = None
@@ -219,6 +223,10 @@ class SessionSetup:
     def alone(self) -> bool:
         """True if nobody can continue a turn that has ended: in a subagent, in a run of one turn, and without a person."""
         return bool(self.parent.depth) or self.run.one_turn or not self.person.attended
+
+
+MakeHooks = Callable[[Journal, SessionSetup, Callable[[], Mode], Callable[[], str]], Hooks]
+"""Makes the hooks of a session with this journal and setup; the functions return its mode and the id of its model."""
 
 
 def beginning(setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = ()) -> Settings:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from agentcli.agent.settings import AgentSettings
     from agentcli.config import Config
-    from agentcli.extensions.discover import Extensions
     from agentcli.mcp.run_servers import RunServers
+    from agentcli.project.extensions import Extensions
     from agentcli.project.instructions import InstructionSet
     from agentcli.sessions.store import Store
     from agentcli.ui.commands.definition import Command

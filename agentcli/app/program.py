@@ -41,10 +41,11 @@ from agentcli.core.journal import Journal
 from agentcli.core.model import ModelSpec, ToolSchema
 from agentcli.core.record import Mode
 from agentcli.core.tool import Tool, Traits
-from agentcli.extensions.agents import AgentKind
 from agentcli.hooks.loaded import loaded
+from agentcli.hooks.opening import hooks_of
 from agentcli.mcp.run_servers import RunServers
 from agentcli.permissions.started import Started
+from agentcli.project.extensions import AgentKind
 from agentcli.project.instructions import Instructions, InstructionSet, instruction_set
 from agentcli.project.path_rules import standing_rules
 from agentcli.providers.settings import BUILT_IN
@@ -225,7 +226,7 @@ class Program(ProjectContext):
                 one_turn=front_end.one_turn,
                 notes=(*notes, *self._notes(hooks.notes)),
             ),
-            file_hooks=hooks.hooks,
+            hooks=partial(hooks_of, hooks.hooks),
             extensions=self.look_for_extensions,
             servers=servers,
             changes=self._changes,

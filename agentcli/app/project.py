@@ -17,9 +17,9 @@ from agentcli.system.programs import leave_out, search_path
 
 if TYPE_CHECKING:
     from agentcli.config import Config
-    from agentcli.extensions.discover import Extensions
     from agentcli.extensions.plugins import Plugin
     from agentcli.project.approvals import Approvals
+    from agentcli.project.extensions import Extensions
     from agentcli.sessions.project import Project
 
 TRUSTED = "trusted.json"

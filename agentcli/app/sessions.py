@@ -25,7 +25,7 @@ from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Compaction, Mode, Settings
-from agentcli.extensions.agents import AgentKind
+from agentcli.project.extensions import AgentKind
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import Parent, SessionInfo, checked_id
 from agentcli.sessions.project import about_gone_folders

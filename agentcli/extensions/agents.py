@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.extensions import tool_switches
 from agentcli.project import frontmatter
+from agentcli.project.extensions import BUILT_IN, STEPS, AgentKind
 from agentcli.project.frontmatter import FrontMatter
 from agentcli.project.places import Form, Found, Place, read_text
 from agentcli.system.regular_file import Unusable
 
 AGENTS = 200
 """Largest number of definitions."""
-STEPS = 100
-"""Largest number of steps of a subagent."""
 DEPTH = 3
 DESCRIPTION = 1_024
 """Length of a description in the catalogue at which it is cut, in characters."""
 _WITHOUT_EFFECT = ("permissionMode", "mcpServers", "hooks", "memory", "timeout_mins", "temperature")
-
-
-@dataclass(frozen=True, slots=True)
-class AgentKind:
-    """A kind of subagent. `tools` and `denied` are names as the file writes them; without `tools` it has all tools of its parent.
-
-    `prompt` begins its system text; `model` is a model, an alias, or empty for the configured one.
-    """
-
-    name: str
-    description: str
-    prompt: str = ""
-    tools: tuple[str, ...] | None = None
-    denied: tuple[str, ...] = ()
-    model: str = ""
-    effort: str = ""
-    max_steps: int = 0
-    skills: tuple[str, ...] = ()
-    background: bool = False
-    worktree: bool = False
-    file: Path | None = None
-    place: Place | None = None
-    only_looks: bool = False
-    """True if it has only tools that read."""
-
-
-BUILT_IN: Mapping[str, AgentKind] = {
-    "general": AgentKind("general", "Has all tools."),
-    "explore": AgentKind("explore", "Only reads.", only_looks=True),
-}
 
 
 def load(found: Found, notes: list[str]) -> AgentKind | None:

@@ -18,9 +18,7 @@ from agentcli.core.sanitise import display_path, safe, safe_line
 
 if TYPE_CHECKING:
     from agentcli.app.project import ProjectContext
-    from agentcli.extensions.agents import AgentKind
-    from agentcli.extensions.discover import Extensions
-    from agentcli.extensions.skills import Skill
+    from agentcli.project.extensions import AgentKind, Extensions, Skill
     from agentcli.project.places import Place
 
 skills = typer.Typer(no_args_is_help=True, rich_markup_mode=None)

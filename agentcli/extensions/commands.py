@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.extensions.template import Part, Syntax, parse
 from agentcli.project import frontmatter
+from agentcli.project.extensions import Template
 from agentcli.project.places import Form, Found, Place, read_text
 from agentcli.system.regular_file import Unusable
 
@@ -17,7 +16,6 @@ COMMANDS = 1_000
 DEPTH = 4
 """Levels of folders to look at; names below the first level are part of the command's name."""
 _SYNTAX: dict[str, Syntax] = {".claude": "claude", ".gemini": "gemini", ".opencode": "opencode"}
-_SUMMARY = 120
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -26,28 +24,6 @@ class InvalidToml(Unusable):
 
     def __init__(self, line: int, why: str) -> None:
         super().__init__(f"line {line}: {why}")
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A slash command that a file defines. Its text is read at each use. `allowed` are rules as the file writes them."""
-
-    name: str
-    description: str
-    file: Path
-    place: Place
-    hint: str = ""
-    allowed: tuple[str, ...] = ()
-    model: str = ""
-    effort: str = ""
-    agent: str = ""
-    forks: bool = False
-
-    @property
-    def summary(self) -> str:
-        """Its description in one line."""
-        line = safe_line(" ".join(self.description.split()))
-        return line if len(line) <= _SUMMARY else f"{line[: _SUMMARY - 1]}…"
 
 
 def load(found: Found, notes: list[str]) -> Template | None:

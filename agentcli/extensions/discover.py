@@ -5,51 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from agentcli.core.dataclass import dataclass
 from agentcli.extensions.agents import FORM as AGENT_FORM
-from agentcli.extensions.agents import AgentKind
 from agentcli.extensions.agents import catalogue as agent_lines
 from agentcli.extensions.commands import FORM as COMMAND_FORM
-from agentcli.extensions.commands import Template
 from agentcli.extensions.skills import FORM as SKILL_FORM
-from agentcli.extensions.skills import Skill, in_catalogue
 from agentcli.extensions.skills import catalogue as skill_lines
+from agentcli.extensions.skills import in_catalogue
+from agentcli.project.extensions import AGENTS, SKILLS, AgentKind, Extensions, Skill, Template
 from agentcli.project.places import Kind, Place, find, folders, places
 
-_NOTED = 3
-"""Number of unusable files that are named when a session opens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Extensions:
-    """All extensions found, by name and sorted by name; `notes` describe the problems of the rest."""
-
-    skills: Mapping[str, Skill] = field(default_factory=dict)
-    commands: Mapping[str, Template] = field(default_factory=dict)
-    agents: Mapping[str, AgentKind] = field(default_factory=dict)
-    shadowed: tuple[Skill | Template | AgentKind, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def left_out(self) -> list[str]:
-        """Notes about unusable files, the first few of them."""
-        notes = [note for note in self.notes if note.endswith("left out.")]
-        more = len(notes) - _NOTED
-        return [*notes[:_NOTED], *([f"And {more} more: `agentcli doctor` lists them."] if more > 0 else [])]
-
-    @property
-    def readable(self) -> tuple[Path, ...]:
-        """Folders of the skills, which may be read without asking."""
-        return tuple(dict.fromkeys(skill.folder.resolve() for skill in self.skills.values()))
-
-
-SKILLS = "# Skills"
-"""First line of the block of a system prompt that lists the skills."""
-AGENTS = "# Agents"
 _SHARE, _LEAST, _CHARACTERS = 0.01, 1_000, 4
 """Share of the window for the list of skills, smallest size of the list in tokens, and characters per token."""
 
@@ -65,18 +33,6 @@ def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], windo
         f"{AGENTS}\nThe task tool can give work to these as well.\n\n{agent_lines(agents)}" if agents else "",
     ]
     return "\n\n".join(filter(None, blocks))
-
-
-def listing_only(system: Sequence[str], *, skills: bool, agents: bool) -> tuple[str, ...]:
-    """Return the blocks of a system prompt, without the list of skills or of agents unless requested."""
-    blocks = []
-    for block in system:
-        if block.startswith((SKILLS, AGENTS)):
-            head, _, tail = block.partition(f"{AGENTS}\n")
-            parts = [head.rstrip("\n") if skills else "", f"{AGENTS}\n{tail}" if agents and tail else ""]
-            block = "\n\n".join(filter(None, parts))
-        blocks.append(block)
-    return tuple(filter(None, blocks))
 
 
 def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: Mapping[str, AgentKind]) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentcli.extensions.commands import Template
-from agentcli.extensions.discover import Extensions
-from agentcli.extensions.skills import Skill
+from agentcli.project.extensions import Extensions, Skill, Template
 from agentcli.project.places import Scope
 
 _RANK: Mapping[Scope, int] = {"project": 0, "user": 1, "plugin": 2}

@@ -17,12 +17,11 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.extensions.agents import FORM as AGENT_FORM
 from agentcli.extensions.commands import FORM as COMMAND_FORM
-from agentcli.extensions.commands import Template
 from agentcli.extensions.skills import FORM as SKILL_FORM
-from agentcli.extensions.skills import Skill
 from agentcli.hooks.files import Dialect, HookFile, given_hooks, read_hooks
 from agentcli.mcp.config import Definitions, parsed
 from agentcli.mcp.gemini import read_gemini
+from agentcli.project.extensions import Skill, Template
 from agentcli.project.instructions import MAX_BYTES, Instructions, InstructionSet
 from agentcli.project.places import Kind, Place, find, read_text
 from agentcli.system.regular_file import Unusable

@@ -10,7 +10,7 @@ from pathlib import Path
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
 from agentcli.agent.instructions import NestedSkills
-from agentcli.agent.ports import ApprovalRequest, Prompt, TurnGrants
+from agentcli.agent.ports import ApprovalRequest, Prompt, PromptSource, TurnGrants
 from agentcli.agent.unreadable import require_readable_uri
 from agentcli.context.compaction.carryover import skill_body
 from agentcli.context.inject import wrap
@@ -21,14 +21,12 @@ from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.text.slash import name_and_argument
 from agentcli.core.tool import UNKNOWN, ToolOutput
 from agentcli.extensions import commands, skills
-from agentcli.extensions.commands import Template
-from agentcli.extensions.discover import Extensions, changes_since, with_nested
+from agentcli.extensions.discover import changes_since, with_nested
 from agentcli.extensions.fill import Filler
 from agentcli.extensions.lookup import named
-from agentcli.extensions.skills import Skill
 from agentcli.extensions.template import arguments
-from agentcli.mcp.session import prompt_of, with_prompt, with_resources
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.project.extensions import Extensions, Skill, Template
 from agentcli.system.regular_file import Unusable
 from agentcli.tools.task import Delegates, Delegation
 
@@ -78,9 +76,17 @@ BODY_CHARACTERS = 200_000
 
 
 class SessionExtensions:
-    """The extensions of one session. `delegates` runs a subagent."""
+    """The extensions of one session. `delegates` runs a subagent; `prompts` are those of servers, if there are any."""
 
-    def __init__(self, core: SessionCore, catalogue: Catalogue, stages: CallStages, delegates: Delegates) -> None:
+    def __init__(
+        self,
+        core: SessionCore,
+        catalogue: Catalogue,
+        stages: CallStages,
+        delegates: Delegates,
+        prompts: PromptSource | None,
+    ) -> None:
+        self._prompts = prompts
         self._core, self._setup, self._catalogue, self._stages, self._delegates = (
             core,
             core.setup,
@@ -105,7 +111,7 @@ class SessionExtensions:
     def is_entry(self, text: str) -> bool:
         """Return True if a prompt begins with `/name` of a skill or a command, or of a server's prompt."""
         known = text.startswith("/") and self.entry(name_and_argument(text)[0]) is not None
-        return known or prompt_of(self._setup.servers, text) is not None
+        return known or (self._prompts is not None and self._prompts.named(text))
 
     async def expanded(self, prompt: Prompt) -> Prompt:
         """Return the prompt with the text of the command, or the body of the skill, that it names; any other unchanged.
@@ -114,10 +120,9 @@ class SessionExtensions:
         """
         keep = self._core.ctx.keep_output
         rules = self._core.approval.rules
-        servers = self._setup.servers
-        if servers is not None:
-            prompt = await with_resources(
-                servers, prompt, keep, lambda uri: require_readable_uri(uri, rules, self._setup)
+        if self._prompts is not None:
+            prompt = await self._prompts.attached(
+                prompt, keep, lambda uri: require_readable_uri(uri, rules, self._setup)
             )
         if prompt.text.startswith("@"):
             return self._for_agent(prompt)
@@ -127,10 +132,7 @@ class SessionExtensions:
         entry = self.entry(name)
         before = tuple(part for part in prompt.parts if part != Text(prompt.text))
         if entry is None:
-            found = prompt_of(servers, prompt.text)
-            return (
-                await with_prompt(servers, found, prompt, keep) if servers is not None and found is not None else prompt
-            )
+            return await self._prompts.expanded(prompt, keep) if self._prompts is not None else prompt
         self._uses += 1
         call_id = f"{name}-{self._uses}"
         if isinstance(entry, Skill):

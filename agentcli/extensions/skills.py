@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
-from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.extensions.template import Part, parse
 from agentcli.project import frontmatter
+from agentcli.project.extensions import Skill
 from agentcli.project.frontmatter import FrontMatter
 from agentcli.project.places import Form, Found, Place, files, read_text
 from agentcli.system.regular_file import Unusable
@@ -29,31 +29,6 @@ LISTED_FILES = 50
 """Largest number of files of a skill that are listed with its body."""
 _LATER = ("hooks", "paths")
 """Fields that have no effect yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Skill:
-    """A skill as its front matter describes it. `allowed` and `denied` are rules as the file writes them."""
-
-    name: str
-    description: str
-    file: Path
-    place: Place
-    hint: str = ""
-    names: tuple[str, ...] = ()
-    allowed: tuple[str, ...] = ()
-    denied: tuple[str, ...] = ()
-    model: str = ""
-    effort: str = ""
-    agent: str = ""
-    forks: bool = False
-    for_model: bool = True
-    for_person: bool = True
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the skill."""
-        return self.file.parent
 
 
 def load(found: Found, notes: list[str]) -> Skill | None:

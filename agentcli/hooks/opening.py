@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from agentcli.agent.hooks import Hooks
 from agentcli.agent.setup import SessionSetup
 from agentcli.core.journal import Journal
 from agentcli.core.record import Mode
 
+if TYPE_CHECKING:
+    from agentcli.hooks.files import Hook
 
-def hooks_of(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], str]) -> Hooks:
+
+def hooks_of(
+    from_files: Sequence[Hook],
+    journal: Journal,
+    setup: SessionSetup,
+    mode: Callable[[], Mode],
+    model: Callable[[], str],
+) -> Hooks:
     """Return the hooks of configuration and files, around a session with this journal. Without any, nothing is imported for them."""
-    if not (setup.settings.hooks.pre_compress or setup.settings.hooks.commands or setup.file_hooks):
+    if not (setup.settings.hooks.pre_compress or setup.settings.hooks.commands or from_files):
         return Hooks()
     from agentcli.hooks.configured import configured
     from agentcli.hooks.session_hooks import HookPlace, SessionHooks
@@ -28,4 +38,4 @@ def hooks_of(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], mo
         setup.settings.agent.effort,
         setup.parent.identity,
     )
-    return SessionHooks((*configured(setup.settings.hooks), *setup.file_hooks), place)
+    return SessionHooks((*configured(setup.settings.hooks), *from_files), place)

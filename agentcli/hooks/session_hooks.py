@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from agentcli.agent.hooks import NOTHING, Hooks, Outcome, Ran, Source, Subagent, Verdict
+from agentcli.agent.hooks import NOTHING, Hooks, KnownHook, Outcome, Ran, Source, Subagent, Verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Event, Noticed, Warned
@@ -64,8 +64,8 @@ class SessionHooks(Hooks):
     """Fires the events of one open session, as `Hooks` describes them. Without a hook for an event nothing happens, and nothing is written."""
 
     def __init__(self, hooks: Sequence[Hook], place: HookPlace) -> None:
-        self.hooks = hooks
-        self._last: dict[Hook, Ran] = {}
+        self.hooks = self._own = hooks
+        self._last: dict[KnownHook, Ran] = {}
         self.last = self._last
         self._place = place
         self._events = {"PreCompact" if hook.event == PRE_COMPRESS else hook.event for hook in hooks}
@@ -210,7 +210,7 @@ class SessionHooks(Hooks):
             return not condition or call is None or fulfils(condition, call, folder, place.traits, place.workspace)
 
         runner = Runner(
-            self.hooks,
+            self._own,
             cwd=place.cwd,
             accepts=accepts,
             input=lambda hook, event: as_dialect(event, call, hook.dialect, place.cwd),

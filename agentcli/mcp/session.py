@@ -223,6 +223,26 @@ def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
     return next((one for one in servers.prompts() if name in (one.command, f"{PREFIX}{one.server}__{one.name}")), None)
 
 
+class ServerPrompts:
+    """The prompts and resources of servers, for the prompts of a session."""
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+
+    def named(self, text: str) -> bool:
+        """Return True if a prompt begins with `/name` of a server's prompt."""
+        return prompt_of(self._servers, text) is not None
+
+    async def attached(self, prompt: Prompt, keep: KeepFile, check: Callable[[str], None]) -> Prompt:
+        """Return the prompt, preceded by every resource that it mentions."""
+        return await with_resources(self._servers, prompt, keep, check)
+
+    async def expanded(self, prompt: Prompt, keep: KeepFile) -> Prompt:
+        """Return the prompt with the texts that a server makes of it, if it names one."""
+        found = prompt_of(self._servers, prompt.text)
+        return await with_prompt(self._servers, found, prompt, keep) if found is not None else prompt
+
+
 async def with_prompt(servers: Servers, found: ServerPrompt, prompt: Prompt, keep: KeepFile) -> Prompt:
     """Return the prompt with the texts that the server makes of it. Raises InputError if an argument is missing, or the server fails."""
     line = prompt.text

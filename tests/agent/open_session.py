@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,11 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
-from agentcli.extensions.discover import Extensions
 from agentcli.hooks.files import Hook
+from agentcli.hooks.opening import hooks_of
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.project.extensions import Extensions
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel
 from agentcli.sessions.in_memory import MemorySession
@@ -125,7 +127,7 @@ def open_session(
         workspace=Workspace(folder, (folder,), home=folder / "home", readable=readable),
         subagents=SubagentSetup(child, reopen, children, worktree, former_worktree),
         run=RunSetup(limits=lambda: run_limits or RunLimits(), strict=True),
-        file_hooks=hooks,
+        hooks=partial(hooks_of, hooks),
         extensions=extensions,
         servers=servers,
         changes=changes,

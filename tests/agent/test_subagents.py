@@ -20,8 +20,8 @@ from agentcli.core.event import Event, Noticed, PermissionDecided, Recorded, Too
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import Model, Prices, Request, StreamEvent
 from agentcli.core.record import Compaction, Record
-from agentcli.extensions.agents import BUILT_IN, STEPS
 from agentcli.extensions.discover import discover
+from agentcli.project.extensions import BUILT_IN, STEPS
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.in_memory import MemorySession

@@ -8,9 +8,9 @@ import pytest
 
 from agentcli.core.aliases import OPENCODE
 from agentcli.extensions import agents, commands
-from agentcli.extensions.agents import AgentKind
 from agentcli.extensions.commands import body_of, ending
 from agentcli.extensions.skills import check
+from agentcli.project.extensions import AgentKind
 from agentcli.project.places import Place, find
 from agentcli.system.regular_file import Unusable
 

@@ -10,7 +10,7 @@ import pytest
 from agentcli.core.sanitise import display_path
 from agentcli.extensions.discover import catalogue, changes_since, discover
 from agentcli.extensions.lookup import named
-from agentcli.extensions.skills import Skill
+from agentcli.project.extensions import Skill
 from agentcli.project.places import FILE_BYTES, Place, files, first_of_each_name
 
 HOME, CONFIG = Path("home"), Path("config")

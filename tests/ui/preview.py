@@ -40,8 +40,8 @@ from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Body, Compaction, Record, Settings, Title, Todo, TodoItem, Trigger
 from agentcli.core.tool import Boxed, Choice, Question, Tool
-from agentcli.extensions.discover import Extensions
 from agentcli.project.definition import Definition
+from agentcli.project.extensions import Extensions
 from agentcli.tools.registry import TRAITS
 from agentcli.ui.host import Setting
 from tests.ui.slash import COMMANDS

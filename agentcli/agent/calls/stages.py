@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 from agentcli.agent.approval import ApprovalGate, AskHooks
 from agentcli.agent.buffers import UnsavedBuffers
@@ -26,10 +27,30 @@ from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.message import Part, ToolCall, ToolResult
 from agentcli.core.record import Body, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
-from agentcli.mcp.session import ServerTools
 from agentcli.permissions.decide import Decision
 from agentcli.tools.foreign import ForeignCalls
 from agentcli.tools.mending import mended, with_ignored, with_remarks
+
+
+class FoundTools(Protocol):
+    """Port to the tools of servers, which a session finds as it goes."""
+
+    traits: dict[str, Traits]
+    """The traits of all tools, which gain those of each tool that is found."""
+    found: dict[str, Tool]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all tools of servers."""
+        ...
+
+    async def find(self, name: str) -> Tool | str:
+        """Return the tool of that name, waiting while its server connects; or the reason why there is none."""
+        ...
+
+    async def no_server_tool(self, given: Mapping[str, Any]) -> str:
+        """Return the reason why a call of the gate means no tool."""
+        ...
 
 
 class Prepare(Stage):
@@ -38,7 +59,7 @@ class Prepare(Stage):
     def __init__(
         self,
         tools: Mapping[str, Tool],
-        server_tools: ServerTools,
+        server_tools: FoundTools,
         cwd: Path,
         offered: Callable[[], Collection[str]] | None = None,
         todo: Callable[[], Sequence[TodoItem]] = tuple,

@@ -15,7 +15,7 @@ from agentcli.core.mcp_servers import PREFIX, Servers, ServerTool
 from agentcli.core.model import Model
 from agentcli.core.text.near import did_you_mean, near_names
 from agentcli.core.tool import Tool
-from agentcli.extensions.agents import BUILT_IN, STEPS, AgentKind
+from agentcli.project.extensions import BUILT_IN, STEPS, AgentKind
 
 DEPTH = 2
 """Levels of subagents at most: one of the last level sends none."""

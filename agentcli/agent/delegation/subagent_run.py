@@ -28,7 +28,7 @@ from agentcli.core.model import ModelSpec
 from agentcli.core.subagent_result import FILES, spending
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import ToolOutput
-from agentcli.extensions.agents import AgentKind
+from agentcli.project.extensions import AgentKind
 from agentcli.system.process import Ended
 from agentcli.tools.jobs import Fresh, Job
 from agentcli.tools.task import Delegation

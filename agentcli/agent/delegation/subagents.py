@@ -36,9 +36,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import Tool, ToolOutput
-from agentcli.extensions.agents import BUILT_IN, AgentKind
-from agentcli.extensions.discover import listing_only
-from agentcli.extensions.session import Catalogue, SessionExtensions
+from agentcli.project.extensions import BUILT_IN, AgentKind, Extensions, listing_only
 from agentcli.resources import prompt
 from agentcli.system.worktrees import NoWorktree, Worktree
 from agentcli.tools.jobs import Fresh, Job
@@ -46,11 +44,30 @@ from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.task import Delegation
 
 
+class Catalogue(Protocol):
+    """The skills, commands and kinds of agents of a session."""
+
+    @property
+    def found(self) -> Extensions:
+        """The ones found by the last search."""
+        ...
+
+
+class WithSkills(Protocol):
+    """The extensions of a subagent's session."""
+
+    async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
+        """Return the prompt with the bodies of these skills before it; skip unknown names."""
+        ...
+
+
 class Child(Protocol):
     """The session of a subagent, as far as its parent needs it."""
 
     journal: Journal
-    extensions: SessionExtensions
+
+    @property
+    def extensions(self) -> WithSkills: ...
 
     @property
     def history(self) -> History: ...

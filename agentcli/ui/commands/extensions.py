@@ -6,9 +6,7 @@ from collections.abc import AsyncIterator, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.extensions.agents import AgentKind
-from agentcli.extensions.commands import Template
-from agentcli.extensions.skills import Skill
+from agentcli.project.extensions import AgentKind, Skill, Template
 from agentcli.ui.commands.definition import command
 from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.render.frame import Item

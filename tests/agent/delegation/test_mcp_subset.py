@@ -8,8 +8,8 @@ import pytest
 
 from agentcli.agent.delegation.kinds import servers_for
 from agentcli.core.errors import ToolError
-from agentcli.extensions.agents import AgentKind
 from agentcli.extensions.tool_switches import allowed, denied, switches
+from agentcli.project.extensions import AgentKind
 from tests.mcp.played_servers import LARGE, STATUS, Played
 
 

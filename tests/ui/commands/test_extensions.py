@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.extensions.discover import Extensions, discover
+from agentcli.extensions.discover import discover
 from agentcli.extensions.plugins import Plugin
+from agentcli.project.extensions import Extensions
 from agentcli.ui.commands import extensions
 from agentcli.ui.render.frame import Item
 from tests.agent.open_session import open_session
