@@ -550,7 +550,11 @@ def test_a_rule_may_name_a_tool_as_other_programs_do(written: str, own: str) -> 
     ("command", "why"),
     [
         ("touch a", "touch may change files"),
-        ("npm install", "npm may change files"),
+        ("npm install", "npm install uses the network"),
+        ("curl -s example.org", "curl uses the network"),
+        ("make && rm -r build", "rm deletes files"),
+        ("git reset --hard", "git reset discards changes"),
+        ("sudo make install", "sudo runs commands as another user"),
         ("git commit -m x", "git commit may change files"),
         ("sed -i s/a/b/ f", "sed -i may change files"),
         ("while true; do ls; done", "uses a shell loop: can't be checked"),

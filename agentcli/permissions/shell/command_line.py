@@ -13,6 +13,7 @@ from agentcli.permissions.paths import Workspace, could_name_protected, impossib
 from agentcli.permissions.readonly.commands import Looks, Reading, looks_at_machine, read_in_turn, read_only
 from agentcli.permissions.readonly.fed import fed_files
 from agentcli.permissions.readonly.table import READERS
+from agentcli.permissions.shell.consequences import named_consequence
 from agentcli.permissions.shell.containable import ASKED, Containment, containment
 from agentcli.permissions.shell.covered import uncovered
 from agentcli.permissions.shell.effects import CHANGING, changes_inside_all, destruction, meanings
@@ -76,8 +77,16 @@ class CommandLine:
 
     @property
     def why(self) -> str:
-        """Reason why the line is not harmless."""
-        return self.obstacle or next((reading.why for reading in self.readings if reading.why), "")
+        """Reason why the line is not harmless; a consequence that asks for caution, if a command of it has one."""
+        why = self.obstacle or next((reading.why for reading in self.readings if reading.why), "")
+        named = self._consequence if why else ""
+        return named if why.endswith("may change files") and named else "; ".join(filter(None, (named, why)))
+
+    @cached_property
+    def _consequence(self) -> str:
+        """The first consequence of a command that asks for caution, with the command's name; empty if none is known."""
+        all_words = ([piece.text for piece in part.words] for part in self.parts)
+        return next(filter(None, (named_consequence(words, self.places) for words in all_words)), "")
 
     @property
     def machine(self) -> Looks:

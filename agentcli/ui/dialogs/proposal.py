@@ -13,6 +13,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.permissions.rules import parse_rule
+from agentcli.permissions.shell.consequences import is_cautious
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
 from agentcli.ui.render import diff
 from agentcli.ui.render.cells import expand, wrap
@@ -124,56 +125,13 @@ def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str
 
 
 def is_risky(ask: ApprovalRequest) -> bool:
-    """Return whether the call deletes, uses the network or leaves the workspace: a hasty Enter must not allow it."""
-    if any(word in ask.why for word in _RISKY_REASONS):
-        return True
-    if ask.kind == "command":
-        return not _RISKY_PROGRAMS.isdisjoint(re.findall(r"[\w.-]+", ask.preview))
-    return ask.kind == "input"
+    """Return whether the reason that is shown asks for caution, such as a deletion: a hasty Enter must not allow the call."""
+    return ask.kind == "input" or is_cautious(ask.why) or any(word in ask.why for word in _RISKY_REASONS)
 
 
 _OBVIOUS = "it changes a file"
 """The reason that the preview shows by itself."""
-_RISKY_REASONS = ("outside", "network", "delete", "destroy")
-_RISKY_PROGRAMS = frozenset(
-    [
-        "rm",
-        "rmdir",
-        "unlink",
-        "shred",
-        "dd",
-        "mkfs",
-        "truncate",
-        "find",
-        "curl",
-        "wget",
-        "ssh",
-        "scp",
-        "sftp",
-        "rsync",
-        "nc",
-        "ncat",
-        "push",
-        "reset",
-        "clean",
-        "checkout",
-        "restore",
-        "sudo",
-        "su",
-        "kill",
-        "killall",
-        "pkill",
-        "chmod",
-        "chown",
-        "mv",
-        "docker",
-        "kubectl",
-        "terraform",
-        "npm",
-        "pip",
-        "publish",
-    ]
-)
+_RISKY_REASONS = ("outside", "network", "destroy", "destructive")
 
 
 def together(ask: ApprovalRequest) -> str:

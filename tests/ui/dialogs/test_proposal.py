@@ -166,8 +166,8 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
     [
         (COMMAND, "Yes, once"),
         (EDIT, "Yes, once"),
-        (replace(COMMAND, preview="cd build && rm -r ."), "No, tell it what to do instead"),
-        (replace(COMMAND, preview="git push"), "No, tell it what to do instead"),
+        (replace(COMMAND, why="rm deletes files"), "No, tell it what to do instead"),
+        (replace(COMMAND, why="git push uses the network"), "No, tell it what to do instead"),
         (replace(EDIT, why="writes outside the workspace"), "No, tell it what to do instead"),
         (OTHER, "No, tell it what to do instead"),
     ],

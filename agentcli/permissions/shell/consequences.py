@@ -1,0 +1,50 @@
+"""Consequences of a command in words, for the question about it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.permissions.shell.known_programs import FETCHING, uses_network, word_set
+
+_NETWORK, _DELETES, _DISCARDS = "uses the network", "deletes files", "discards changes"
+_ROOT, _ENDS, _RIGHTS, _MOVES = "runs commands as another user", "ends processes", "changes permissions", "moves files"
+CAUTIOUS = (_NETWORK, _DELETES, _DISCARDS, _ROOT, _ENDS, _RIGHTS, _MOVES)
+"""Consequences for which a hasty Enter must not allow a command."""
+_BY_PROGRAM = {
+    **dict.fromkeys(word_set("rm rmdir unlink shred srm wipe trash rimraf dd mkfs truncate"), _DELETES),
+    **dict.fromkeys(word_set("sudo su doas pkexec"), _ROOT),
+    **dict.fromkeys(word_set("kill killall pkill"), _ENDS),
+    **dict.fromkeys(word_set("chmod chown chgrp setfacl"), _RIGHTS),
+    "mv": _MOVES,
+}
+_BY_GIT = {
+    **dict.fromkeys(word_set("reset checkout restore"), _DISCARDS),
+    **dict.fromkeys(word_set("clean rm"), _DELETES),
+}
+
+
+def named_consequence(words: Sequence[str], folders: Sequence[Path]) -> str:
+    """Return what a command does that asks for caution, with its name: `git push uses the network`; empty if nothing is known."""
+    if not words:
+        return ""
+    name, *arguments = os.path.basename(words[0]), *words[1:]
+    found = _consequence(name, arguments, folders)
+    subcommand = arguments[:1] if name == "git" or name in FETCHING else []
+    return f"{' '.join((name, *subcommand))} {found}" if found else ""
+
+
+def _consequence(name: str, arguments: list[str], folders: Sequence[Path]) -> str:
+    if uses_network((name, *arguments), folders):
+        return _NETWORK
+    if name == "git":
+        return next((_BY_GIT[word] for word in arguments[:1] if word in _BY_GIT), "")
+    if name in ("find", "fd", "fdfind") and "-delete" in arguments:
+        return _DELETES
+    return _BY_PROGRAM.get(name, "")
+
+
+def is_cautious(why: str) -> bool:
+    """Return True if a reason names one of these consequences."""
+    return any(consequence in why for consequence in CAUTIOUS)
