@@ -151,4 +151,5 @@ def test_three_hundred_turns_never_end_at_the_window(
 
     with Loopback(reading(3), strict=False, keep=1) as server:
         found = asyncio.run(live())
-    assert [each for each in found if each.status == "compressed"] or window > 200_000
+    # What is read is many times each window; in a large one a policy may find room by pruning alone.
+    assert [each for each in found if each.status == "compressed"] or window > 32_000
