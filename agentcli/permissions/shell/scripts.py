@@ -251,8 +251,10 @@ def _commands_of_python(script: str) -> Iterator[str]:
         return
     sources = _sources(tree)
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        if _called(call) in _SHELLS and call.args:
-            yield from _command(call.args[0], sources)
+        if _called(call) in _SHELLS:
+            given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg in ("args", "cmd"))]
+            for command in given[:1]:
+                yield from _command(command, sources)
 
 
 def _command(value: ast.expr, sources: Mapping[str, list[ast.expr]]) -> Iterator[str]:

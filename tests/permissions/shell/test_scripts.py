@@ -94,6 +94,9 @@ OTHERS: dict[tuple[str, ...], list[str]] = {
 }
 """Calls of other interpreters with the files outside that they change."""
 STARTED: dict[tuple[str, ...], list[str]] = {
+    ("python3", "-c", "subprocess.run(args=['rm', 'x'])"): ["rm x"],
+    ("python3", "-c", "subprocess.getoutput(cmd='rm x')"): ["rm x"],
+    ("python3", "-c", "subprocess.run(check=True)"): [],
     ("python3", "-c", "os.system('rm x')"): ["rm x"],
     ("python3", "-c", "subprocess.run(['rm', 'a b'])"): ["rm 'a b'"],
     ("python3", "-c", "subprocess.run(['rm', name])"): ["rm $_unknown"],
