@@ -150,7 +150,7 @@ for path in paths(whole_group()):
 
 def test_the_help_of_a_command_reads_nothing_of_the_others(tmp_path: Path) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['batch', '--help'])", tmp_path)
-    assert not modules & {"json", "agentcli.cli.run_commands", "agentcli.cli.sessions"}
+    assert not modules & {"json", "agentcli.cli.run_commands", "agentcli.cli.sessions", "agentcli.bench"}
 
 
 def test_the_help_of_any_command_and_a_usage_error_load_only_the_parser_and_tables_of_names(tmp_path: Path) -> None:

@@ -13,9 +13,12 @@ from pathlib import Path
 from agentcli import __version__
 from agentcli.batch.intervals import wilson
 from agentcli.cli.output import aside, say
+from agentcli.core.causes import in_words
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.sanitise import safe_line
 
+_CHECKOUT = Path(__file__).parents[2]
+"""Folder of the program's source, if it runs from a checkout."""
 _DOCKER_SECONDS = 20.0
 
 
@@ -24,11 +27,13 @@ def run_harbor(dataset: str, model: str, tasks: int, workers: int, package: str,
     if not model:
         raise UsageError("Name the model: -m provider/model.")
     jobs = Path(time.strftime("harbor-%Y%m%d-%H%M%S"))
-    command = harbor_command(dataset, model, tasks, workers, package, jobs)
     if dry:
-        say(shlex.join(command))
+        say(shlex.join(harbor_command(dataset, model, tasks, workers, package, jobs)))
         return 0
     require_tools()
+    if not package and (_CHECKOUT / "pyproject.toml").is_file():
+        package = built_wheel(_CHECKOUT, jobs / "wheel")
+    command = harbor_command(dataset, model, tasks, workers, package, jobs)
     code = subprocess.run(command).returncode
     passed, ended = rewards(jobs)
     if not ended:
@@ -64,6 +69,22 @@ def harbor_command(dataset: str, model: str, tasks: int, workers: int, package: 
         *(("--n-tasks", str(tasks)) if tasks else ()),
         *(("--ak", f"package={wheel}") if wheel else ()),
     ]
+
+
+def built_wheel(checkout: Path, folder: Path) -> str:
+    """Build the wheel of a checkout, which containers install; return its path. Raise AgentError if that fails."""
+    command = ["uv", "build", "--wheel", "--out-dir", str(folder), str(checkout)]
+    try:
+        built = subprocess.run(command, capture_output=True, text=True)
+        why = (built.stderr.strip().splitlines() or ["no reason given"])[-1] if built.returncode else ""
+    except OSError as error:
+        why = in_words(error)
+    found = sorted(folder.glob("*.whl"))
+    if why or not found:
+        raise AgentError(
+            f"The wheel of this checkout cannot be built: {safe_line(why)}. Name one with --package WHEEL."
+        )
+    return str(found[-1])
 
 
 def require_tools() -> None:

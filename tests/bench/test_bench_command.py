@@ -160,17 +160,27 @@ def test_harbors_rewards_give_the_rate(program: Program) -> None:
     writes = f"""#!{sys.executable}
 import json, os, sys
 jobs = sys.argv[sys.argv.index("--jobs-dir") + 1]
+json.dump(sys.argv, open(f"{{jobs}}/arguments.json", "w"))
 for number, reward in enumerate((1.0, 0.0, 1.0, None)):
     os.makedirs(f"{{jobs}}/job/{{number}}")
     result = {{"rewards": {{"reward": reward}}}} if reward is not None else None
     json.dump({{"verifier_result": result}}, open(f"{{jobs}}/job/{{number}}/result.json", "w"))
 """
-    for name, text in {"uvx": writes, "docker": "#!/bin/sh\n"}.items():
+    # uv build --wheel --out-dir FOLDER CHECKOUT
+    builds = '#!/bin/sh\nmkdir -p "$4" && touch "$4/agentcli-9-py3-none-any.whl"\n'
+    for name, text in {"uvx": writes, "uv": builds, "docker": "#!/bin/sh\n"}.items():
         (tools / name).write_text(text)
         (tools / name).chmod(0o755)
     program.more = {**program.more, "PATH": f"{tools}:{os.environ['PATH']}"}
     ran = program.run("bench", "terminal-bench", "-m", "anthropic/x")
     assert (ran.code, "2/3 passed, 66.7%" in ran.out) == (0, True), ran.err
+    [given] = program.work.glob("harbor-*/arguments.json")
+    assert "agentcli-9-py3-none-any.whl" in next(
+        word for word in json.loads(given.read_text()) if word.startswith("package=")
+    )
+    (tools / "uv").write_text("#!/bin/sh\necho 'no network' >&2\nexit 1\n")
+    ran = program.run("bench", "terminal-bench", "-m", "anthropic/x")
+    assert (ran.code, "cannot be built: no network. Name one with --package" in ran.err) == (1, True), ran.err
 
 
 def test_a_run_in_the_sandbox_is_judged_as_well(program: Program) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
+from agentcli import manual
 from agentcli.bench.task_file import OWN, TaskFile, encoded, make_repository, read, read_set
 from agentcli.core.errors import InputError
 from tests.bench.solutions import FOLDER, solutions, solve
@@ -68,6 +70,17 @@ def test_code_that_ends_the_program_or_prints_answers_does_not_pass(tmp_path: Pa
     (tree / "agentcli").mkdir()
     (tree / "agentcli" / "__init__.py").write_text("import os; os._exit(0)")
     assert checked(task, tree)[0] == 1
+
+
+def test_the_task_of_the_manual_is_a_task(tmp_path: Path) -> None:
+    source = manual.page("bench").partition("## Your own tasks")[2]
+    block = source[source.index("    kind = ") : source.index("| key or part")]
+    (tmp_path / "sum.txt").write_text(textwrap.dedent(block))
+    task = read(tmp_path / "sum.txt")
+    tree = tree_of(task, tmp_path / "tree")
+    assert checked(task, tree) == (1, "refused: there is no file ANSWER.txt\n")
+    (tree / "ANSWER.txt").write_text("11\n")
+    assert checked(task, tree) == (0, "solved\n")
 
 
 @pytest.mark.parametrize(
