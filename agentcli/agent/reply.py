@@ -29,6 +29,8 @@ class ReplyBuilder:
     applied: EditsApplied | None = None
     malformed: str = ""
     """The tool whose call is malformed, if known."""
+    sent: str = ""
+    """The malformed call as the provider tells it, if it is no part of the reply."""
 
     def add(self, step: StreamEvent) -> ReplyBuilder:
         """Return the reply after one more event of the stream."""
@@ -41,8 +43,8 @@ class ReplyBuilder:
                 return replace(self, usage=usage)
             case EditsApplied():
                 return replace(self, applied=step)
-            case Stopped(stop, detail, tool):
-                return replace(self, stop=stop, detail=detail, malformed=tool)
+            case Stopped(stop, detail, tool, sent):
+                return replace(self, stop=stop, detail=detail, malformed=tool, sent=sent)
             case ReplyRestarted():
                 return ReplyBuilder()
             case _:
@@ -153,6 +155,8 @@ class Defect:
     ending: Literal["failed", "incomplete", "refused"] = "incomplete"
 
 
+_SENT = 200
+"""Characters of a malformed call that a reminder repeats."""
 NO_ANSWERS = 3
 """Empty or malformed replies in a row that are answered with a reminder; the next one ends the turn."""
 _EMPTY = Defect(
@@ -178,7 +182,7 @@ def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
     """Return the defect of an incomplete reply; None for a complete one. `most_pauses` in a row end the turn."""
     match reply.stop:
         case "malformed_call":
-            return _malformed(reply.malformed)
+            return _malformed(reply.malformed, reply.sent)
         case "max_tokens":
             return _CUT
         case "context_exceeded":
@@ -195,14 +199,17 @@ def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:
             asked = any(isinstance(part, ToolCall) for part in reply.parts)
             return _UNKNOWN if asked else _BROKEN_OFF
         case _:
+            if reply.calls and all(call.unreadable for call in reply.calls):
+                return replace(_malformed(reply.calls[0].name), reminder="")
             return _EMPTY if reply.empty else None
 
 
-def _malformed(tool: str) -> Defect:
+def _malformed(tool: str, sent: str = "") -> Defect:
     call = f"call of {tool}" if tool else "tool call"
     happened = f"sent a malformed {call}"
     cure = "Rephrase it, or try another model."
-    return Defect("no answer", MALFORMED.format(call=call), NO_ANSWERS, happened, cure, "failed")
+    reminder = MALFORMED.format(call=call) + (f" You sent: {sent[:_SENT]}" if sent else "")
+    return Defect("no answer", reminder, NO_ANSWERS, happened, cure, "failed")
 
 
 def at_last(defect: Defect, reply: ReplyBuilder) -> AgentError:

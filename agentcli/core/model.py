@@ -242,12 +242,13 @@ class EditsApplied:
 class Stopped:
     """The reply ended as the provider intended. A stream without this was cut: none of its calls may run.
 
-    `tool` is the name of the tool whose call is malformed, if the provider names it.
+    `tool` is the name of the tool whose call is malformed, `sent` the call itself, if the provider tells them.
     """
 
     stop: Stop
     detail: str = ""
     tool: str = ""
+    sent: str = ""
 
 
 StreamEvent = (

@@ -26,7 +26,7 @@ async def ask_user(ctx: ToolContext, call_id: str, questions: list[Question]) ->
     person = ctx.service(Answers)
     answers = await person.ask(asked) if person is not None else None
     if answers is None:
-        return ToolOutput("Nobody is there to answer. Decide yourself, and say what you assumed.", status="denied")
+        return ToolOutput("Nobody can answer: decide, and say what you assumed.", status="denied")
     if not answers:
         return ToolOutput("The user declined to answer. Decide yourself, and say what you assumed.", status="denied")
     pairs = zip(asked, answers, strict=False)

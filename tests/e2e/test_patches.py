@@ -12,7 +12,7 @@ import pytest
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Loopback
-from tests.loopback.plan import Asked
+from tests.loopback.plan import Asked, Raw
 
 PATCH = """*** Begin Patch
 *** Update File: a.py
@@ -141,3 +141,74 @@ def test_an_allow_rule_for_edits_allows_a_patch_of_those_files_alone(served: Ser
         program, _ = served(say("", call("apply_patch", input=PATCH)), say("Done."))
         ran = program.ask("-p", "go", "-m", WIRES["responses"], *rules, *more)
         assert ran.of("tool_result")[0]["status"] == status
+
+
+def _broken(text: str, wire: str) -> Raw:
+    """A reply with one call of bash that has these arguments."""
+    if wire == "claude":
+        begun = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {}}
+        return Raw(
+            [
+                {"type": "message_start", "message": {"usage": {"input_tokens": 5, "output_tokens": 1}}},
+                {"type": "content_block_start", "index": 0, "content_block": begun},
+                {
+                    "type": "content_block_delta",
+                    "index": 0,
+                    "delta": {"type": "input_json_delta", "partial_json": text},
+                },
+                {"type": "content_block_stop", "index": 0},
+                {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 5}},
+                {"type": "message_stop"},
+            ]
+        )
+    if wire == "responses":
+        item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "bash", "arguments": text}
+        response = {"id": "resp_1", "status": "completed", "output": [item]}
+        return Raw(
+            [
+                {"type": "response.output_item.done", "output_index": 0, "item": item},
+                {"type": "response.completed", "response": response},
+            ]
+        )
+    called = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "bash", "arguments": text}}
+    return Raw(
+        [
+            {"choices": [{"index": 0, "delta": {"tool_calls": [called]}, "finish_reason": None}]},
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+        ]
+    )
+
+
+TEXTS = [wire for wire in WIRES if wire != "gemini"]
+"""The wires on which arguments come as text."""
+
+
+@pytest.mark.parametrize("wire", TEXTS)
+def test_a_call_whose_arguments_cannot_be_read_stays_in_the_conversation(served: Served, wire: str) -> None:
+    text = '{"command": "echo one" "timeout": 5}'
+    program, server = served(_broken(text, wire), say("Done."), say("Again."))
+    ran = program.ask("-p", "go", "-m", WIRES[wire])
+    assert ran.code == 0, ran.err
+    [answer] = ran.of("tool_result")
+    assert (answer["status"], answer["name"]) == ("error", "bash")
+    assert answer["output"] == f"The arguments were not JSON: expected ',' at character 24. You sent: {text}"
+    again = program.ask("resume", "--last", "-p", "more", "-m", WIRES[wire])
+    assert (again.code, again.result["text"]) == (0, "Again.")
+    assert not [asked.refused for asked in server.asked if asked.refused]
+    assert all("echo one" in asked.body.decode() for asked in server.requests[1:])
+
+
+@pytest.mark.parametrize("wire", TEXTS)
+def test_a_slip_with_one_reading_runs_and_the_model_is_told(served: Served, wire: str) -> None:
+    program, server = served(_broken('{"command": "echo one", }', wire), say("Done."))
+    ran = program.ask("-p", "go", "-m", WIRES[wire])
+    [answer] = ran.of("tool_result")
+    assert answer["status"] == "success"
+    assert answer["output"].splitlines() == ["one", "(the arguments were mended: a comma before the end)"]
+    assert not [asked.refused for asked in server.asked if asked.refused]
+
+
+def test_a_model_that_sends_nothing_but_unreadable_calls_is_stopped(served: Served) -> None:
+    program, server = served(*(_broken(f'{{"command": "{n}" "x"}}', "responses") for n in range(9)))
+    ran = program.ask("-p", "go", "-m", WIRES["responses"])
+    assert (ran.code, len(server.requests)) == (1, 4)

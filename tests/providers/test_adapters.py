@@ -92,6 +92,7 @@ def test_the_tool_of_a_malformed_call_of_gemini_is_read_from_its_finish_message(
     [stopped] = reply.end()
     assert isinstance(stopped, Stopped)
     assert (stopped.stop, stopped.tool) == ("malformed_call", "write")
+    assert stopped.sent == message.removeprefix("Malformed function call: ")
 
 
 @all_wires

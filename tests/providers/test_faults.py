@@ -338,7 +338,7 @@ def test_the_last_call_of_a_reply_that_ran_out_of_tokens_never_surfaces() -> Non
     "text",
     ['{"path": "a', '{"path": NaN-', "[1, 2]", '"text"', "{'path': 'a'}", '{"a": 1} {', '{"a": NaN}', '{"a":' * 99_999],
 )
-def test_input_that_is_no_json_object_never_becomes_a_call(text: str) -> None:
+def test_input_that_is_no_json_object_stays_as_a_call_that_cannot_run(text: str) -> None:
     events = [
         {
             "type": "content_block_start",
@@ -351,9 +351,11 @@ def test_input_that_is_no_json_object_never_becomes_a_call(text: str) -> None:
         {"type": "message_stop"},
     ]
     heard, _ = ask("haiku", [Raw(events)])
-    assert heard.calls == []
-    assert heard.stop is not None
-    assert (heard.stop.stop, heard.stop.tool) == ("malformed_call", "write")
+    [kept] = heard.calls
+    assert (kept.name, dict(kept.input)) == ("write", {"arguments": text})
+    assert kept.unreadable.startswith("The arguments were not")
+    assert f"You sent: {text[:200]}" in kept.unreadable
+    assert heard.stop == Stopped("tool_use")
 
 
 def test_blocks_that_come_at_a_time_are_kept_apart() -> None:

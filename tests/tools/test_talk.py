@@ -92,4 +92,4 @@ def test_a_question_that_is_declined_is_told_apart_from_one_that_nobody_could_he
         outcome = call("ask_user", questions=questions)
         assert outcome.status == "denied"
         told.append(outcome.output.partition(". ")[0])
-    assert told == ["Nobody is there to answer", "The user declined to answer"]
+    assert told == ["Nobody can answer: decide, and say what you assumed.", "The user declined to answer"]

@@ -13,7 +13,8 @@ from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import EditsApplied, PartDone, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.anthropic.models import KIND
-from agentcli.providers.wire import Ids, can_run, sendable, sendable_json, tokens
+from agentcli.providers.arguments import call_of
+from agentcli.providers.wire import Ids, sendable, tokens
 
 Json = dict[str, Any]
 
@@ -253,16 +254,7 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
 
 
 def _call(block: Json, text: str) -> ToolCall | None:
-    """Return a call if its whole input is valid, else None: half an input must never look like a whole one."""
-    try:
-        value = json.loads(text, parse_constant=_refuse) if text else block.get("input") or {}
-    except (ValueError, RecursionError):
-        return None
-    if not can_run(block["name"], value):
-        return None
+    """Return a call; None without a name."""
     extra = {name: block[name] for name in _CALL_FIELDS if block.get(name) and block[name] != _DIRECT}
-    return ToolCall(block["id"], sendable(block["name"]), sendable_json(value), {KIND: extra} if extra else None)
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not valid JSON")
+    whole = text or json.dumps(block.get("input") or {})
+    return call_of(block["id"], block["name"], whole, {KIND: extra} if extra else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,8 +12,9 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import SIGNATURE, Meta, Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
+from agentcli.providers.arguments import call_of
 from agentcli.providers.google.models import KIND
-from agentcli.providers.wire import Ids, can_run, sendable, sendable_json, tokens
+from agentcli.providers.wire import Ids, sendable, tokens
 
 STOPS: Mapping[str, Stop] = {
     "STOP": "end_turn",
@@ -33,6 +35,8 @@ STOPS: Mapping[str, Stop] = {
 }  # fmt: skip
 _LONGEST_REASON = 40
 """Maximum characters of a finish reason that are shown."""
+_HEAD = "alformed function call: "
+"""The end of the words before the call in a finish message."""
 _CALLED = re.compile(r"(?:\bdefault_api[.:]|\bcall:)(?:default_api[.:])?(\w+)")
 """A tool's name in a finish message."""
 
@@ -54,6 +58,7 @@ class Reply:
         self._finish = ""
         self._detail = ""
         self._malformed = ""
+        self._sent = ""
         self._usage: Usage | None = None
 
     def read(self, chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
@@ -70,6 +75,7 @@ class Reply:
             if candidate.get("finishReason") is not None:
                 self._finish = _name(candidate["finishReason"])
                 self._malformed = self._malformed or _tool_named(candidate.get("finishMessage"))
+                self._sent = sendable(str(candidate.get("finishMessage") or "")).partition(_HEAD)[2]
         reported = chunk.get("usageMetadata")
         if reported is not None and (usage := to_usage(reported)) != self._usage:
             self._usage = usage
@@ -108,7 +114,8 @@ class Reply:
         else:
             said_enough = stop in ("end_turn", "max_tokens", "pause")
             detail = self._detail or ("" if said_enough else self._finish[:_LONGEST_REASON])
-            yield Stopped(stop, detail, self._malformed if stop == "malformed_call" else "")
+            broken = stop == "malformed_call"
+            yield Stopped(stop, detail, self._malformed if broken else "", self._sent if broken else "")
 
     def _add(self, part: Mapping[str, Any]) -> Iterator[StreamEvent]:
         meta, text, call = _meta(part), _string(part, "text"), part.get("functionCall")
@@ -130,13 +137,14 @@ class Reply:
         self._calls = True
         given, name, arguments = _string(call, "id"), _string(call, "name"), call.get("args")
         arguments = {} if arguments is None else arguments
-        whole = can_run(name, arguments) and not call.get("willContinue") and not call.get("partialArgs")
+        whole = not call.get("willContinue") and not call.get("partialArgs")
         if self._ids.again(given, name, arguments):
             return
         call_id = self._ids.fresh(given)
         if not whole and name is not None:
             self._malformed = sendable(name)
-        self._pending.append(ToolCall(call_id, sendable(name or ""), sendable_json(arguments), meta) if whole else None)
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        self._pending.append(call_of(call_id, name, text, meta) if whole else None)
         yield CallDelta(call_id, name or "", "")
 
     def _flush(self, meta: Meta | None = None) -> Iterator[StreamEvent]:

@@ -12,9 +12,9 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Meta, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
-from agentcli.providers.openai.arguments import parsed
+from agentcli.providers.arguments import call_of
 from agentcli.providers.openai.models import KIND
-from agentcli.providers.wire import Ids, can_run, sendable, sendable_json, tokens
+from agentcli.providers.wire import Ids, sendable, sendable_json, tokens
 
 OPENED, CLOSED = "<think>", "</think>"
 
@@ -246,12 +246,10 @@ class Reply:
         yield CallDelta(call.call_id, call.name, text)
 
     def _made(self, call: _Call) -> ToolCall | None:
-        """Return a call if its whole input is valid, else None: half an input must never look like a whole one."""
-        value = parsed("".join(call.pieces))
-        if not can_run(call.name, value):
-            return None
+        """Return the call; None without a name."""
         meta = {KIND: {"extra": sendable_json(call.extra)}} if call.extra else None
-        return ToolCall(call.call_id, sendable(call.name), sendable_json(value), meta)
+        ended = STOPS.get(self._finish) == "tool_use"
+        return call_of(call.call_id, call.name, "".join(call.pieces), meta, ended=ended)
 
     def _again(self, part: ToolCall) -> bool:
         made = next(each for each in self._calls if each.call_id == part.call_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
@@ -11,9 +12,9 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
-from agentcli.providers.openai.arguments import BARE, parsed
+from agentcli.providers.arguments import BARE, call_of
 from agentcli.providers.openai.models import KIND
-from agentcli.providers.wire import Ids, can_run, sendable, sendable_json, tokens
+from agentcli.providers.wire import Ids, sendable, sendable_json, tokens
 
 Json = dict[str, Any]
 
@@ -148,19 +149,20 @@ class Reply:
             yield PartDone(part)
 
     def _call(self, index: Any, item: Json) -> None:
-        """Hold back a call if its whole input is valid, else its place: half an input must never look like a whole one."""
+        """Hold back a call, or the place of one that was cut off: half an input must never look like a whole one."""
         self._calls = True
         begun = self._begun.pop(index, None)
         name = item.get("name")
+        call_id = begun.call_id if begun else self._ids.fresh(item.get("call_id"))
         if item["type"] == "custom_tool_call":
-            value: Any = {BARE: _text(item.get("input") or "")}
+            text = json.dumps({BARE: _text(item.get("input") or "")})
         else:
-            value = parsed(_text(item.get("arguments") or ""))
-        if not can_run(name, value) or item.get("status") in ("incomplete", _BEGUN):
+            text = _text(item.get("arguments") or "")
+        call = None if item.get("status") in ("incomplete", _BEGUN) else call_of(call_id, name, text)
+        if call is None:
             self._pending.append(_Pending(None, str(name or "")))
-        elif not self._ids.again(item.get("call_id"), name, value):
-            call_id = begun.call_id if begun else self._ids.fresh(item.get("call_id"))
-            self._pending.append(_Pending(ToolCall(call_id, sendable(str(name)), sendable_json(value))))
+        elif not self._ids.again(item.get("call_id"), name, call.input):
+            self._pending.append(_Pending(call))
 
     def _over(self, kind: str, response: Json) -> Iterator[StreamEvent]:
         output = response.get("output")

@@ -9,7 +9,7 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
-from agentcli.providers.openai.arguments import BARE
+from agentcli.providers.arguments import BARE
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name

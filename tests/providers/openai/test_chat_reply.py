@@ -59,11 +59,18 @@ def test_a_call_that_came_twice_is_one() -> None:
     assert calls(read(chunk(tool_calls=same), chunk("tool_calls"))[0]) == [("read", {"a": 1})]
 
 
-@pytest.mark.parametrize("arguments", ['{"a": 1', "[]", '"x"', '{"a": NaN}', "nonsense", '{"a": 1}{"b": 2}'])
-def test_arguments_that_are_no_object_make_no_call(arguments: str) -> None:
+@pytest.mark.parametrize("arguments", ["[]", '"x"', '{"a": NaN}', "nonsense", '{"a": 1}{"b": 2}'])
+def test_arguments_that_are_no_object_stay_in_a_call_that_cannot_run(arguments: str) -> None:
     parts, stop = read(chunk(tool_calls=[piece(arguments, 0, "x", "read")]), chunk("tool_calls"))
-    assert parts == []
-    assert (stop.stop, stop.tool) == ("malformed_call", "read")
+    [kept] = parts
+    assert isinstance(kept, ToolCall)
+    assert (dict(kept.input), bool(kept.unreadable), stop.stop) == ({"arguments": arguments}, True, "tool_use")
+
+
+def test_a_missing_bracket_is_added_only_if_the_reply_ended_with_calls() -> None:
+    cut = piece('{"a": 1', 0, "x", "read")
+    assert calls(read(chunk(tool_calls=[cut]), chunk("tool_calls"))[0]) == [("read", {"a": 1})]
+    assert calls(read(chunk(tool_calls=[cut]), chunk("stop"))[0]) == [("read", {"arguments": '{"a": 1'})]
 
 
 def test_the_last_call_of_a_reply_that_ran_out_of_tokens_never_surfaces() -> None:

@@ -89,9 +89,11 @@ def test_calls_wait_for_the_end_and_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("arguments", ['{"a"', "[]", '{"a": NaN}'])
-def test_arguments_that_are_no_object_make_no_call(arguments: str) -> None:
+def test_arguments_that_are_no_object_stay_in_a_call_that_cannot_run(arguments: str) -> None:
     parts, stop = read(done(0, **called(arguments)), over())
-    assert (parts, stop.stop, stop.tool) == ([], "malformed_call", "read")
+    [kept] = parts
+    assert isinstance(kept, ToolCall)
+    assert (dict(kept.input), bool(kept.unreadable), stop.stop) == ({"arguments": arguments}, True, "tool_use")
 
 
 def test_a_call_that_began_and_did_not_end_is_malformed() -> None:
