@@ -74,3 +74,54 @@ def test_a_rule_that_asks_is_followed_as_far(workspace: Workspace) -> None:
 def test_the_folders_of_a_line_need_not_exist() -> None:
     nowhere = Workspace(Path("/nowhere/shop"), (Path("/nowhere/shop"),), Path("/nowhere"))
     assert decided("cd sub && w=push && git $w", nowhere) == "deny"
+
+
+PUSH, TAG = "bash(git push *)", "bash(git tag -d)"
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "decision"),
+    [
+        (PUSH, "git push", "deny"),
+        (PUSH, "git -C . push", "deny"),
+        (PUSH, "git pull", "allow"),
+        (PUSH, "git pushy", "ask"),
+        (PUSH, "git $x", "ask"),
+        (PUSH, "git pull $x", "allow"),
+        (PUSH, "$x push", "ask"),
+        (PUSH, "$x pull", "ask"),
+        (PUSH, "$x", "ask"),
+        (PUSH, "git p$x", "ask"),
+        (PUSH, "git $x pull", "ask"),
+        (PUSH, "git -c alias.p=push p", "ask"),
+        (PUSH, "git -calias.p=push p", "ask"),
+        (PUSH, "git -c core.pager=cat log", "allow"),
+        (PUSH, "git --config-env alias.p=X p", "ask"),
+        (PUSH, "git --config-env=alias.p=X p", "ask"),
+        (PUSH, "git --exec-path=/x log", "ask"),
+        (PUSH, "git -c $x log", "ask"),
+        (PUSH, "git config alias.p push", "ask"),
+        (PUSH, "git config user.name x", "allow"),
+        (PUSH, "git mine", "ask"),
+        (PUSH, "git", "allow"),
+        (PUSH, "GIT_CONFIG_COUNT=1 git log", "ask"),
+        (PUSH, "echo git", "allow"),
+        (PUSH, "ln -s /usr/bin/git x", "ask"),
+        (PUSH, "ln -s /usr/bin/make x", "allow"),
+        (PUSH, "cp git x", "allow"),
+        (TAG, "git tag", "allow"),
+        (TAG, "git tag $x", "ask"),
+        (TAG, "git tag -d", "deny"),
+        (TAG, "git tag -l", "allow"),
+        ("bash(npm publish *)", "npm $x", "ask"),
+        ("bash(npm publish *)", "npm run $x", "allow"),
+        ("bash(npm publish *)", "npm mine", "allow"),
+        ("bash(make)", "make", "deny"),
+        ("bash(make)", "$x", "ask"),
+        ("bash(make)", "cmake", "allow"),
+    ],
+)  # fmt: skip
+def test_a_denied_command_may_be_hidden_by_words_aliases_and_other_names(
+    workspace: Workspace, rule: str, command: str, decision: str
+) -> None:
+    assert decided(command, workspace, "yolo", rule) == decision
