@@ -8,7 +8,9 @@ from itertools import chain
 
 from agentcli.agent.calls.call import Stage
 from agentcli.agent.calls.execute import CallStages
+from agentcli.agent.calls.stages import FoundTools
 from agentcli.agent.core import SessionCore
+from agentcli.agent.ports import PromptSource
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.tool_context import Offer
 from agentcli.core.dataclass import dataclass
@@ -53,6 +55,10 @@ class SessionFeature:
     name: str
     stages: Sequence[Stage] = ()
     """Stages that its calls pass."""
+    found: FoundTools | None = None
+    """Tools that it finds as the session goes."""
+    prompts: PromptSource | None = None
+    """Prompts and resources that a prompt of the person may name."""
     services: Sequence[Offer] = ()
     """Services for its tools."""
     opened: Callable[[asyncio.Event], Awaitable[object]] = no_wait

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain
 
 from agentcli.agent.approval import no_hooks
@@ -16,6 +14,7 @@ from agentcli.agent.calls.stages import (
     CheckpointStage,
     Finish,
     NestedStage,
+    NothingFound,
     Prepare,
     SandboxStage,
 )
@@ -29,11 +28,8 @@ from agentcli.agent.page_questions import PageReader
 from agentcli.agent.plan_mode import PlanMode
 from agentcli.agent.repeats import RepeatGuard, RepeatStage
 from agentcli.agent.tool_context import SessionPassages, SessionTodo, offer
-from agentcli.core.mcp_servers import Servers
 from agentcli.core.message import ToolResult
-from agentcli.core.tasks import until_interrupted
 from agentcli.extensions.session import Catalogue, SessionExtensions
-from agentcli.mcp.session import LoadingStage, ServerPrompts, ServerTools
 from agentcli.tools.ask_user import Answers
 from agentcli.tools.exit_plan import Planning
 from agentcli.tools.jobs import Jobs
@@ -54,30 +50,27 @@ class Features(FeatureList):
 
     def __init__(self, core: SessionCore, open_child: OpenChild, more: Sequence[MakeFeature]) -> None:
         setup, journal = core.setup, core.journal
-        self.servers = ServerTools(
-            setup.servers, core.traits, partial(setup.models.estimator, setup.settings.context.policy)
-        )
+        made = [make(core) for make in more]
+        self.found = next((one.found for one in made if one.found is not None), None) or NothingFound(core.traits)
+        prompts = next((one.prompts for one in made if one.prompts is not None), None)
         self.instructions = Standing(setup, journal)
         self.nested = nested_of(core)
         roots = setup.workspace.resolved_roots if setup.permissions.trusted else ()
         skills = NestedSkills(journal, setup.workspace.cwd, roots)
         prepare = Prepare(
             {tool.name: tool for tool in setup.tools.offered},
-            self.servers,
+            self.found,
             setup.workspace.cwd,
             lambda: [raw["name"] for raw in journal.history.tools],
             lambda: journal.history.todo,
         )
         repeats = RepeatGuard(setup.settings.agent.repeat_limit, alone=setup.alone)
         finish = Finish(core.record, repeats, prepare)
-        made = [make(core) for make in more]
         with_stages = [*self._with_stages(core, prepare, finish, skills, repeats), *made]
         stages = CallStages(core, prepare, finish, [*chain.from_iterable(one.stages for one in with_stages)])
         catalogue = Catalogue(core, skills)
         self.subagents = subagents = Subagents(core, catalogue, open_child)
-        self.extensions = SessionExtensions(
-            core, catalogue, stages, subagents, ServerPrompts(setup.servers) if setup.servers is not None else None
-        )
+        self.extensions = SessionExtensions(core, catalogue, stages, subagents, prompts)
         every = [
             *with_stages,
             SessionFeature(
@@ -112,8 +105,6 @@ class Features(FeatureList):
         yield SessionFeature("approval", (ApprovalStage(core.approval, prepare, ask_hooks),))
         yield SessionFeature("instructions", nested, fact=self.instructions.changed)
         yield SessionFeature("results", (finish,))
-        if setup.servers is not None:
-            yield self._mcp(core, setup.servers)
         yield SessionFeature("sandbox", (SandboxStage(setup, core.approval),))
         yield SessionFeature("buffers", [BufferStage(core.buffers)] if setup.person.editor is not None else ())
         yield SessionFeature(
@@ -137,23 +128,3 @@ class Features(FeatureList):
             return shown and call_id not in history.cleared
 
         return SessionFeature("repeats", (RepeatStage(guard, in_view),), prompted=guard.begin, answered=guard.check)
-
-    def _mcp(self, core: SessionCore, pool: Servers) -> SessionFeature:
-        setup, tools = core.setup, self.servers
-        return SessionFeature(
-            "mcp",
-            [LoadingStage(setup, tools, core.builder)],
-            services=[offer(Servers, pool)],
-            opened=partial(wait_for_servers, core, pool),
-            listing=partial(tools.catalogue_for, core),
-            news=tools.changes,
-            notices=tools.warnings,
-        )
-
-
-async def wait_for_servers(core: SessionCore, pool: Servers, interrupt: asyncio.Event) -> None:
-    """Wait for servers that are being connected; with a person there a moment only: servers that come later are reached through the gate."""
-    setup = core.setup
-    seconds = setup.settings.mcp.wait if setup.person.attended else None
-    if not core.journal.history.system or not setup.person.attended:
-        await until_interrupted(interrupt, pool.settle(seconds))

@@ -156,7 +156,7 @@ class AgentSession:
             return
         setup = self._setup
         room = 0 if setup.settings.agent.is_small(self.model.window) else setup.settings.mcp.upfront_tokens
-        upfront = self._features.servers.upfront(room)
+        upfront = self._features.found.upfront(room)
         self.core.record(beginning(setup, self.model, self.mode, upfront))
         self.conversation.builder.begin(self.history)
 

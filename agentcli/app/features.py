@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
+from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import SessionFeature
 from agentcli.app.feature import CheckedProgram, Feature, Row
 from agentcli.core.model import ModelSpec
 from agentcli.tools import registry
@@ -69,6 +71,12 @@ def _server_rows(program: CheckedProgram) -> Iterable[Row]:
     return server_rows(program)
 
 
+def _servers_of(core: SessionCore) -> SessionFeature:
+    from agentcli.mcp.session import session_feature
+
+    return session_feature(core)
+
+
 def _hooks() -> Sequence[Command]:
     from agentcli.ui.commands.built_in import HOOKS
 
@@ -122,7 +130,7 @@ FEATURES: Sequence[Feature] = (
     Feature("web", registry.WEB),
     Feature("subagents", registry.SUBAGENTS, checks=_worktrees),
     Feature("skills and commands", registry.SKILLS, _extensions, _extension_rows, _catalogue),
-    Feature("mcp", registry.MCP, _mcp, _server_rows),
+    Feature("mcp", registry.MCP, _mcp, _server_rows, session=_servers_of),
     Feature("hooks", commands=_hooks, checks=_hook_rows),
     Feature("checkpoints", commands=_checkpoints),
     Feature("instructions", commands=_instructions),

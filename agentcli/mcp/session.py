@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import SessionFeature
 from agentcli.agent.ports import Prompt
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup
+from agentcli.agent.tool_context import offer
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Estimator
 from agentcli.core.dataclass import replace
@@ -36,6 +40,7 @@ from agentcli.core.mcp_servers import (
 from agentcli.core.message import TYPED, File, Part, Text, ToolResult
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import safe_line
+from agentcli.core.tasks import until_interrupted
 from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.mcp import schema
 from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, KeepFile, image_of, kept_data, no_server_tool, server_tool
@@ -312,3 +317,30 @@ def _part(content: Content, name: str, keep: KeepFile, *, file: bool = False) ->
         return Text(f"[resource {content.name}: {content.uri}]", True)
     text = kept_data(keep, re.sub(r"[^A-Za-z0-9_-]+", "_", name), content)
     return File("text/plain", name, text) if file else Text(text, True)
+
+
+def session_feature(core: SessionCore) -> SessionFeature:
+    """Return what servers bring to a session: without any, only the reasons why there are no tools of theirs."""
+    setup, pool = core.setup, core.setup.servers
+    tools = ServerTools(pool, core.traits, partial(setup.models.estimator, setup.settings.context.policy))
+    if pool is None:
+        return SessionFeature("mcp", found=tools)
+    return SessionFeature(
+        "mcp",
+        [LoadingStage(setup, tools, core.builder)],
+        found=tools,
+        prompts=ServerPrompts(pool),
+        services=[offer(Servers, pool)],
+        opened=partial(wait_for_servers, core, pool),
+        listing=partial(tools.catalogue_for, core),
+        news=tools.changes,
+        notices=tools.warnings,
+    )
+
+
+async def wait_for_servers(core: SessionCore, pool: Servers, interrupt: asyncio.Event) -> None:
+    """Wait for servers that are being connected; with a person there a moment only: servers that come later are reached through the gate."""
+    setup = core.setup
+    seconds = setup.settings.mcp.wait if setup.person.attended else None
+    if not core.journal.history.system or not setup.person.attended:
+        await until_interrupted(interrupt, pool.settle(seconds))

@@ -38,6 +38,7 @@ from agentcli.core.record import Mode
 from agentcli.core.tool import ToolLimits
 from agentcli.hooks.files import Hook
 from agentcli.hooks.opening import hooks_of
+from agentcli.mcp.session import session_feature
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.project.extensions import Extensions
@@ -133,7 +134,7 @@ def open_session(
         changes=changes,
         today=lambda: date(2026, 11, 20),
     )
-    return AgentSession(journal or MemorySession(), setup, made, mode, features=features)
+    return AgentSession(journal or MemorySession(), setup, made, mode, features=[session_feature, *features])
 
 
 def say_to(session: AgentSession, *texts: str) -> list[Event]:

@@ -25,6 +25,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Recorded
 from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.message import Part, ToolCall, ToolResult
+from agentcli.core.model import ToolSchema
 from agentcli.core.record import Body, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
 from agentcli.permissions.decide import Decision
@@ -51,6 +52,30 @@ class FoundTools(Protocol):
     async def no_server_tool(self, given: Mapping[str, Any]) -> str:
         """Return the reason why a call of the gate means no tool."""
         ...
+
+    def upfront(self, tokens: int) -> Sequence[ToolSchema]:
+        """Return the tools that the model sees from the start, in the room of so many tokens."""
+        ...
+
+
+class NothingFound:
+    """The tools of servers in a session that has no feature for them."""
+
+    def __init__(self, traits: dict[str, Traits]) -> None:
+        self.traits, self.found = traits, dict[str, Tool]()
+        self.names: Sequence[str] = ()
+
+    async def find(self, name: str) -> Tool | str:
+        """Return the reason why there is no such tool."""
+        return f"There is no tool {name}: no servers are configured."
+
+    async def no_server_tool(self, given: Mapping[str, Any]) -> str:
+        """Return the reason why a call of the gate means no tool."""
+        return "No servers are configured."
+
+    def upfront(self, tokens: int) -> Sequence[ToolSchema]:
+        """Return no tools."""
+        return ()
 
 
 class Prepare(Stage):
