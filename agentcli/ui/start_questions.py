@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from agentcli.ui.host import Host
 
 Confirm = Callable[[str, Sequence[str]], Awaitable[bool]]
+Select = Callable[[str, Sequence[tuple[str, str]]], Awaitable[frozenset[int]]]
+"""Asks which of these items, each a name and its details, are meant; returns their indices."""
 TRUST = "Trust this folder? It contains settings that change how agentcli works:"
+READ_ANYWAY = "Instruction files such as AGENTS.md are read either way."
+START = "What may this project start?"
 NOT_LOADED = "Project settings not loaded. To load them once: `agentcli --trust`."
 
 
@@ -24,17 +28,21 @@ async def settle(
     confirm: Confirm,
     say: Callable[[str], None],
     move_to: Callable[[AgentSession], Awaitable[None]],
+    select: Select | None = None,
 ) -> None:
-    """Ask about everything in the folder that has no answer yet, and continue with all that was approved."""
+    """Ask about everything in the folder that has no answer yet, and continue with all that was approved.
+
+    With `select`, one question has all that the folder would start.
+    """
     try:
         if found := host.unloaded(session):
-            if not await confirm(TRUST, found):
+            if not await confirm(TRUST, [*found, READ_ANYWAY]):
                 say(NOT_LOADED)
                 return
             session = host.trust(session)
             await move_to(session)
         if undecided := host.undecided(session):
-            settled = host.decide(session, await answers(undecided, confirm))
+            settled = host.decide(session, await _together(undecided, confirm, select))
             if settled is not session:
                 await move_to(settled)
     except AgentError as error:
@@ -44,6 +52,15 @@ async def settle(
 def end_reason(following: AgentSession) -> str:
     """Return the reason that hooks get for the end of a session, given the session that replaces it."""
     return following.source if following.source in ("clear", "resume") else "other"
+
+
+async def _together(
+    found: Sequence[Definition], confirm: Confirm, select: Select | None
+) -> list[tuple[Definition, bool]]:
+    if select is None or len(found) < 2:
+        return await answers(found, confirm)
+    meant = await select(START, [(str(one), safe_line(one.starts)) for one in found])
+    return [(one, number in meant) for number, one in enumerate(found)]
 
 
 async def answers(found: Sequence[Definition], confirm: Confirm) -> list[tuple[Definition, bool]]:

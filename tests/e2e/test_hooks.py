@@ -181,3 +181,30 @@ def test_what_an_approved_hook_runs_is_not_rewritten_unasked(program: Program) -
     assert (program.work / "free.sh").exists()
     assert script.read_text() == "exit 0\n"
     assert not (program.work / "owned").exists()
+
+
+def test_all_that_a_project_would_start_is_one_question_and_each_can_be_struck_out(program: Program) -> None:
+    hooks(
+        program.work / ".claude/settings.json",
+        ("SessionStart", "touch first.txt"),
+        ("UserPromptSubmit", "touch second.txt"),
+    )
+    (program.work / "AGENTS.md").write_text("Be brief.")
+    with program.terminal("-m", "script:echo") as t:
+        t.until("Instruction files such as AGENTS.md are read either way.")
+        t.until("❯ 2. No, start without them")
+        t.until("1. Yes, load them")
+        t.send("1")
+        t.until("What may this project start?")
+        t.until("❯ 4. Start none of them")
+        screen = "\n".join(t.screen())
+        assert "1. touch first.txt" in screen
+        assert screen.count("[x]") == 2
+        t.send("1")
+        t.until("[ ] ")
+        t.send("3")
+        t.until("sandbox")
+        t.send("hello\r")
+        t.until(" in, ")
+    assert not (program.work / "first.txt").exists()
+    assert (program.work / "second.txt").exists()

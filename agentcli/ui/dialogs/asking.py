@@ -77,17 +77,46 @@ class Asking:
                 case _:
                     return None
 
-    async def confirm(self, title: str, body: Sequence[str] = (), style: Role | None = None) -> bool:
+    async def confirm(
+        self, title: str, body: Sequence[str] = (), style: Role | None = None, labels: tuple[str, str] = ("Yes", "No")
+    ) -> bool:
         """Ask a yes-or-no question about lines of text in a style of the theme; no is the default."""
 
         def dialog() -> Dialog:
             theme, columns = self._screen.look.theme, self._screen.size.columns - 4
             rows = [f"  {row}" for line in body for row in wrap(expand(safe(line)), columns)]
-            choices = (Choice("Yes", keys="y"), Choice("No", keys="n"))
+            choices = (Choice(labels[0], keys="y"), Choice(labels[1], keys="n"))
             return Dialog(title, tuple(theme.paint(style, row) if style else row for row in rows), choices, chosen=1)
 
         async with self.turn:
             return await self.show(dialog(), drop=True, again=dialog) == Picked(0)
+
+    async def select(self, title: str, items: Sequence[tuple[str, str]]) -> frozenset[int]:
+        """Let the person strike items out of a list that shows their details, and return the indices of the rest; none is the default."""
+        names = [Choice(name) for name, _ in items]
+        choices = (*names, Choice("Start the marked ones", keys="y"), Choice("Start none of them", keys="n"))
+        marked, chosen, printed = frozenset(range(len(items))), len(items) + 1, set[Hashable]()
+
+        def dialog() -> Dialog:
+            theme, columns = self._screen.look.theme, self._screen.size.columns - 4
+            rows = [
+                row
+                for number, (_, details) in enumerate(items, 1)
+                for row in wrap(f"{number}. {expand(safe(details))}", columns)
+            ]
+            body = tuple(theme.paint("warn", f"  {row}") for row in rows)
+            hint = "Space or a digit strikes out · Enter on a name, too · Esc starts none"
+            return Dialog(title, body, choices, chosen, hint=hint, multiple=True, marked=marked, tickable=len(items))
+
+        async with self.turn:
+            while True:
+                match await self.show(dialog(), drop=True, again=dialog, what="select", printed=printed):
+                    case Picked(index, now) if index < len(items):
+                        marked, chosen = now ^ {index}, index
+                    case Picked(index, now):
+                        return now if index == len(items) else frozenset()
+                    case _:
+                        return frozenset()
 
     async def enter(self, title: str, text: str, hint: str) -> str | None:
         """Let the person edit one line that begins as `text`, and return it; None if cancelled."""

@@ -33,6 +33,7 @@ class Choice:
 class Dialog:
     """A question in place of the input. With an `entry` label there is a line to type in; `numbered` choices answer to digits,
     several of them if `multiple`. The proposal of an `editable` dialog can be changed first. `note` is at the right of the title.
+    Of the choices of a `multiple` one only the first `tickable` can be ticked, if that is set; the others act.
     `empty` replaces the choices of a search without matches; Enter does nothing then.
     """
 
@@ -48,6 +49,11 @@ class Dialog:
     marked: frozenset[int] = frozenset()
     note: str = ""
     empty: str = ""
+    tickable: int = 0
+
+    def can_tick(self, number: int) -> bool:
+        """Return whether a choice can be ticked."""
+        return self.multiple and (not self.tickable or number < self.tickable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +128,15 @@ def _entered(dialog: Dialog) -> Dialog | Outcome:
 
 
 def _letter(dialog: Dialog, key: str) -> Dialog | Outcome:
-    if dialog.multiple and key == " ":
+    if dialog.can_tick(dialog.chosen) and key == " ":
         return replace(dialog, marked=dialog.marked ^ {dialog.chosen})
     if dialog.numbered and key.isdecimal() and 0 < int(key) <= len(dialog.choices):
-        if dialog.multiple:
+        if dialog.can_tick(int(key) - 1):
             return replace(dialog, chosen=int(key) - 1, marked=dialog.marked ^ {int(key) - 1})
-        return Picked(int(key) - 1)
+        return Picked(int(key) - 1, dialog.marked)
     for n, choice in enumerate(dialog.choices):
         if key and key.lower() in choice.keys:
-            return Picked(n)
+            return Picked(n, dialog.marked)
     return Edited() if dialog.editable and key.lower() == "e" else dialog
 
 

@@ -227,7 +227,7 @@ def _choices(dialog: Dialog, shown: range, free: int, wide: int, columns: int, t
 
 def _choice_lines(dialog: Dialog, n: int, wide: int, columns: int, theme: Theme) -> list[str]:
     choice, chosen = dialog.choices[n], n == dialog.chosen
-    tick = ("[x] " if n in dialog.marked else "[ ] ") if dialog.multiple else ""
+    tick = ("[x] " if n in dialog.marked else "[ ] ") if dialog.can_tick(n) else ""
     if not dialog.numbered:
         return [_option(choice.label, choice.detail, chosen, wide, columns, theme)]
     number = f"{'❯' if chosen else ' '} {n + 1}. {tick}"

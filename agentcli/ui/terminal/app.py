@@ -21,7 +21,7 @@ from agentcli.ui.input.keys import chosen
 from agentcli.ui.render.banner import banner
 from agentcli.ui.render.status_line import SCRIPT_EVERY, run_script
 from agentcli.ui.settings import UiSettings
-from agentcli.ui.start_questions import settle
+from agentcli.ui.start_questions import TRUST, settle
 from agentcli.ui.style import PLAIN, looks, theme_for_background
 from agentcli.ui.terminal.console import Console
 from agentcli.ui.terminal.device import Device
@@ -210,9 +210,11 @@ class Terminal:
         console = self.console
 
         async def confirm(title: str, lines: Sequence[str]) -> bool:
-            return await self._asking.confirm(title, lines, "warn")
+            labels = ("Yes, load them", "No, start without them") if title == TRUST else ("Yes", "No")
+            return await self._asking.confirm(title, lines, "warn", labels)
 
-        await settle(console.host, console.session, confirm, console.say, console.move_to)
+        select = self._asking.select
+        await settle(console.host, console.session, confirm, console.say, console.move_to, select)
         console.session.begin(console.show_events)
         for prompt in prompts:
             self.submit(prompt)

@@ -71,3 +71,10 @@ def test_a_named_key_chooses_before_it_moves() -> None:
     choices = (*CHOICES, Choice("Yes, and all others", shortcut="s-tab"))
     assert press(Dialog("May it?", choices=choices), "s-tab") == Picked(3)
     assert outcome(Dialog("May it?", choices=CHOICES, chosen=1), "s-tab", "enter") == Picked(0)
+
+
+def test_of_a_list_with_acts_only_the_items_are_ticked() -> None:
+    dialog = Dialog("Which?", choices=CHOICES, chosen=2, multiple=True, marked=frozenset({0, 1}), tickable=2)
+    assert outcome(dialog, "1", "2", "2", "down", "enter") == Picked(2, frozenset({1}))
+    assert press(dialog, " ") == dialog
+    assert press(dialog, "3") == Picked(2, frozenset({0, 1}))
