@@ -9,7 +9,7 @@ from agentcli.context.view import view
 from agentcli.context.window import Window, limits_of
 from agentcli.context.window_report import plan_json, show
 from agentcli.core.history import fold
-from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
+from agentcli.core.message import File, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Body, Compaction, Pin, Prune, Record
 from agentcli.tools.registry import TRAITS
@@ -120,3 +120,27 @@ def test_the_most_notable_fate_is_told_of_a_message() -> None:
     assert [row.fate for row in window(*bodies, plan=clips).rows] == ["kept", "kept", "to clip"]
     summarised = Plan("auto", summarised=(1, 2, 3), cleared=("c1",))
     assert [row.fate for row in window(*bodies, Pin(1), plan=summarised).rows] == ["pinned", "summarised", "summarised"]
+
+
+def test_a_message_is_summarised_by_its_parts_the_persons_words_first() -> None:
+    long = Message("user", (Text("x" * 400),), 1)
+    parts = (
+        Text("note", True, "reminder"),
+        File("text/plain", "a.py", "x = 1"),
+        Image("image/png", ""),
+        Text("fix\n  it"),
+    )
+    called = ToolCall("c1", "bash", {"command": "y" * 300})
+    said = Message("assistant", (Thinking("hm", "s"), Text("so"), called), 1, "anthropic", "m", Usage(10, 5))
+    rows = window(long, said, ToolResult("c1", "bash", "success", "z" * 300), Message("user", parts, 2)).rows
+    assert rows[0].text == "x" * 300
+    assert rows[1].text == f'(thinking) · so · bash {{"command":"{"y" * 188}'
+    assert rows[2].text.startswith(f"bash → {'z' * 200} · ")
+    assert rows[2].text.endswith("@a.py · (image/png) · fix it · note")
+
+
+def test_a_summary_is_one_printable_line_of_500_characters_at_most() -> None:
+    parts = (Text("a" * 300), Text("b" * 300))
+    (row,) = window(Message("user", parts, 1)).rows
+    assert row.text == f"{'a' * 300} · {'b' * 197}"
+    assert window(*SESSION).rows[2].text.startswith("read → " + "x" * 200 + " · read → error: no[31m such file")
