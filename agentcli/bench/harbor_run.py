@@ -103,12 +103,13 @@ def require_tools() -> None:
 
 
 def rewards(jobs: Path) -> tuple[int, int]:
-    """Return how many trials of a job passed (a reward of 1), and how many ended with a reward."""
+    """Return how many trials of a job passed (a reward of 1), and how many ended; one that ended without a reward has not passed."""
     found = []
     for path in jobs.rglob("result.json"):
         try:
-            verdict = json.loads(path.read_text(encoding="utf-8")).get("verifier_result") or {}
-            found.append(float((verdict.get("rewards") or {})["reward"]))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            trial = json.loads(path.read_text(encoding="utf-8"))
+            if "verifier_result" in trial:  # the job's own result has none
+                found.append(float(((trial["verifier_result"] or {}).get("rewards") or {}).get("reward") or 0))
+        except (OSError, ValueError, TypeError, AttributeError):
             continue
     return sum(reward >= 1 for reward in found), len(found)
