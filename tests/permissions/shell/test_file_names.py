@@ -176,3 +176,53 @@ def test_the_shell_finds_no_name_that_was_not_looked_up(workspace: Workspace) ->
         bash = ["bash", "--noprofile", "--norc", "-c", script]
         found = subprocess.run(bash, cwd=pkg, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
         assert set(found) <= set(known[0][1:]), pattern
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("find src | xargs -I{} cat {}", "ask"),
+        ("find src | xargs -I'{}' cat '{}'", "allow"),
+        ("find src | xargs -I X cat X", "allow"),
+        ("find src | xargs -n 1 cat", "allow"),
+        ("find src | xargs -n1 -P4 cat", "allow"),
+        ("find src | xargs -P 4 -r cat", "allow"),
+        ("find src -print0 | xargs --null --no-run-if-empty cat", "allow"),
+        ("find src | xargs -nx cat", "ask"),
+        ("find src | xargs -a list cat", "ask"),
+        ("find src | xargs -n", "ask"),
+        ("find src | xargs -I", "ask"),
+        ("rg --files src | xargs cat", "allow"),
+        ("rg --files | xargs cat", "ask"),
+        ("rg --files --hidden src | xargs cat", "ask"),
+        ("rg src | xargs cat", "ask"),
+        ("rg -n text src | xargs cat", "ask"),
+        ("rg -li text src | xargs cat", "allow"),
+        ("rg -lv text src | xargs cat", "ask"),
+        ("grep -l text src | xargs cat", "allow"),
+        ("grep -l --include=*.py text src | xargs cat", "allow"),
+        ("grep -rl text | xargs cat", "ask"),
+        ("grep -rl | xargs cat", "ask"),
+        ("find src | head -n 3 | xargs cat", "allow"),
+        ("find src | tail 3 | xargs cat", "allow"),
+        ("find src | head x | xargs cat", "ask"),
+        ("find src | sort 3 | xargs cat", "ask"),
+        ("find src | grep b | xargs cat", "allow"),
+        ("find src | grep b c | xargs cat", "ask"),
+        ("find src | grep -o b | xargs cat", "ask"),
+        ("find src | sort --reverse | xargs cat", "ask"),
+        ("find src | sort -u | xargs cat", "allow"),
+        ("find src; sort | xargs cat", "ask"),
+        ("ls && xargs cat", "ask"),
+        ("find src -ls | xargs cat", "ask"),
+        ("find src src/pkg -name x | xargs cat", "allow"),
+        ("find -name x | xargs cat", "ask"),
+        ("find src .. -name x | xargs cat", "ask"),
+        ("git ls-files -o | xargs cat", "ask"),
+        ("git status | xargs cat", "ask"),
+    ],
+)
+def test_only_commands_that_list_readable_files_feed_a_reader(
+    command: str, decision: str, workspace: Workspace
+) -> None:
+    assert decided(command, workspace) == decision
