@@ -12,6 +12,7 @@ from agentcli.agent.calls.call import Call, beginning
 from agentcli.agent.hooks import NOTHING as NOTHING_SAID
 from agentcli.agent.hooks import Outcome
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
+from agentcli.agent.working_folder import replace_cwd
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, ToolError
 from agentcli.core.message import ToolCall
@@ -58,6 +59,8 @@ class ApprovalGate:
     preview: Preview
     save: Callable[[Sequence[str]], None]
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
+    start_of: Callable[[ToolCall, Tool], Path | None] = lambda *_: None
+    """The folder in which a command starts; None for the workspace's own."""
     switched: Callable[[Mode], object] = lambda _: None
     """Records that an answer has changed the mode."""
     after_plan: Mode = "ask"
@@ -181,7 +184,8 @@ class ApprovalGate:
             self.notice(TIRED)
 
     def _decide(self, call: Call) -> Decision:
-        decision = decide(call.call, self.traits, self.rules + self.turn_rules, self.mode, self.workspace)
+        workspace = replace_cwd(self.workspace, call.folder)
+        decision = decide(call.call, self.traits, self.rules + self.turn_rules, self.mode, workspace)
         if call.its_tool.traits.presents_plan and self.mode == "plan" and decision.decision == "allow":
             return Decision("ask", "plan", "")
         return decision
@@ -191,7 +195,7 @@ class ApprovalGate:
         return ApprovalRequest(
             call=call.call,
             title=tool.title(given) or tool.name,
-            why=decision.why,
+            why=f"It starts in {call.folder}. {decision.why}".rstrip() if call.folder else decision.why,
             preview=await self._preview(tool, given, decision.paths),
             kind="plan"
             if tool.traits.presents_plan
@@ -221,7 +225,7 @@ class ApprovalGate:
             return str(error)
 
     async def _others(self, later: Sequence[tuple[ToolCall, Tool]]) -> tuple[ApprovalRequest, ...]:
-        asking = [await self._asking(beginning(call, tool)) for call, tool in later]
+        asking = [await self._asking(beginning(call, tool, self.start_of(call, tool))) for call, tool in later]
         return tuple(ask for ask in asking if ask is not None)
 
     async def _asking(self, call: Call) -> ApprovalRequest | None:

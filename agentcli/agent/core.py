@@ -16,6 +16,7 @@ from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
 from agentcli.agent.spending import BudgetGuard, TurnSpending
 from agentcli.agent.tool_context import SessionToolContext
+from agentcli.agent.working_folder import WorkingFolder
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.dataclass import dataclass
@@ -46,6 +47,7 @@ class SessionCore:
     jobs: Jobs
     checkpointer: Checkpointer | None
     buffers: UnsavedBuffers
+    folder: WorkingFolder
     approval: ApprovalGate
     hooks: Hooks
     guard: BudgetGuard
@@ -103,7 +105,8 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
     checkpointer = _checkpointer(log, setup)
     buffers = UnsavedBuffers(setup.person.editor, ctx, checkpointer)
     builder = _builder(journal, setup, model, mode)
-    approval = _approval(setup, mode, traits, Previews(ctx, buffers), log)
+    folder = WorkingFolder(journal, setup.workspace, log.record)
+    approval = _approval(setup, mode, traits, Previews(ctx, buffers), log, folder)
     return SessionCore(
         setup,
         journal,
@@ -116,6 +119,7 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
         setup.jobs(),
         checkpointer,
         buffers,
+        folder,
         approval,
         setup.hooks(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id),
         BudgetGuard(setup.settings.budget, setup.person.approve, setup.parent.above),
@@ -133,7 +137,12 @@ def _checkpointer(log: SessionLog, setup: SessionSetup) -> Checkpointer | None:
 
 
 def _approval(
-    setup: SessionSetup, mode: Mode, traits: dict[str, Traits], previews: Previews, log: SessionLog
+    setup: SessionSetup,
+    mode: Mode,
+    traits: dict[str, Traits],
+    previews: Previews,
+    log: SessionLog,
+    folder: WorkingFolder,
 ) -> ApprovalGate:
     permissions = setup.permissions
     return ApprovalGate(
@@ -146,6 +155,7 @@ def _approval(
         save=permissions.save_rules,
         save_everywhere=permissions.save_everywhere,
         switched=log.switched,
+        start_of=folder.start_of,
         notice=log.tell,
     )
 

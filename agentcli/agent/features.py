@@ -28,6 +28,7 @@ from agentcli.agent.page_questions import PageReader
 from agentcli.agent.plan_mode import PlanMode
 from agentcli.agent.repeats import RepeatGuard, RepeatStage
 from agentcli.agent.tool_context import SessionPassages, SessionTodo, offer
+from agentcli.agent.working_folder import FolderStage
 from agentcli.core.message import ToolResult
 from agentcli.extensions.session import Catalogue, SessionExtensions
 from agentcli.tools.ask_user import Answers
@@ -63,6 +64,7 @@ class Features(FeatureList):
             setup.workspace.cwd,
             lambda: [raw["name"] for raw in journal.history.tools],
             lambda: journal.history.todo,
+            lambda: core.folder.now,
         )
         repeats = RepeatGuard(setup.settings.agent.repeat_limit, alone=setup.alone)
         finish = Finish(core.record, repeats, prepare)
@@ -101,6 +103,7 @@ class Features(FeatureList):
         yield SessionFeature("tools", (prepare,))
         yield self._repeats(core, repeats)
         yield SessionFeature("jobs", services=[offer(Jobs, core.jobs)], news=core.jobs.news, closed=core.jobs.abandon)
+        yield SessionFeature("folder of commands", (FolderStage(core.folder),))
         yield SessionFeature("hooks", [hooks] if hooks is not None else (), closed=core.hooks.close)
         yield SessionFeature("approval", (ApprovalStage(core.approval, prepare, ask_hooks),))
         yield SessionFeature("instructions", nested, fact=self.instructions.changed)

@@ -50,6 +50,7 @@ class SessionToolContext:
         """Return a copy for one call; without `line_numbers` files are numbered as the settings say."""
         ctx = copy(self)
         ctx.scope = scope
+        ctx.cwd = scope.folder or self.cwd
         if line_numbers is not None:
             ctx.limits = replace(self.limits, line_numbers=line_numbers)
         return ctx

@@ -46,7 +46,8 @@ class History:
     output or input the provider drops on its side, so that they are sent whole, like thoughts before `held_thinking`. `turn` counts the user's
     prompts. `undone`: stretches from an edit to its undo, as the seqs of both, in which the model saw another view than the current one.
     `usage` and `cost` (USD, None if no price is known) are everything ever spent, even on records that were taken back.
-    Records up to number `foreign` came from a file from outside: their model, mode, policy, system prompt and tools are ignored.
+    Records up to number `foreign` came from a file from outside: their model, mode, policy, system prompt, tools and folder are ignored.
+    `folder` is where commands start, if they have left the session's folder.
     """
 
     entries: tuple[Record, ...] = ()
@@ -71,6 +72,7 @@ class History:
     last_seq: int = 0
     undone: tuple[tuple[int, int], ...] = ()
     foreign: int = 0
+    folder: str = ""
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -101,6 +103,7 @@ class History:
             pins=tuple(sorted(self.pins)),
             cleared=dict(self.cleared),
             cleared_inputs=dict(self.cleared_inputs),
+            folder=self.folder,
         )
 
 
@@ -147,6 +150,7 @@ def evolve(history: History, record: Record) -> History:
                 policy=body.policy or history.policy,
                 system=body.system or history.system,
                 tools=body.tools or history.tools,
+                folder=body.folder or history.folder,
             )
         case Failure():
             return _spent(history, body.usage, body.cost)
@@ -213,7 +217,13 @@ def _carried(history: History, seq: int, body: Compaction) -> History:
     carry = body.carry
     if seq > history.foreign:
         history = replace(
-            history, model=carry.model, mode=carry.mode, policy=carry.policy, system=carry.system, tools=carry.tools
+            history,
+            model=carry.model,
+            mode=carry.mode,
+            policy=carry.policy,
+            system=carry.system,
+            tools=carry.tools,
+            folder=carry.folder,
         )
     return replace(
         history,

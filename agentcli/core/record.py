@@ -70,6 +70,7 @@ class Carry:
     """Pins, and calls with the prune that cleared their output; None in records older than this field."""
     cleared_inputs: Mapping[str, int] = field(default_factory=dict)
     """Calls with the prune that cleared their input."""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ class Settings:
 
     `system` and `tools` (as name, description, parameters) begin every request: kept here so that a resumed
     session sends the very same bytes, even if instruction files and this program have changed in between. `why` is set
-    if the switch was not requested.
+    if the switch was not requested. `folder` is where commands start from now on, as an absolute path.
     """
 
     model: str = ""
@@ -215,6 +216,7 @@ class Settings:
     system: tuple[str, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
     why: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,6 +219,8 @@ class CallScope:
     hidden: tuple[Path, ...] = ()
     """Files and folders below a searched folder that rules protect from reading."""
     sandbox: CommandSandbox = NO_SANDBOX
+    folder: Path | None = None
+    """The folder in which a command starts; None for the session's own."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Variables that hooks have set for commands."""
     buffers: Mapping[Path, bytes] = field(default_factory=dict)

@@ -21,6 +21,7 @@ from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.files_seen import with_files_seen
 from agentcli.tools.lib.output_buffer import OutputBuffer
 
+_MOVE = 'cd -- "$1" && shift && exec "$@"'
 _TICK = 0.1
 """Seconds between two pieces of progress."""
 _PROGRESS = 8_000
@@ -198,6 +199,9 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None) -> Command:
         )
     shell = find_program("bash", ctx.roots, ctx.env.get("PATH")) or "/bin/bash"
     argv: Sequence[str] = [shell, "--noprofile", "--norc", "-c", command]
+    if ctx.scope.folder is not None:
+        # A sandbox starts everything in the session's folder.
+        argv = [shell, "--noprofile", "--norc", "-c", _MOVE, "bash", str(ctx.scope.folder), *argv]
     boxed = wrap(argv) if wrap else Boxed(argv)
     return Command(boxed.argv, ctx.cwd, _environment(ctx), files=boxed.files)
 

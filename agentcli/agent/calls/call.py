@@ -44,6 +44,8 @@ class Call:
     """The outcome of hooks that ran before the decision."""
     decision: Decision | None = None
     """The decision of rules, hooks and the person; None until decided, and for a call with an invalid tool or input."""
+    folder: Path | None = None
+    """The folder in which a command starts; None for the session's own."""
     why_refused: str = ""
     """The reason why it is refused, for the model."""
     box: CommandSandbox = NO_SANDBOX
@@ -122,9 +124,9 @@ def wrapped(stages: Sequence[Stage], run: Run) -> Run:
     return reduce(lambda inner, stage: stage.around(inner), reversed(stages), run)
 
 
-def beginning(call: ToolCall, tool: Tool) -> Call:
+def beginning(call: ToolCall, tool: Tool, folder: Path | None = None) -> Call:
     """Return a call of a known tool as it begins its way."""
-    return Call(call, call, call.name, tool=tool)
+    return Call(call, call, call.name, tool=tool, folder=folder)
 
 
 def refusal(call: ToolCall, why: str, status: Status, title: str = "") -> ToolResult:

@@ -178,6 +178,6 @@ class ToolRun:
             return self._gate.objection(replace(permitted, input={**permitted.input, "url": url}), permitted)
 
         hidden = call.decision.hidden.paths if call.decision is not None else ()
-        scope = CallScope(call.paths, hidden, call.box, self._hooks.variables, call.buffers, objection)
+        scope = CallScope(call.paths, hidden, call.box, call.folder, self._hooks.variables, call.buffers, objection)
         auto = self._ctx.limits.line_numbers == "auto"
         return self._ctx.for_call(scope, self._builder.model.spec.line_numbers if auto else None)

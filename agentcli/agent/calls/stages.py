@@ -88,18 +88,20 @@ class Prepare(Stage):
         cwd: Path,
         offered: Callable[[], Collection[str]] | None = None,
         todo: Callable[[], Sequence[TodoItem]] = tuple,
+        start: Callable[[], Path] | None = None,
     ) -> None:
-        """`offered` names the tools that the model was offered, `todo` is the present list."""
+        """`offered` names the tools that the model was offered, `todo` is the present list, `start` the folder of commands."""
         self.tools = tools
         self._offered = offered or (lambda: ())
         self._todo = todo
         self._server_tools = server_tools
         self._cwd = cwd
+        self._start = start or (lambda: cwd)
 
     def named(self, parts: Sequence[Part]) -> tuple[Part, ...]:
         """Return the parts of a reply whose calls are calls of our tools, if they can be."""
         known = (*self.tools, *self._server_tools.names)
-        foreign = ForeignCalls(self.tools, known, self._cwd, self._todo())
+        foreign = ForeignCalls(self.tools, known, self._start(), self._todo())
         return tuple(foreign.own(part) if isinstance(part, ToolCall) else part for part in parts)
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:

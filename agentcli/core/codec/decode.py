@@ -234,7 +234,7 @@ def _carry(raw: Mapping[str, Any]) -> Carry:
         pins=None if raw.get("pins") is None else items(raw, "pins", int),
         cleared=None if raw.get("cleared") is None else _all(int, table(raw, "cleared")),
         cleared_inputs=_all(int, table(raw, "cleared_inputs")),
-        **{name: text(raw, name) for name in ("model", "mode", "policy", "title", "name")},
+        **{name: text(raw, name) for name in ("model", "mode", "policy", "title", "name", "folder")},
     )
 
 
@@ -249,7 +249,7 @@ def _todo(raw: Mapping[str, Any]) -> TodoItem:
 
 def _settings(raw: Mapping[str, Any]) -> Settings:
     names = (text(raw, "model"), text(raw, "mode"), text(raw, "policy"))
-    return Settings(*names, items(raw, "system", str), items(raw, "tools", dict), text(raw, "why"))
+    return Settings(*names, items(raw, "system", str), items(raw, "tools", dict), text(raw, "why"), text(raw, "folder"))
 
 
 def _failure(raw: Mapping[str, Any]) -> Failure:

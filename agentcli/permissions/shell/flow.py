@@ -48,6 +48,7 @@ class _State:
     """Names that the command before the pipe lists, None if they are unknown; empty if there is no pipe."""
 
 
+_MOVES = ("cd", "pushd", "popd", "chdir")
 _DEPTH = 8
 _RUNS = 2_000
 _INNER = 200
@@ -63,15 +64,27 @@ class _TooMuchError(Exception):
 def runs_of(text: str, workspace: Workspace) -> list[Run] | None:
     """Return every command that a line may run, with the values of its words; None if it is too deep or runs too much to follow."""
     follower = _Follower(workspace)
+    return None if _followed(text, workspace, follower) is None else follower.runs
+
+
+def end_of(text: str, workspace: Workspace) -> tuple[tuple[Path, ...], int, bool] | None:
+    """Return the folders in which a line may end, the number of its moves, and whether it begins with one; None as for `runs_of`."""
+    follower = _Follower(workspace)
+    if (state := _followed(text, workspace, follower)) is None:
+        return None
+    moves = [bool(run.words) and run.words[0] in _MOVES for run in follower.runs]
+    return state.folders, sum(moves), moves[:1] == [True]
+
+
+def _followed(text: str, workspace: Workspace, follower: _Follower) -> _State | None:
     variables = {name: (value,) for name, value in workspace.env.items()}
     variables |= {"HOME": (str(workspace.home),), "PWD": (str(workspace.cwd),), "OLDPWD": (UNKNOWN,)}
     if workspace.sandboxed:
         variables.setdefault("TMPDIR", (tempfile.gettempdir(),))
     try:
-        follower.text(text, _State((workspace.cwd,), variables, {}), _DEPTH)
+        return follower.text(text, _State((workspace.cwd,), variables, {}), _DEPTH)
     except (RecursionError, _TooMuchError):
         return None
-    return follower.runs
 
 
 class _Follower:
@@ -299,7 +312,7 @@ class _Follower:
             )
             return _returned(state, after, name, nothing)
         self.runs.append(Run(words, state.folders, (), "", (), own))
-        if name in ("cd", "pushd", "popd", "chdir"):
+        if name in _MOVES:
             return self._moved(name, words, node, state)
         if name in ("read", "mapfile", "readarray"):
             fed = (UNKNOWN,) if state.fed is None or not state.fed else state.fed

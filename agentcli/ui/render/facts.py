@@ -64,4 +64,6 @@ class Status:
     session: str = ""
     branch: str = ""
     extra: str = ""
+    folder: str = ""
+    """The folder in which commands start, if it is not the session's own."""
     order: tuple[str, ...] = ()

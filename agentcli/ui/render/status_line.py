@@ -61,6 +61,7 @@ class StatusLine:
             session=safe_line(now.name or now.title or self.session.journal.id)[:40],
             branch=safe_line(branch(self.session.cwd)),
             extra=self.extra,
+            folder=safe_line(self.session.core.folder.shown()),
         )
         if not self.facts.split():
             return status
@@ -117,12 +118,12 @@ def branch(folder: Path) -> str:
 
 
 FACTS = (
-    "model", "mode", "jobs", "context", "cost", "budget", "cache", "extra", "branch", "sandbox", "session",
+    "model", "mode", "jobs", "context", "cost", "budget", "cache", "extra", "folder", "branch", "sandbox", "session",
 )  # fmt: skip
 """Names of the facts that `ui.status` may choose from."""
 _LEFT = ("mode", "model", "context")
-_RIGHT = ("extra", "cost", "budget", "cache", "jobs", "branch")
-_DROPPED = ("cache", "branch", "budget", "extra", "cost", "jobs")
+_RIGHT = ("extra", "cost", "budget", "cache", "jobs", "folder", "branch")
+_DROPPED = ("cache", "branch", "budget", "extra", "folder", "cost", "jobs")
 """Facts of the right side, in the order in which they are dropped for lack of room."""
 _MODES: Mapping[str, Role] = MappingProxyType({"plan": "accent", "auto-edit": "warn", "auto": "good", "yolo": "bad"})
 _BAR, _PARTS = 8, " ▏▎▍▌▋▊▉"
@@ -198,6 +199,8 @@ def _text(status: Status, name: str) -> str:
             return f"cache {100 * status.hit_rate:.0f}%"
         case "jobs" if status.jobs:
             return f"{status.jobs} job{'s' if status.jobs > 1 else ''}"
+        case "folder" if status.folder:
+            return f"in {status.folder}"
         case "branch" | "session" | "extra" | "sandbox":
             return str(getattr(status, name))
         case _:

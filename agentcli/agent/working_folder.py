@@ -1,0 +1,108 @@
+"""The folder in which commands start: a `cd` lasts inside the workspace, from reply to reply, as part of the session's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from agentcli.agent.calls.call import Call, Run, Stage
+from agentcli.core.dataclass import replace
+from agentcli.core.event import Recorded
+from agentcli.core.journal import Journal
+from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.record import Body, Settings
+from agentcli.core.tool import Tool
+from agentcli.permissions.paths import Workspace, resolved
+
+MOVED = "[commands of your next replies start in {folder}]"
+BACK = "[the next command starts in {folder} again]"
+
+
+class WorkingFolder:
+    """The folder of the commands of one session: a fold of its records, and only ever a folder of the workspace."""
+
+    def __init__(self, journal: Journal, workspace: Workspace, record: Callable[[Body], Recorded]) -> None:
+        self._journal, self._workspace, self._record = journal, workspace, record
+
+    @property
+    def now(self) -> Path:
+        """The folder in which commands start: the session's own unless a command has moved to another that still exists."""
+        folder = self._journal.history.folder
+        return Path(folder) if folder and self._holds(Path(folder)) else self._workspace.cwd
+
+    def shown(self) -> str:
+        """Return the folder for the status line; empty for the session's own."""
+        return "" if self.now == self._workspace.cwd else self._name(self.now)
+
+    def start_of(self, call: ToolCall, tool: Tool) -> Path | None:
+        """Return the folder in which a command starts; None for the session's own, and for a call of no command.
+
+        A command that begins with a move starts in the session's own folder if the move works only there: models that
+        expect a fresh shell move from there each time.
+        """
+        now, own = self.now, self._workspace.cwd
+        if not tool.traits.runs_commands or now == own:
+            return None
+        from agentcli.permissions.shell.moves import first_move
+
+        target = first_move(str(call.input.get(tool.traits.subject, "")))
+        return None if target and not (now / target).is_dir() and (own / target).is_dir() else now
+
+    def moved(self, call: Call, result: ToolResult) -> str:
+        """Move with a command that has run; return the note about it for the model, empty if there is none."""
+        from agentcli.permissions.shell.moves import folder_after
+
+        start = call.folder or self._workspace.cwd
+        command = str(call.call.input.get(call.its_tool.traits.subject, ""))
+        succeeded = result.metadata.get("exit_code") == 0
+        after = folder_after(command, replace_cwd(self._workspace, start), succeeded=succeeded)
+        if after == start:
+            return ""
+        if after is None or not self._holds(after):
+            return BACK.format(folder=self._name(self.now))
+        if after == self.now:
+            return ""
+        self._record(Settings(folder=str(after)))
+        return MOVED.format(folder=self._name(after))
+
+    def _holds(self, folder: Path) -> bool:
+        there = resolved(folder)
+        roots = self._workspace.resolved_roots
+        return folder.is_dir() and any(there.is_relative_to(root) for root in roots)
+
+    def _name(self, folder: Path) -> str:
+        own = self._workspace.cwd
+        return str(folder.relative_to(own)) if folder != own and folder.is_relative_to(own) else str(folder)
+
+
+class FolderStage(Stage):
+    """Gives each command the folder in which it starts, where it is judged and run, and lets its moves last.
+
+    All commands of a reply start in the same folder, since they are judged before the first one runs.
+    """
+
+    def __init__(self, folder: WorkingFolder) -> None:
+        self._folder = folder
+
+    async def judge(self, call: Call) -> Call:
+        return replace(call, folder=self._folder.start_of(call.call, call.its_tool))
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            call = await run(call)
+            if call.result is None or not call.its_tool.traits.runs_commands or call.result.status == "interrupted":
+                return call
+            note = self._folder.moved(call, call.result)
+            if not note:
+                return call
+            output = "\n".join(filter(None, (call.result.output.rstrip("\n"), note)))
+            return replace(call, result=replace(call.result, output=output))
+
+        return ran
+
+
+def replace_cwd(workspace: Workspace, folder: Path | None) -> Workspace:
+    """Return the same workspace as a command sees it that starts in a folder."""
+    if folder is None or folder == workspace.cwd:
+        return workspace
+    return replace(workspace, cwd=folder, roots=workspace.roots or (workspace.cwd,))
