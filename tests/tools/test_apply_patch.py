@@ -42,7 +42,7 @@ def test_a_patch_adds_changes_moves_and_deletes_files(call: Call, ctx: Bench) ->
     )
     outcome = call("apply_patch", input=text)
     assert outcome.status == "success", outcome.output
-    assert (ctx.cwd / "new/b.py").read_text() == "print('b')\n\n"
+    assert (ctx.cwd / "new/b.py").read_text() == "print('b')\n"
     assert (ctx.cwd / "a.py").read_text().endswith("def g():\n    x = 2\n    return x\n")
     assert (ctx.cwd / "a.py").read_text().startswith("def f():\n    x = 1\n")
     assert (ctx.cwd / "kept/new.txt").read_text() == "one\nthree\n"
@@ -107,6 +107,9 @@ def test_one_impossible_part_leaves_all_files_as_they_are(
         ("a\nb\nc\n", ("@@", "-c", "+C", "@@", "-a", "+A"), "A\nb\nC\n"),
         ("xa\na\n", ("@@", "-a", "+A"), "xa\nA\n"),
         ("a\nb\n", ("@@ -1,2 +1,2 @@", "-a", "+A", " b", ""), "A\nb\n"),
+        ("a\n  b\n   c\nd\n", (" a", "    b", "   c", "-d", "+D"), "a\n  b\n   c\nD\n"),
+        ("a\n", (" a", "+b", "+"), "a\nb\n"),
+        ("a\n\n", ("-a", "+b", " "), "b\n\n"),
         ("a\n\nb\n", (" a", "", "-b", "+B"), "a\n\nB\n"),
     ],
 )

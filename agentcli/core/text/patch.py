@@ -135,6 +135,8 @@ class _Parser:
             elif line.strip():
                 raise self._error("each line of an added file begins with '+'")
             self._at += 1
+        if len(lines) > 1 and not lines[-1]:
+            lines.pop()  # models write the end of the last line so
         return "".join(f"{line}\n" for line in lines)
 
     def _update(self, path: str) -> FileChange:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from agentcli.core.dataclass import dataclass
@@ -12,6 +13,9 @@ from agentcli.tools.lib.nearest import already_there, nearest
 from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.replacement import replacement
 from agentcli.tools.lib.text import newline_style, with_newlines
+
+_BLANK_END = ("\n\n", "\r\n\r\n")
+"""A blank line at the end of a file, which the format takes for the end of the line before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,11 @@ def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
     for place in sorted(places, key=lambda each: (each.start, each.end)):
         pieces += [text[position : place.start], place.new]
         position = place.end
+    after_all = "".join([*pieces, text[position:]])
+    if after_all.endswith(_BLANK_END) and not text.endswith(_BLANK_END):
+        after_all = after_all[: -2 if after_all.endswith("\r\n") else -1]
     kinds = tuple(sorted({place.found_by for place in places} - {"exact"}))
-    return Patched("".join([*pieces, text[position:]]), kinds, not kinds and all(place.only for place in places))
+    return Patched(after_all, kinds, not kinds and all(place.only for place in places))
 
 
 def _place(text: str, hunk: Hunk, after: int, taken: Sequence[_Place]) -> _Place | None:
@@ -76,7 +83,30 @@ def _place(text: str, hunk: Hunk, after: int, taken: Sequence[_Place]) -> _Place
                 at_end = [match for match in matches if match.end == len(text)] if hunk.at_end else []
                 chosen = (at_end or matches)[0]
                 return _Place(chosen.start, chosen.end, _new(text, chosen, given, new), found_by, len(matches) == 1)
-    return None
+    start = after if begin is None else begin
+    alike = _ignoring_blanks(text, hunk.old, start, taken)
+    if len(alike) != 1:
+        return None
+    return _Place(alike[0].start, alike[0].end, _new(text, alike[0], _joined(hunk.old), hunk.new), "indentation")
+
+
+def _ignoring_blanks(text: str, old: Sequence[str], start: int, taken: Sequence[_Place]) -> list[Match]:
+    """Return the places whose lines differ from the old ones only by blanks around each: models count spaces wrongly in context."""
+    wanted = [line.strip(" \t") for line in old]
+    spans = [(found.start(), found.end()) for found in re.finditer(r"[^\r\n]*(?:\r\n|\n|\r)", text)]
+    lines = [text[begin:end].strip(" \t\r\n") for begin, end in spans]
+    if not any(wanted):
+        return []
+    places = [
+        Match(spans[n][0], spans[n + len(wanted) - 1][1])
+        for n, line in enumerate(lines[: len(lines) - len(wanted) + 1])
+        if line == wanted[0] and lines[n : n + len(wanted)] == wanted
+    ]
+    return [
+        match
+        for match in places
+        if match.start >= start and all(match.end <= other.start or match.start >= other.end for other in taken)
+    ]
 
 
 def _matches(text: str, old: str, start: int, taken: Sequence[_Place]) -> tuple[list[Match], str]:
