@@ -36,7 +36,7 @@ class BenchFlags:
     """The options of `agentcli bench`."""
 
     set: Annotated[
-        str, typer.Argument(metavar="[SET]", help="a folder of tasks, or own: the set that comes with agentcli")
+        str, typer.Argument(metavar="SET", help="a folder of tasks, or own: the set that comes with agentcli")
     ] = "own"
     models: Models = None
     repeat: Annotated[int, typer.Option(min=1, metavar="N", help="run each task N times")] = 1
@@ -182,8 +182,8 @@ def _say_table(result: Result) -> None:
 
 @app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(metavar="[RUN]", help="a folder of a run, or LAST")] = "LAST",
-    task: Annotated[str, typer.Argument(metavar="[TASK]", help="a task, or one run of it")] = "",
+    name: Annotated[str, typer.Argument(metavar="RUN", help="a folder of a run, or LAST")] = "LAST",
+    task: Annotated[str, typer.Argument(metavar="TASK", help="a task, or one run of it")] = "",
     json_: Json = False,
 ) -> None:
     """Show a run: its table, and the cause of each failure; with TASK its steps and the words of its check."""
