@@ -7,6 +7,7 @@ import pytest
 
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.ui.commands.base import Queued
+from agentcli.ui.commands.order import OTHERS, by_use, grouped
 from agentcli.ui.input.keys import KEYS, chosen, help_lines, help_rows
 from agentcli.ui.style import MUTE
 from tests.ui.contexts import ScriptedContext
@@ -208,3 +209,17 @@ def test_the_sessions_of_subagents_are_not_offered_to_be_resumed() -> None:
     asyncio.run(COMMANDS.run(context, "/resume"))
     assert "Earlier work 29" in context.asked
     assert "A subagent's" not in context.asked
+
+
+def test_every_command_has_a_group_and_the_menu_begins_with_the_most_used() -> None:
+    assert OTHERS not in grouped(COMMANDS.all)
+    assert sorted(name for group in grouped(COMMANDS.all).values() for name in group) == sorted(COMMANDS.all)
+    assert by_use(COMMANDS.all)[:5] == ["model", "resume", "diff", "undo", "compress"]
+    assert by_use(["own", "help"]) == ["help", "own"]
+    assert grouped(["own", "diff"]) == {"Work": ["diff"], OTHERS: ["own"]}
+
+
+def test_clear_says_what_it_did() -> None:
+    ctx = ScriptedContext()
+    asyncio.run(COMMANDS.run(cast(Any, ctx), "/clear"))
+    assert ctx.output[-1].startswith("The model starts without the conversation so far")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +13,7 @@ from agentcli.core.text.slash import name_and_argument
 from agentcli.ui.commands import extensions
 from agentcli.ui.commands.base import CommandContext
 from agentcli.ui.commands.definition import Command, command
+from agentcli.ui.commands.order import grouped
 from agentcli.ui.commands.outputs import Context, Output, Said
 from agentcli.ui.host import Host
 from agentcli.ui.input.completion import CommandCompletion
@@ -81,6 +82,12 @@ class CommandHost(Host, Protocol):
         ...
 
 
+def _by_group(listed: Mapping[str, Command], wide: int) -> Iterator[str]:
+    for title, names in grouped(listed).items():
+        yield title
+        yield from (f"  /{name}".ljust(wide + 2) + listed[name].summary for name in names)
+
+
 def _help_on(commands: SlashCommands) -> Command:
     """Return the slash command that explains these and opens the manual."""
 
@@ -122,7 +129,7 @@ def _help_on(commands: SlashCommands) -> Command:
         wide = max(map(len, commands.all)) + 3
         yield Said(
             [
-                *(f"/{name}".ljust(wide) + one.summary for name, one in listed.items()),
+                *_by_group(listed, wide),
                 *extensions.listed(ctx.session, commands.all, wide),
                 "",
                 f"/help COMMAND explains one{', ? on an empty line lists the keys' if ctx.terminal is not None else ''}.",

@@ -90,7 +90,10 @@ async def new(context: CommandContext, _: str) -> None:
 @command()
 async def clear(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /clear"""
+    former = context.session
     await context.move_to(context.host.new())
+    kept = f" The former one is kept: /resume {former.journal.id}" if former.history.turn else ""
+    context.say(f"The model starts without the conversation so far, in a new session.{kept}")
 
 
 @command()

@@ -62,11 +62,18 @@ class Menu:
 
 @dataclass(frozen=True, slots=True)
 class CommandCompletion:
-    """Completion data of a slash command: name, one line of help, completions of its argument."""
+    """Completion data of a slash command: name, one line of help, completions of its argument, usage `/name [ARGUMENT]`."""
 
     name: str
     help: str
     arguments: Callable[[], Sequence[Item]] = tuple
+    usage: str = ""
+
+    @property
+    def explained(self) -> str:
+        """Its argument and its help, for the menu once the name is complete; empty if it takes no argument."""
+        _, _, argument = self.usage.partition(" ")
+        return f"{argument} · {self.help}" if argument else ""
 
 
 @dataclass(slots=True)
@@ -101,16 +108,19 @@ class Completion:
 
     def _command(self, typed: str) -> Menu:
         found, more = self._look_up("/", lambda: [Item("/" + one.name, one.help) for one in self.more()])
-        known = [Item("/" + one.name, one.help) for one in self.commands]
+        known = [Item("/" + one.name, (one.name == typed and one.explained) or one.help) for one in self.commands]
         items = _holding(typed, [(item.label[1:], item) for item in (*known, *found)])
         same = [item.label for item in items] == ["/" + typed]
-        return Menu() if same else Menu(items, len(typed) + 1, more=more)
+        takes = any(one.name == typed and one.explained for one in self.commands)
+        return Menu() if same and not takes else Menu(items, len(typed) + 1, more=more)
 
     def _argument(self, name: str, typed: str) -> Menu:
         command = next((one for one in self.commands if one.name == name), None)
         if command is None:
             return Menu()
         known, more = self._look_up(name, command.arguments)
+        if not (known or more or typed) and command.explained:
+            return Menu((Item("", command.explained),))
         items = _holding(typed, [(f"{item.label} {item.detail}", item) for item in known])
         return Menu() if any(item.label == typed for item in items) else Menu.of(items, len(typed), more=more)
 

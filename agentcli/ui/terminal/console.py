@@ -15,6 +15,7 @@ from agentcli.core.streams import closing
 from agentcli.ui.commands import extensions, mcp
 from agentcli.ui.commands.base import Queued
 from agentcli.ui.commands.definition import Command
+from agentcli.ui.commands.order import by_use
 from agentcli.ui.dialogs.asking import Asking
 from agentcli.ui.dialogs.dialogs import Choice
 from agentcli.ui.input.completion import CommandCompletion, Completion, Files
@@ -254,7 +255,8 @@ class Console:
 def _completion(console: Console) -> Completion:
     """Return the completion for a console's open session: its commands with their arguments, and its files."""
     registry = console.host.commands
-    known = [CommandCompletion(name, one.summary, _arguments(console, one)) for name, one in registry.all.items()]
+    ordered = [(name, registry.all[name]) for name in by_use(registry.all)]
+    known = [CommandCompletion(name, one.summary, _arguments(console, one), one.usage) for name, one in ordered]
     session = console.session
     return Completion(
         known,
