@@ -194,8 +194,10 @@ class Editor:
         self.chosen = min(max(self.chosen + step, 0), len(self.menu.items) - 1)
 
     def accept(self) -> None:
-        """Insert the chosen menu item, or the first."""
+        """Insert the chosen menu item, or the first; one that only explains inserts nothing."""
         item = self.menu.items[max(self.chosen, 0)]
+        if not item.label:
+            return
         self.draft.delete_before_cursor(self.menu.length)
         ends = "" if item.label.endswith(("/", ":")) else " "
         self.draft.insert_text(item.label + ends)

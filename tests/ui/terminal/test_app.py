@@ -941,3 +941,15 @@ def test_addresses_are_links_where_the_terminal_is_known_to_follow_them(
         t.settle()
         assert (b"\x1b]8;id=" in t.raw) is linked
         assert last(t.history()) == ">"
+
+
+def test_the_menu_stays_open_with_the_argument_once_a_name_is_complete(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        ready(t)
+        t.send("/rename")
+        t.until("NAME · Give this session a name")
+        t.send(" ")
+        t.until("> /rename")
+        t.until("NAME · Give this session a name")
+        t.send("x")
+        t.gone("NAME · Give")
