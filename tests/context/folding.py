@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentcli.context.ledger.ledger import Ledger, fold_ledger
-from agentcli.context.snapshot.settings import LedgerSettings
+from agentcli.context.snapshot_settings import LedgerSettings
 from agentcli.core.record import Record, TodoItem
 from agentcli.tools.registry import TRAITS
 

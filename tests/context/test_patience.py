@@ -9,8 +9,8 @@ from agentcli.context.ledger.standing_rules import rule_sentences
 from agentcli.context.snapshot.form import Snapshot, flaws, parse
 from agentcli.context.snapshot.language import language
 from agentcli.context.snapshot.reconcile import ledger_lines, merged
-from agentcli.context.snapshot.settings import SnapshotSettings
 from agentcli.context.snapshot.verify import Evidence, verified, verified_text
+from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.core.text.secrets import redact
 from tests.context.folding import folded
 from tests.context.story import Story

@@ -20,8 +20,8 @@ from agentcli.context.policies.plans import Plan
 from agentcli.context.room import forced
 from agentcli.context.snapshot.form import TRUNCATED, Snapshot, render
 from agentcli.context.snapshot.reconcile import from_ledger
-from agentcli.context.snapshot.settings import SnapshotSettings
 from agentcli.context.snapshot.verify import Evidence
+from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.context.view import after, view
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Waiting, Warned

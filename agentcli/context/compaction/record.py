@@ -22,9 +22,9 @@ from agentcli.context.snapshot.anchors import Source
 from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse, uncited
 from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import ledger_lines
-from agentcli.context.snapshot.settings import SnapshotSettings
 from agentcli.context.snapshot.transcript import sources
 from agentcli.context.snapshot.verify import Evidence
+from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass, replace

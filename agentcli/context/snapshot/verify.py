@@ -16,7 +16,7 @@ from agentcli.context.ledger.standing_rules import sentences
 from agentcli.context.snapshot.anchors import Anchor, Anchors, Source
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.language import language, may_be
-from agentcli.context.snapshot.settings import SnapshotSettings
+from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 

@@ -10,7 +10,7 @@ from agentcli.context.loss.settings import LossSettings
 from agentcli.context.snapshot.form import Snapshot, parse, render, trimmed
 from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import from_ledger
-from agentcli.context.snapshot.settings import LedgerSettings, SnapshotSettings
+from agentcli.context.snapshot_settings import LedgerSettings, SnapshotSettings
 from tests.context.folding import folded
 from tests.context.story import Story
 
