@@ -13,6 +13,7 @@ from agentcli.context.snapshot.verify import Evidence, verified
 from agentcli.context.view import view
 from agentcli.core.history import fold
 from agentcli.core.record import VerbatimText
+from tests.context.made import call, history, prompt, reply, result
 from tests.context.snapshot.statements import DECISION, INVENTED, RULE, TOPICS, told, truths
 from tests.context.story import Story
 
@@ -138,3 +139,17 @@ def test_a_former_item_stays_until_a_record_makes_it_obsolete() -> None:
     gone, _ = apply(items("obsolete K1 [3]", "obsolete K2 [1]", "add plan [3] [DONE] Mend read_line"), former, whole)
     assert len(gone.obsolete) == 2
     assert [uncited(step) for step in gone.plan] == ["[DONE] Mend read_line"]
+
+
+def test_a_result_belongs_to_the_step_of_its_call() -> None:
+    bodies = (prompt("fix it"), reply(call("a"), call("b")), result("a"), result("b"), reply("done"), prompt("more", 2))
+    steps = Sources(view(history(*bodies)).messages, Evidence(()))
+    assert [steps.steps([seq]) for seq in range(1, 7)] == [(1,), (2,), (2,), (2,), (5,), (6,)]
+    assert steps.steps([4, 3, 9, 1]) == (2, 1)
+    assert steps.known([9, 4, 4, 1, 0]) == (4, 1)
+    assert steps.users == {1, 6}
+
+
+def test_a_result_without_its_call_is_a_step_of_its_own() -> None:
+    alone = Sources(view(history(result("a"), result("b"))).messages, Evidence(()))
+    assert [alone.steps([seq]) for seq in (1, 2)] == [(1,), (1,)]
