@@ -61,10 +61,13 @@ class _Mending:
         match schema.get("type"):
             case "array":
                 items = _parsed(value)
-                items = [items] if isinstance(items, Mapping) else items
+                plain = isinstance(items, str) and schema["items"].get("type") == "object"
+                items = [items] if plain or isinstance(items, Mapping) else items
                 return [self.of(schema["items"], item) for item in items] if isinstance(items, list) else value
             case "object" if "properties" in schema:
                 fields = _parsed(value)
+                if isinstance(fields, str) and len(schema.get("required", ())) == 1:
+                    fields = {schema["required"][0]: fields}  # a question or a step as a plain text
                 return self._object(schema["properties"], fields) if isinstance(fields, Mapping) else value
             case "string" if "enum" in schema and isinstance(value, str):
                 return _meant(value, schema["enum"])

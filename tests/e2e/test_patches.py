@@ -212,3 +212,17 @@ def test_a_model_that_sends_nothing_but_unreadable_calls_is_stopped(served: Serv
     program, server = served(*(_broken(f'{{"command": "{n}" "x"}}', "responses") for n in range(9)))
     ran = program.ask("-p", "go", "-m", WIRES["responses"])
     assert (ran.code, len(server.requests)) == (1, 4)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_an_unknown_tool_is_answered_with_the_tools_that_this_run_offers(served: Served, wire: str) -> None:
+    program, server = served(say("", call("frobnicate", x=1)), say("Done."))
+    ran = program.ask("-p", "go", "-m", WIRES[wire])
+    named = ran.of("tool_result")[0]["output"].partition("There are: ")[2].rstrip(".")
+    assert set(named.split(", ")) == tools_of(server.requests[0])
+
+
+def test_a_question_that_nobody_can_answer_is_answered_so(served: Served) -> None:
+    program, _ = served(say("", call("ask_user", questions=["Which one?"])), say("Done."))
+    ran = program.ask("-p", "go", "-m", WIRES["claude"])
+    assert ran.of("tool_result")[0]["output"] == "Nobody can answer: decide, and say what you assumed."

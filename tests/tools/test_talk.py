@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
+
 from agentcli.core.record import TodoItem
 from agentcli.core.tool import Choice, Question, ToolOutput
 from agentcli.tools.exit_plan import Planning
@@ -82,6 +84,12 @@ def test_a_task_is_given_to_whoever_runs_subagents(call: Call, ctx: Bench) -> No
     assert call("task", **given).status == "error"
     ctx.offer(Delegates, SimpleNamespace(delegate=delegate))
     assert call("task", **given).output == "c1 find it Where? explore"
+
+
+@pytest.mark.parametrize("questions", ["Which database?", ["Which database?"], [{"question": "Which database?"}]])
+def test_a_question_may_be_a_plain_text(call: Call, ctx: Bench, questions: object) -> None:
+    ctx.answers = ["SQLite"]
+    assert call("ask_user", questions=questions).output == "Which database?\n→ SQLite"
 
 
 def test_a_question_that_is_declined_is_told_apart_from_one_that_nobody_could_hear(call: Call, ctx: Bench) -> None:

@@ -1,27 +1,25 @@
-"""Codex's patch format, as far as one of our tools can express it."""
+"""Patches of imported sessions as calls of `write` and `edit`, as far as these can express them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-_BEGIN, _END = "*** Begin Patch", "*** End Patch"
-_ADD, _UPDATE = "*** Add File: ", "*** Update File: "
+from agentcli.core.text.patch import PatchError, parse
 
 
 def as_edit(patch: str) -> tuple[str, dict[str, Any]] | None:
     """Convert a patch to a call of `write` or `edit`; None if it changes several places or moves or deletes a file."""
-    lines = patch.strip().split("\n")
-    if len(lines) < 3 or lines[0].strip() != _BEGIN or lines[-1].strip() != _END:
+    try:
+        changes = parse(patch)
+    except PatchError:
         return None
-    head, body = lines[1], lines[2:-1]
-    if any(line.startswith("***") and line.strip() != "*** End of File" for line in body):
+    change = changes[0]
+    if len(changes) > 1 or change.move_to:
         return None
-    if head.startswith(_ADD):
-        content = "".join(f"{line[1:]}\n" for line in body if line.startswith("+"))
-        return "write", {"file_path": head[len(_ADD) :], "content": content}
-    if head.startswith(_UPDATE) and sum(line.startswith("@@") for line in body) <= 1:
-        hunk = [line for line in body if not line.startswith(("@@", "***"))]
-        old = "\n".join(line[1:] for line in hunk if line[:1] in ("-", " ", ""))
-        new = "\n".join(line[1:] for line in hunk if line[:1] in ("+", " ", ""))
-        return "edit", {"file_path": head[len(_UPDATE) :], "old_string": old, "new_string": new}
+    if change.kind == "add":
+        return "write", {"file_path": change.path, "content": change.content}
+    if change.kind == "update" and len(change.hunks) == 1:
+        [hunk] = change.hunks
+        texts = {"old_string": "\n".join(hunk.old), "new_string": "\n".join(hunk.new)}
+        return "edit", {"file_path": change.path, **texts}
     return None
