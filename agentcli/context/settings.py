@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Annotated, Literal, get_args
 
 from agentcli.context.clearing_settings import NativeSettings
+from agentcli.context.compaction_settings import HandoffSettings, LedgerSettings, SnapshotSettings
 from agentcli.context.loss.settings import LossSettings
-from agentcli.context.snapshot_settings import HandoffSettings, LedgerSettings, SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import REPLY_TOKENS
 from agentcli.core.setting import LIMIT, LOWER, setting, towards

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agentcli.context.compaction_settings import LedgerSettings
 from agentcli.context.ledger.ledger import Ledger, fold_ledger
-from agentcli.context.snapshot_settings import LedgerSettings
 from agentcli.core.record import Record, TodoItem
 from agentcli.tools.registry import TRAITS
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.ledger.shell_effects import effects
@@ -10,7 +11,6 @@ from agentcli.context.snapshot.form import Snapshot, flaws, parse
 from agentcli.context.snapshot.language import language
 from agentcli.context.snapshot.reconcile import ledger_lines, merged
 from agentcli.context.snapshot.verify import Evidence, verified, verified_text
-from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.core.text.secrets import redact
 from tests.context.folding import folded
 from tests.context.story import Story

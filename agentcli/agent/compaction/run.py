@@ -15,13 +15,13 @@ from agentcli.agent.compaction.summariser import Interrupted, Summariser, Unusab
 from agentcli.agent.hooks import NOTHING, Hooks, Outcome
 from agentcli.context.compaction.carryover import pins_report
 from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.policies import plan
 from agentcli.context.policies.plans import Plan
 from agentcli.context.room import forced
 from agentcli.context.snapshot.form import TRUNCATED, Snapshot, render
 from agentcli.context.snapshot.reconcile import from_ledger
 from agentcli.context.snapshot.verify import Evidence
-from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.context.view import after, view
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionEnded, CompactionStarted, Event, Noticed, Recorded, Retrying, Waiting, Warned

@@ -9,13 +9,13 @@ from typing import Any
 from agentcli.agent.compaction.summariser import Summariser, Unusable
 from agentcli.context.assemble import assemble
 from agentcli.context.compaction.record import Summary, SummaryTask
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.inject import wrap
 from agentcli.context.snapshot.form import Snapshot, fitting_rules, flaws, parse, render, trimmed
 from agentcli.context.snapshot.items import Delta, Sources, apply, numbered, parse_items
 from agentcli.context.snapshot.reconcile import merged
 from agentcli.context.snapshot.transcript import TAG, dialogue, material
 from agentcli.context.snapshot.verify import Struck, speaks_another_language, verified
-from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ModelError

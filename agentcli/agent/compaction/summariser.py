@@ -9,7 +9,7 @@ from typing import Any
 
 from agentcli.agent.fallback import FallbackModel
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.context.snapshot_settings import SnapshotSettings
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ModelError
 from agentcli.core.event import Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting

@@ -14,6 +14,7 @@ from agentcli.context.compaction.carryover import (
     verbatim_pins,
     verbatim_prompts,
 )
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.loss.price import priced
 from agentcli.context.policies import Policy, policy_named
@@ -24,7 +25,6 @@ from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import ledger_lines
 from agentcli.context.snapshot.transcript import sources
 from agentcli.context.snapshot.verify import Evidence
-from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass, replace

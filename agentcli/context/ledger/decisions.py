@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from agentcli.context.compaction_settings import LedgerSettings
 from agentcli.context.ledger.standing_rules import plain_lines, sentences
-from agentcli.context.snapshot_settings import LedgerSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message
 from agentcli.core.record import Record, VerbatimText

@@ -8,12 +8,12 @@ from functools import partial
 from itertools import islice
 from typing import Any, Literal, TypeVar
 
+from agentcli.context.compaction_settings import LedgerSettings
 from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests, stops_early, tries
 from agentcli.context.ledger.decisions import fold_decisions
 from agentcli.context.ledger.names import NameFact, fold_names
 from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.ledger.standing_rules import standing_rules
-from agentcli.context.snapshot_settings import LedgerSettings
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import Message, Status, ToolCall, ToolResult
 from agentcli.core.record import Record, Todo, TodoItem, VerbatimText

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from agentcli.context.snapshot_settings import LedgerSettings
+from agentcli.context.compaction_settings import LedgerSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Record

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from agentcli.context.snapshot_settings import LedgerSettings
+from agentcli.context.compaction_settings import LedgerSettings
 from agentcli.core.message import Message
 from agentcli.core.record import Record, VerbatimText
 

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.decisions import fitting_decisions
 from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
 from agentcli.context.snapshot.form import LEFT_OUT, WITHOUT_MODEL, Snapshot, cite, last_cited, uncited
 from agentcli.context.snapshot.knowledge import merged_knowledge
 from agentcli.context.snapshot.verify import Evidence, unsupported
-from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.core.record import TodoItem
 
 _MARKS = {"pending": "[TODO]", "in_progress": "[IN PROGRESS]", "completed": "[DONE]"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.inject import escape
 from agentcli.context.snapshot.anchors import Source, Speaker
-from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import Block, ViewMessage
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import cache, cached_property
 
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.standing_rules import sentences
 from agentcli.context.snapshot.anchors import Anchor, Anchors, Source
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.language import language, may_be
-from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import VerbatimText
 

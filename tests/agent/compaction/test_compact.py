@@ -7,11 +7,11 @@ import pytest
 
 from agentcli.agent.compaction.run import truncated, without_model
 from agentcli.agent.compaction.snapshot import ORDER_ITEMS
+from agentcli.context.compaction_settings import HandoffSettings, SnapshotSettings
 from agentcli.context.ledger.ledger import from_json
 from agentcli.context.room import preview
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot.form import TRUNCATED, parse, uncited
-from agentcli.context.snapshot_settings import HandoffSettings, SnapshotSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.window import limits_of, window_of

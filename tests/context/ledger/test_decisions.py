@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from agentcli.context.compaction_settings import LedgerSettings, SnapshotSettings
 from agentcli.context.ledger.decisions import fitting_decisions, fold_decisions
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.snapshot.form import parse, render, trimmed
 from agentcli.context.snapshot.reconcile import from_ledger
-from agentcli.context.snapshot_settings import LedgerSettings, SnapshotSettings
 from tests.context.story import Story
 
 

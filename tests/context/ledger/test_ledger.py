@@ -2,12 +2,12 @@ import json
 
 import pytest
 
+from agentcli.context.compaction_settings import LedgerSettings, SnapshotSettings
 from agentcli.context.ledger.command_results import is_test_run, outcome, read_tests
 from agentcli.context.ledger.ledger import Ledger, from_json, same_file, to_json
 from agentcli.context.ledger.shell_effects import Effect, effects
 from agentcli.context.snapshot.form import Snapshot
 from agentcli.context.snapshot.reconcile import merged
-from agentcli.context.snapshot_settings import LedgerSettings, SnapshotSettings
 from agentcli.core.record import Todo, TodoItem
 from tests.context.folding import folded
 from tests.context.story import Story

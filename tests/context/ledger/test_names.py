@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcli.context.compaction_settings import LedgerSettings
 from agentcli.context.ledger.names import NameFact, fold_names
-from agentcli.context.snapshot_settings import LedgerSettings
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.record import Record
 

@@ -1,7 +1,7 @@
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.snapshot.form import Snapshot, last_cited, parse, render
 from agentcli.context.snapshot.reconcile import from_ledger, ledger_lines, merged
-from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.core.record import TodoItem, VerbatimText
 from tests.context.folding import folded
 from tests.context.story import Story

@@ -1,7 +1,7 @@
 import pytest
 
+from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.snapshot.transcript import dialogue, material, recite, sources
-from agentcli.context.snapshot_settings import SnapshotSettings
 from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import ViewMessage, view
 from agentcli.core.history import fold

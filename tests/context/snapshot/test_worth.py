@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agentcli.context.compaction_settings import LedgerSettings, SnapshotSettings
 from agentcli.context.ledger.ledger import Ledger, from_json, to_json
 from agentcli.context.ledger.names import NameFact
 from agentcli.context.loss.settings import LossSettings
 from agentcli.context.snapshot.form import Snapshot, parse, render, trimmed
 from agentcli.context.snapshot.items import worthwhile
 from agentcli.context.snapshot.reconcile import from_ledger
-from agentcli.context.snapshot_settings import LedgerSettings, SnapshotSettings
 from tests.context.folding import folded
 from tests.context.story import Story
 
