@@ -106,7 +106,14 @@ def workspace_in(top: Path, session: Transcript) -> Workspace:
                 continue
     cover = UndoCover(1_000_000, 20_000, frozenset({"node_modules", ".git", ".venv", "target", "dist"}))
     return Workspace(
-        work, (work,), home, sandboxed=True, records=True, undo=cover, path="/usr/local/bin:/usr/bin:/bin", env={}
+        work,
+        (work,),
+        home,
+        sandboxed=True,
+        records=True,
+        undo=cover,
+        path="/usr/local/bin:/usr/bin:/bin",
+        env={},
     )
 
 

@@ -267,7 +267,7 @@ dotnet test; swift test; bundle exec rspec; vendor/bin/phpunit; gcc -o x x.c && 
 FETCHING = """
 npm install; npm ci; pip install x; python -m pip install x; python3 -m pip install -r r.txt; uv sync; uv add x; cargo install x; cargo add x;
 go get x; go run x@latest; go install x@v1; git push; git fetch; npx cowsay; npx create-app x; npm publish; curl x; wget x; ssh x; docker run x;
-pytest && curl x; make && git push; npm exec x; yarn dlx x; poetry install; composer install; bash -c 'curl x'; sh < x; ../x.sh; /tmp/x.sh; ~/x.sh
+pytest && curl x; make && git push; npm exec x; yarn dlx x; poetry install; composer install; bash -c 'curl x'; pnpm --filter web add x; ../x.sh; /tmp/x.sh; ~/x.sh
 """
 
 

@@ -83,7 +83,7 @@ def judge_git(
     elsewhere = name in _SENDING and any(os.path.lexists(folder / word) for folder in places for word in arguments)
     if name in _CHANGING and _known_quiet(name, arguments) and not elsewhere:
         takes = name in _TAKING and not tracked and not _takes_named(name, arguments, places)
-        hooks = any(repository_problem(folder, workspace) for folder in places)
+        hooks = any(repository_problem(folder, workspace, name) for folder in places)
         return GitVerdict("nothing", masked=takes or hooks)
     return _unknown(held)
 

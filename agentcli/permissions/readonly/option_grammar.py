@@ -112,6 +112,7 @@ _KINDS: dict[str, Kind] = {
     "rev": _like(r"[^-].*"),
     "seconds": _like(r"\d*\.?\d+[smhd]?"),
     "name": _like(r"[a-z0-9][a-z0-9_.+-]*"),
+    "branch": _like(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|\Z)))[a-z0-9][a-z0-9_.+#/-]*"),
     "range": _like(r".+:[^:]+"),
     "number": _like(r"[+-]?\d+"),
     "size": _like(r"[+-]?(?:\d+[a-z]{0,3}|[kmgtpezy]i?b?)"),

@@ -240,6 +240,9 @@ dirname echo printf test which type
 """)
 """Programs that write no file, whatever their options: a protected name among their words is only read."""
 
+_READING_GIT = word_set("add commit diff log show blame status grep ls-files check-ignore")
+"""Commands of git that change no file of the workspace, whatever their options."""
+
 _FOLDERS = 8
 _IN_SCRIPTS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+]+")
 _PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|cwd|fd)(?:/|\Z)")
@@ -281,7 +284,7 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -
         if not reading.why or reading.protected:
             return reading.why
     name = os.path.basename(values[0]) if values else ""
-    reads = name in _READING
+    reads = name in _READING or (name == "git" and values[1:2] and values[1] in _READING_GIT)
     targets = [(word, not reads) for word in values[1:]] + [(piece.text, True) for piece in part.writes]
     for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
         for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):

@@ -12,7 +12,9 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import UndoCover, Workspace, could_name_protected, judge_path, names_protected
 from agentcli.permissions.readonly.commands import reading_of
-from agentcli.permissions.shell.effects import CHANGING, changes_inside, records_in_git
+from agentcli.permissions.readonly.git_table import GIT_READERS
+from agentcli.permissions.readonly.option_grammar import fit
+from agentcli.permissions.shell.effects import CHANGING, changes_inside, git_placed, records_in_git
 from agentcli.permissions.shell.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
 
@@ -53,7 +55,12 @@ ASKED = Containment("no sandbox can contain it")
 
 
 def containment(
-    text: str, parts: Sequence[Part], whole: bool, plain: bool, folders: Sequence[Path], workspace: Workspace
+    text: str,
+    parts: Sequence[Part],
+    whole: bool,
+    plain: bool,
+    folders: Sequence[Path],
+    workspace: Workspace,
 ) -> Containment:
     """Judge a line as it would run in the sandbox.
 
@@ -62,7 +69,7 @@ def containment(
     """
     if not whole:
         return Containment("hides what it runs")
-    if not all(judge_path(str(folder), workspace, write=False).verdict == "free" for folder in folders):
+    if any(_outside(str(folder), (folder,), workspace) for folder in folders):
         return Containment("leads outside the workspace")
     for word in assigned_words(text):
         if why := _word_problem(word, folders, workspace):
@@ -98,11 +105,11 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace) -> _Judge
     plain = all(piece.known and not piece.loose for piece in part.words)
     reading = reading_of(command, tuple(folders), workspace)
     if plain and reading.path:
-        return _Judged(reading.why)
+        named = (word for word in words[1:] if not word.startswith(_SYSTEM_PROGRAMS) or ".." in word)
+        return _Judged(next(filter(None, (_word_problem(word, folders, workspace) for word in named)), ""))
     if plain and (not reading.why or changes_inside(words, folders, workspace)):
         return _Judged(_overwriting(words, folders, workspace), trusted=True, reads=not reading.why and not part.writes)
-    first = next(runs(part))
-    if first[0] == "git" and words[0] == "git" and first == list(words):
+    if words[0] == "git":
         return _git(words, folders, workspace)
     return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
 
@@ -111,12 +118,12 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
     yield _name_problem(words[0], folders, workspace)
     for named in runs(part):
         name, *arguments = named
-        if name in _OUTSIDE:
+        if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
             yield f"{name} acts outside the sandbox"
-        if name in _MEANING or (words[0] in _FED and name in SHELLS):
+        if name in _MEANING or (name in SHELLS and _fills_in(words, arguments)):
             yield "hides what it runs"
-        if name == "git":
-            yield "git is called in a way that is not known"
+        if name == "git" and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
+            yield why
         if uses_network(named, folders):
             yield f"{name} uses the network"
         yield _removal_problem(name, arguments, part, folders, workspace)
@@ -126,15 +133,92 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
             yield _word_problem(word, folders, workspace)
 
 
-def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> _Judged:
+def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
+    """Return True if a program that reads or finds names makes them part of a script, or all of it."""
+    if words[0] not in _FED:
+        return False
+    script = arguments[1] if len(arguments) > 1 and arguments[0] == "-c" else "{}"
+    return "{}" in script or (
+        words[0] != "find" and any(word.startswith(("-I", "-i", "--replace", "--rep")) for word in words)
+    )
+
+
+def _its_own(arguments: Sequence[str]) -> bool:
+    """Return True if `kill` names processes as the shell knows them: the sandbox has none but its own."""
+    named = [word for word in arguments if not word.startswith("-")]
+    return bool(named) and all(UNKNOWN in word or word.startswith("%") for word in named)
+
+
+def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, alone: bool = True) -> _Judged:
+    """Judge a command of git; `alone` is false if another program starts it, and the repository then stays closed.
+
+    Whatever reads may run: without an open repository git can write there no more than other programs.
+    """
+    placed_in = git_placed(words, folders)
+    if placed_in is None:
+        return _Judged("git is called in a way that is not known")
+    words, folders = placed_in
     if uses_network(words, folders):
         return _Judged("git uses the network")
+    if why := next(filter(None, (_word_problem(word, folders, workspace) for word in words[2:])), ""):
+        return _Judged(why)
+    if any(_outside(str(folder), (folder,), workspace) for folder in folders):
+        return _Judged("git leads outside the workspace")
+    if len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words)):
+        return _Judged(_shown_in_git(words, folders, workspace))
+    if not alone:
+        return _Judged("git is called in a way that is not known")
     if any(UNKNOWN in word for word in words):
         return _Judged("git gets words that only the shell knows")
     if not workspace.records:
         return _Judged("git changes the repository, which this sandbox cannot open to git alone")
-    why = records_in_git(words, folders, workspace)
-    return _Judged(why, records=not why)
+    if why := records_in_git(words, folders, workspace):
+        return _Judged(why)
+    if words[1] == "checkout" and any(os.path.lexists(folder / word) for word in words[2:] for folder in folders):
+        return _Judged("git checkout discards changes")
+    return _Judged(records=True)
+
+
+_READING_GIT = GIT_READERS.keys() - word_set("config worktree symbolic-ref notes bisect branch tag remote stash reflog")
+"""Commands of git that change no repository, whatever their options."""
+
+
+def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why a command of git may show a protected file out of the repository, or the empty string."""
+    if words[1] in (
+        "status",
+        "rev-parse",
+        "ls-files",
+        "branch",
+        "tag",
+        "remote",
+        "config",
+        "describe",
+        "merge-base",
+        "help",
+        "version",
+    ):
+        return ""
+    reading = reading_of(Command(tuple(words), "", True), tuple(folders), workspace)
+    if not {"--no-index", "--untracked"}.isdisjoint(words):
+        return f"git {words[1]} may show files that are not in the repository"
+    if not fits_reader(words):
+        named = (
+            folder / form for word in words[2:] for form in (word, word.partition("=")[2]) for folder in folders if form
+        )
+        files = (path for path in named if len(str(path)) < 4_000 and path.is_file())
+        if why := next(filter(None, (_lost(path, workspace.undo) for path in files)), ""):
+            return why
+    if fits_reader(words) and not any(UNKNOWN in word for word in words):
+        return reading.why if "protected" in reading.why else ""
+    secrets = (workspace.git(folder).secrets for folder in folders)
+    shown = next((found[0] for found in secrets if found), "")
+    return f"git {words[1]} may show {shown}, which is protected" if shown else ""
+
+
+def fits_reader(words: Sequence[str]) -> bool:
+    """Return True if the options of a command of git are known to only read."""
+    return words[1] in GIT_READERS and not isinstance(fit(GIT_READERS[words[1]], words[2:]), str)
 
 
 def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
@@ -185,9 +269,9 @@ def _removal_problem(
         return f"{name} discards the old content"
     if name not in _REMOVING and not finds:
         return ""
+    operands = [word for word in arguments if not word.startswith("-")]
     if workspace.undo is None:
         return "removes files, and nothing could put them back"
-    operands = [word for word in arguments if not word.startswith("-")]
     if (
         part.words[0].text == "xargs"
         or any(UNKNOWN in word for word in operands)

@@ -170,7 +170,10 @@ def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
     if name in ("npx", "bunx", "pnpx") or (name in ("npm", "pnpm") and operands[0] in ("exec", "x")):
         tool = operands[0] if name.endswith("x") else "".join(operands[1:2])
         return tool not in ORDINARY["npx"] and not _installed(tool, folders)
-    return name in _FETCHERS or operands[0] in FETCHING.get(name, ())
+    named = operands[
+        : 2 if arguments and arguments[0].startswith("-") else 1
+    ]  # the first may be the value of an option
+    return name in _FETCHERS or not FETCHING.get(name, _ANY).isdisjoint(named)
 
 
 def _installed(tool: str, folders: Sequence[Path]) -> bool:

@@ -228,6 +228,8 @@ def _value(node: Node) -> Piece:
             pieces = [_value(child) for child in node.children if child.type not in ('"', "$")]
             text = "".join(piece.text for piece in pieces)
             return Piece(text, all(piece.known for piece in pieces), any(piece.loose for piece in pieces))
+        case "export" | "declare" | "typeset" | "readonly" | "local" | "unset" | "unsetenv":
+            return Piece(raw)
         case "simple_expansion" | "expansion" if raw.strip("${}") in ("HOME", "PWD"):
             return Piece("$HOME" if "HOME" in raw else ".")
         case "command_substitution" if raw.strip("$(`) ") == "pwd":
@@ -355,11 +357,27 @@ def _look(text: str, parts: list[Part], depth: int) -> bool:
         name = os.path.basename(part.words[0].text)
         whole = whole and part.words[0].known and not part.words[0].loose and not _reads_script(part)
         if _wraps(name, [word.text for word in part.words[1:]]) or _has_alias(part):
-            whole = whole and all(word.known for word in part.words)
+            whole = whole and (all(word.known for word in part.words) or _starts_known(name, part))
             whole = _look_inside(part, parts, depth) and whole
         elif name in EVALUATING and any("$(" in word.text or "`" in word.text for word in part.words[1:]):
             whole = _look_inside(part, parts, depth) and whole
     return whole
+
+
+_PLAIN_WRAPPERS = frozenset({"timeout", "gtimeout", "nice", "nohup", "time", "stdbuf"})
+
+
+def _starts_known(name: str, part: Part) -> bool:
+    """Return True if a wrapper without a language of its own starts a program that is known, whatever its arguments."""
+    waiting = OPERANDS.get(name, 0) + 1
+    for word in part.words[1:]:
+        if name not in _PLAIN_WRAPPERS or not word.known or word.loose or word.text.startswith("-"):
+            return False
+        waiting -= 1
+        if not waiting:
+            inner = os.path.basename(word.text)
+            return not (inner in WRAPPERS or inner in EVALUATING or inner in RUNNING or inner in MARKS)
+    return False
 
 
 def _reads_script(part: Part) -> bool:
@@ -378,7 +396,7 @@ def _has_alias(part: Part) -> bool:
 def _look_inside(part: Part, parts: list[Part], depth: int) -> bool:
     whole = True
     for word in part.words[1:]:
-        if word.text == UNKNOWN or _SCRIPTED.isdisjoint(word.text):
+        if word.text in (UNKNOWN, ";") or _SCRIPTED.isdisjoint(word.text):
             continue
         if depth == 0:
             return False

@@ -25,6 +25,7 @@ rm unlink shred dd ln chown chgrp tee install patch tar unzip zip truncate rsync
 service mount umount reboot shutdown export declare set unset read trap alias cd pushd popd ulimit umask hash enable shopt type command git
 """)
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*")
+_QUIET_FLAG = re.compile(r"--(?:read-?only|json|quiet|verbose|no-[a-z-]+)")
 _RECIPE = re.compile(r"[A-Za-z][\w:.-]*(?:/[\w:.-]+)*")
 _RECIPES = word_set("make just task rake nox")
 """Programs whose first operand names a recipe of the project."""
@@ -77,7 +78,7 @@ def _named(words: list[str]) -> list[str]:
     if name in ORDINARY and not ORDINARY[name]:
         return [name]
     flags = 0
-    while name not in ORDINARY and flags < len(arguments) and re.fullmatch(r"--[a-z][a-z-]*", arguments[flags]):
+    while name not in ORDINARY and flags < len(arguments) and _QUIET_FLAG.fullmatch(arguments[flags]):
         flags += 1
     first_word = arguments[flags] if flags < len(arguments) else ""
     known = name not in ORDINARY or first_word in ORDINARY[name]

@@ -70,11 +70,12 @@ ASKS = {
     "rsync uses the network": ("rsync -a src/ other/",),
     "curl uses the network": ("curl x", "make; curl x"),
     "npm uses the network": ("npm install",),
-    "git uses the network": ("git push", "git fetch"),
+    "git uses the network": ("git push", "git fetch", "git -C src fetch"),
     "sudo acts outside the sandbox": ("sudo make", "env sudo make", "make && sudo make"),
     "kill acts outside the sandbox": ("kill 1",),
     "hides what it runs": (
-        "alias x=y; make", "hash -r", "$X make", "$(x)", "find . | xargs sh -c 'x'", "find . -exec sh -c 'x' \\;", 'eval "$x"',
+        "alias x=y; make", "hash -r", "$X make", "$(x)", "find . | xargs sh -c '{}'", "find . | xargs sh", "xargs -I% sh -c % < log.txt",
+        "find . -exec sh -c 'x {}' \\;", 'eval "$x"', "echo x | sh",
     ),
     "leads outside the workspace": ("cd .. && make", "cd /tmp && make"),
     "/etc is outside the workspace": ("X=/etc make",),
@@ -85,13 +86,13 @@ ASKS = {
     "../run.sh lies outside the workspace": ("../run.sh",),
     ".env is protected": ("make .env", "make FILE=.env", "make 'x y/.env'", "X=.env make"),
     "git changes the repository beside programs that are not known": ("git add -A && make", "make && git commit -m x"),
-    "git is called in a way that is not known": ("git -C src fetch", "git -c core.x=y commit -m x", "command git commit -m x", "env git commit -m x"),
+    "git is called in a way that is not known": ("git -c core.x=y commit -m x", "command git commit -m x", "env git commit -m x"),
     "git gets words that only the shell knows": ('git commit -m "$x"',),
     "git reset changes the repository": ("git reset --hard",),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("command", [each.strip() for each in RUNS.replace("\n", ";").split(";") if each.strip()])
+@pytest.mark.parametrize("command", [each.strip() for each in RUNS.replace("\n", ";").split(";")])
 def test_what_can_be_undone_runs(command: str, workspace: Workspace) -> None:
     found = decided(command, workspace)
     assert (found.decision, found.records) == ("allow", False)
@@ -144,3 +145,69 @@ def test_a_workspace_with_more_files_than_undo_covers_asks_before_any_is_removed
 def test_without_a_sandbox_nothing_unknown_runs(workspace: Workspace) -> None:
     found = decided("make", replace(workspace, sandboxed=False))
     assert (found.decision, found.why) == ("ask", "make may change files")
+
+
+HELD = """
+find . -exec sh -c 'x' \\;|export A=1 && ./run.sh|kill $!|kill %1
+for f in src log.txt; do timeout 5 ./run.sh $f; done|x=$(git rev-parse HEAD); git diff $x|go doc fmt|pnpm --filter web test|bun -e 'x'
+cat /usr/share/doc/x|openssl rand -hex 8|git log $(git rev-parse HEAD)
+"""
+"""Commands of which the sandbox holds whatever they do, also unseen."""
+GIT = """
+git checkout -b docs/x|git checkout main|git switch -c x/y|git merge other --no-edit|git rebase --continue|git stash pop|git reset --soft HEAD~1
+git commit --amend --no-edit|git -C src add .|git cherry-pick abc|git revert --no-edit abc|git -c user.name=x commit -m y
+"""
+
+
+@pytest.mark.parametrize("command", [each for line in HELD.strip().split("\n") for each in line.split("|")])
+def test_what_the_sandbox_holds_runs_whatever_it_is(command: str, workspace: Workspace) -> None:
+    found = decided(command.strip(), workspace)
+    assert (found.decision, found.records) == ("allow", False), found.why
+
+
+@pytest.mark.parametrize("command", [each for line in GIT.strip().split("\n") for each in line.split("|")])
+def test_git_may_do_what_it_keeps_the_way_back_from(command: str, workspace: Workspace) -> None:
+    found = decided(command, workspace)
+    assert (found.decision, found.records) == ("allow", True), found.why
+
+
+@pytest.mark.parametrize(
+    ("hook", "command", "runs"),
+    [
+        ("pre-commit", "git commit -m x", True),
+        ("pre-commit", "git stash", False),
+        ("pre-commit", "git checkout -b x", False),
+        ("post-checkout", "git checkout -b x", True),
+        ("pre-push", "git commit -m x", False),
+        ("reference-transaction", "git tag v1", True),
+    ],
+)
+def test_only_a_hook_that_runs_is_a_reason(hook: str, command: str, runs: bool, workspace: Workspace) -> None:
+    file = workspace.cwd / ".git/hooks" / hook
+    file.write_text("#!/bin/sh\n")
+    try:
+        found = decided(command, workspace)
+    finally:
+        file.unlink()
+    assert found.decision == ("ask" if runs else "allow")
+    assert (found.why == f"git runs the hook {hook} of the repository") is runs
+
+
+def test_an_upstream_is_kept_in_the_config_which_stays_closed(workspace: Workspace) -> None:
+    remote = workspace.cwd / ".git/refs/remotes/origin/main"
+    remote.parent.mkdir(parents=True)
+    remote.write_text("0" * 40)
+    try:
+        assert (
+            decided("git checkout -b x origin/main", workspace).why
+            == "git checkout sets an upstream in the repository's config"
+        )
+        assert decided("git checkout -b x --no-track origin/main", workspace).decision == "allow"
+        assert (
+            decided("git switch elsewhere", workspace).why
+            == "git switch may set an upstream in the repository's config"
+        )
+    finally:
+        remote.unlink()
+        remote.parent.rmdir()
+        remote.parent.parent.rmdir()
