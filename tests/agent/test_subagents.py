@@ -106,6 +106,10 @@ def test_the_last_words_of_a_subagent_are_the_result_of_the_call(tmp_path: Path)
         "Task: find it",
     )
     assert any(isinstance(event, ToolProgress) and event.call_id == "t1" for event in events)
+    assert any(
+        isinstance(event, ToolProgress) and "1 tool use · " in event.text and " tokens" in event.text
+        for event in events
+    )
     assert not any(isinstance(event, ToolStarted) and event.call.name == "list" for event in events)
 
 

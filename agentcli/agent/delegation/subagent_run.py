@@ -27,6 +27,7 @@ from agentcli.core.message import FOR_MODEL, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.subagent_result import FILES, spending
 from agentcli.core.tasks import start_task
+from agentcli.core.text.plural import plural
 from agentcli.core.tool import ToolOutput
 from agentcli.project.extensions import AgentKind
 from agentcli.system.process import Ended
@@ -64,6 +65,7 @@ class SubagentRun:
         self._show = show
         self._fresh: Fresh | None = None
         self._usage, self._cost = Usage(), 0.0
+        self._tool_uses = 0
 
     def began(self, journal: Journal) -> None:
         """Count from here on: earlier spending and changes of a resumed subagent were reported already."""
@@ -92,6 +94,10 @@ class SubagentRun:
                 self._show(shown)
             else:
                 self._write(shown.text)
+        self._tool_uses += isinstance(event, ToolStarted)
+        if isinstance(event, UsageReported) and self._fresh is None and self._tool_uses:
+            tokens = self.spent[0].total
+            self._show(ToolProgress(self.call_id, f"{plural(self._tool_uses, 'tool use')} · {tokens:,} tokens\n"))
 
     async def ended(self, working: asyncio.Task[ToolOutput]) -> Ended:
         """Wait for a subagent and return its end as the end of a job, whose output is its report."""

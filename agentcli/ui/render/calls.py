@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agentcli.core.message import ToolResult
 from agentcli.core.sanitise import safe
+from agentcli.core.subagent_result import spent
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import NO_OUTPUT
 from agentcli.ui.render import diff
@@ -121,6 +122,8 @@ def brief(result: ToolResult, look: Look) -> str:
         and not data.get("diff")
     ):
         facts.append(plural(len(result.output.splitlines()), "line"))
+    if data.get("agent") and (tokens := spent(result)[1].total):
+        facts.append(f"{tokens:,} tokens")
     if result.seconds >= 2:
         facts.append(duration(result.seconds))
     return ", ".join(facts)

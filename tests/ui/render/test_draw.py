@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.event import Retrying
-from agentcli.core.message import FOR_MODEL, ToolResult
+from agentcli.core.message import FOR_MODEL, ToolResult, Usage
 from agentcli.core.record import TodoItem
+from agentcli.core.subagent_result import spending
 from agentcli.ui.dialogs.dialogs import Choice, Dialog
 from agentcli.ui.render.cells import clip, fit, width, wrap
 from agentcli.ui.render.diff import lines as diff_lines
@@ -336,3 +337,14 @@ def test_a_setting_in_a_narrow_window_has_its_value_beside_its_own_name() -> Non
     choices = (Choice("mode", '"ask"'), Choice("context.a_name_that_is_rather_long", "1"))
     lines, _ = dialog_lines(Dialog("Settings", choices=choices, numbered=False), Edit(), Size(40, 15), MUTE)
     assert '❯ mode  "ask"' in lines
+
+
+def test_the_result_of_a_subagent_says_how_many_tokens_it_took() -> None:
+    spent = {"agent": "explore", **spending("demo", Usage(input=16_000, output=500), None)}
+    row = render(
+        [Called("explore: find it", ToolResult("c", "task", "success", "Found.", metadata=spent))],
+        80,
+        Look(MUTE),
+        markdown,
+    )[0]
+    assert row == "● explore: find it · 1 line, 16,500 tokens"
