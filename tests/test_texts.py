@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tests.texts import texts
+import re
+
+import pytest
+
+from tests.texts import literals, pages, texts
 
 ODD = (
     "anew",
@@ -24,3 +28,28 @@ def test_no_text_has_an_odd_turn() -> None:
     known = list(texts())
     assert len(known) > 300
     assert not [(file, line, text) for file, line, text in known if any(odd in text for odd in ODD)]
+
+
+TIC = re.compile(
+    r"\b(?:holds?|go(?:es)? on|cannot be (?!an?\b|the\b|empty\b|in\b)\w+(?:ed|en|nt|ht|ad|un|lt|ld|de|me|it|rn)|Nobody is there|stands?|anew|of yours|puts? back|pictures?|leav(?:e|es|ing))\b",
+    re.IGNORECASE,
+)
+"""Turns that are correct but foreign: say continue, can't read X, is in view, your own, restored, image, exit."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It cannot be read.", "this holds", "he goes on", "a file of yours", "Pictures", "twice: leave", "made anew"],
+)
+def test_a_foreign_turn_is_found(text: str) -> None:
+    assert TIC.search(text)
+
+
+def test_no_text_for_people_has_a_foreign_turn() -> None:
+    known = [*texts(), *literals(), *pages()]
+    assert len(known) > 5_000
+    assert not [
+        (file, line, text)
+        for file, line, text in known
+        if TIC.search(text) and not file.startswith(("tools", "context"))
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,49 @@ def _strings(node: ast.AST) -> Iterator[str]:
         case _:
             for child in ast.iter_child_nodes(node):
                 yield from _strings(child)
+
+
+FOR_THE_MODEL = ("tools", "context", "agent", "seeds")
+"""Packages whose texts go to the model unless they are errors or printed."""
+
+
+def literals() -> Iterator[tuple[str, int, str]]:
+    """File, line and text of all string literals of the packages that speak to people; no docstrings, patterns or lists of words."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = str(path.relative_to(PACKAGE))
+        if name.partition("/")[0] in FOR_THE_MODEL:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        silent = set(_silent(tree))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
+                text = node.value
+                if " " in text.strip() and "\\" not in text and ".*" not in text:
+                    yield name, node.lineno, text
+
+
+def _silent(tree: ast.Module) -> Iterator[int]:
+    """Identities of strings that nobody is shown: docstrings of all but commands, and lists of words to look up."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "word_set":
+            yield from map(id, node.args)
+        command = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_command(node)
+        for n, child in enumerate(getattr(node, "body", ()) if not isinstance(node, ast.Lambda | ast.IfExp) else ()):
+            if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant) and not (command and n == 0):
+                yield id(child.value)
+
+
+def pages() -> Iterator[tuple[str, int, str]]:
+    """File, line and text of the manual, the README and the releases in the changelog, without code and the targets of links."""
+    root = PACKAGE.parent
+    for path in (*sorted((PACKAGE / "manual").glob("*.md")), root / "README.md", root / "CHANGELOG.md"):
+        unreleased = path.name == "CHANGELOG.md"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            unreleased = unreleased and not line.startswith("## [0")
+            if unreleased:
+                continue
+            if not line.startswith("    "):
+                yield path.name, number, re.sub(r"`[^`]*`|\]\([^)]*\)", "…", line)
 
 
 if __name__ == "__main__":

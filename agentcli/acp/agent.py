@@ -213,7 +213,7 @@ class EditorAgent:
         }
         if setting not in offered:
             known = ", ".join(offered)
-            raise RequestError(INVALID_PARAMS, f"There is no setting {setting!r}. There are: {known}.")
+            raise RequestError(INVALID_PARAMS, f"Unknown setting {setting!r}. There are: {known}.")
         if value not in offered[setting] and setting != options.MODEL:
             known = ", ".join(offered[setting])
             raise RequestError(INVALID_PARAMS, f"There is no {setting} {value!r}. There are: {known}.")

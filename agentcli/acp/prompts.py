@@ -73,16 +73,16 @@ def _parts(block: Block) -> list[Part]:
                 return [_image(mime, resource.blob, resource.uri)]
             return [binary(_path(resource.uri) or resource.uri, len(resource.blob) * 3 // 4, mime)]
         case AudioContentBlock():
-            raise InputError("Audio cannot be sent to the model. Send text, images or files.")
+            raise InputError("The model can't receive audio. Send text, images or files.")
         case _:
             return []
 
 
 def _image(mime: str, data: str, uri: str) -> Image:
     if mime not in ENDINGS:
-        raise InputError(f"Pictures of type {mime} cannot be sent: use {', '.join(ENDINGS)}.")
+        raise InputError(f"Can't send images of type {mime}: use {', '.join(ENDINGS)}.")
     if len(data) * 3 // 4 > IMAGE_BYTES:
-        raise InputError(f"A picture may have {IMAGE_BYTES:,} bytes at most. Make it smaller and attach it again.")
+        raise InputError(f"An image may have {IMAGE_BYTES:,} bytes at most. Make it smaller and attach it again.")
     return Image(mime, data, _path(uri))
 
 

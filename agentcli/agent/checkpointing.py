@@ -182,7 +182,7 @@ class UndoStack:
         """Back to just before the prompt with this seq. The conversation only; files stay as they are."""
         record = self._journal.record(seq)
         if record is None or not isinstance(record.body, Message) or not record.body.is_prompt:
-            raise InputError(f"There is no prompt {seq} to rewind to.")
+            raise InputError(f"No prompt {seq} to rewind to.")
         return [self._record(Undo(seq - 1, "rewind"))]
 
     def rewind_files(self, seq: int) -> Sequence[Event]:

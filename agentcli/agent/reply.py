@@ -175,7 +175,7 @@ _BROKEN_OFF = Defect(
 )
 _UNKNOWN = replace(_BROKEN_OFF, reminder=UNKNOWN)
 _RECITED = Defect("recited", RECITED, 1, "repeated a source word for word", "Rephrase the request.", "refused")
-_REFUSED = Defect("refused", "", 0, "refused to go on", "Rephrase the request.", "refused")
+_REFUSED = Defect("refused", "", 0, "refused to continue", "Rephrase the request.", "refused")
 
 
 def defect(reply: ReplyBuilder, most_pauses: int) -> Defect | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
 from agentcli.core.subagent_result import purpose, spent
 from agentcli.core.text.plural import plural
+from agentcli.providers.catalog import short_name
 from agentcli.sessions.checkpoints.undo import batches, results_in_force
 from agentcli.sessions.info import local_day, local_minute
 from agentcli.tools.jobs import Job, Jobs
@@ -139,7 +141,7 @@ def assumed(model: ModelSpec) -> str:
 def unlimited(model: ModelSpec) -> str:
     """Return a warning that limits of cost do not hold for a model of unknown price."""
     return (
-        f"The price of {model.name} is not known, so limits in USD do not hold: set --max-tokens or --max-turns, or its price in "
+        f"The price of {model.name} is not known, so limits in USD have no effect: set --max-tokens or --max-turns, or its price in "
         f'config: [models."{model.name}"] prices.'
     )
 
@@ -148,9 +150,17 @@ def lifetime(model: ModelSpec, today: str) -> str:
     """Return a warning about a model that is retired, or will be within `RETIRES_SOON` days of `today`; empty for any other."""
     if not model.retires or model.retires > (date.fromisoformat(today) + timedelta(RETIRES_SOON)).isoformat():
         return ""
+    last = date.fromisoformat(model.retires)
     verb = "retires" if today < model.retires else "was retired"
-    other = f" Its successor is {model.successor}: `-m {model.successor}`." if model.successor else ""
-    return f"{model.name} {verb} on {model.retires}.{other}"
+    day = f"{last.day} {last:%b}" + (f" {last.year}" if not today.startswith(f"{last.year}-") else "")
+    other = f" Switch: /model {short_name(model.successor)}" if model.successor else ""
+    return f"{_title(model)} {verb} on {day}.{other}"
+
+
+def _title(model: ModelSpec) -> str:
+    """Return the name of a model as its vendor writes it: `Sonnet 4.5` for `claude-sonnet-4-5`."""
+    words = re.sub(r"(?<=\d)-(?=\d)", ".", short_name(model.name).rpartition("/")[2]).split("-")
+    return " ".join(word[:1].upper() + word[1:] for word in words)
 
 
 def cost_lines(records: Iterable[Record]) -> Sequence[str]:
@@ -197,7 +207,7 @@ def cache_lines(health: CacheHealth, prices: Prices | None) -> Sequence[str]:
 def job_lines(jobs: Sequence[Job], now: float) -> Sequence[str]:
     """Describe the background jobs of a session, oldest first; `now` is in monotonic seconds."""
     if not jobs:
-        return ["There are no background jobs. Ctrl-B sends a running command to the background."]
+        return ["No background jobs. Ctrl-B sends a running command to the background."]
     return [_job(job, now) for job in jobs]
 
 

@@ -196,13 +196,13 @@ class AgentSession:
             seq = prompts[-1] if prompts else 0
         record = self.journal.record(seq)
         if record is None or not isinstance(record.body, Message | ToolResult):
-            raise InputError(f"There is no message {seq}. /context all lists them with their numbers.")
+            raise InputError(f"No message {seq}. /context all lists them with their numbers.")
         return [self.core.record(Unpin(seq) if unpin else Pin(seq))]
 
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         """Change settings from now on. Raises AgentError for a name that is not known, naming the near ones."""
         if mode and mode not in MODES:
-            raise InputError(f"There is no mode {mode!r}. Use one of: {', '.join(MODES)}.")
+            raise InputError(f"Unknown mode {mode!r}. Use one of: {', '.join(MODES)}.")
         if model:
             self.conversation.builder.model = self._setup.models.connect(model)
             model = self.model.name

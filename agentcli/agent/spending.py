@@ -300,7 +300,7 @@ class RunLimits:
         left = self.left()
         if left is not None and seconds >= left:
             raise LimitReached(
-                f"{reason}, and the limit of {self.seconds:g} s (--max-time) leaves no time for a retry."
+                f"{reason}, and the limit of {self.seconds:g} s (--max-time) doesn't allow time for a retry."
             )
 
     def rest(self, turns: int, usage: Usage, cost: float) -> RunLimits:

@@ -70,7 +70,7 @@ def checked(given: Mapping[str, Any]) -> Given:
     known = RunOptions.__annotations__
     for name in given:
         if name not in known:
-            raise UsageError(f"There is no option {name!r}.{did_you_mean(near_names(name, known))}")
+            raise UsageError(f"Unknown option {name!r}.{did_you_mean(near_names(name, known))}")
     values = {}
     for name, flag in _FLAGS.items():
         if (value := given.get(name)) is not None:

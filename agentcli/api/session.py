@@ -105,7 +105,7 @@ class Session:
         """
         program, agent = self._open()
         if not text.strip():
-            raise InputError("There is no prompt.")
+            raise InputError("No prompt.")
         await self._left_turn()
         if self._turn is not None:
             raise UsageError("A turn is running. Wait for its result, or interrupt it.")

@@ -32,11 +32,11 @@ def slots_of(function: Callable[..., Any]) -> tuple[Slot, ...]:
     try:
         slots = parameters_of(function)
     except (NameError, TypeError) as error:
-        raise UsageError(f"{_name(function)}: its annotations cannot be read: {error}.") from error
+        raise UsageError(f"{_name(function)}: can't read its annotations: {error}.") from error
     for slot, parameter in zip(slots, inspect.signature(function).parameters.values(), strict=True):
         where = _place(function, slot)
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise UsageError(f"{where} cannot be given by name. Tools take neither * nor positional-only parameters.")
+            raise UsageError(f"{where} can't be passed by name. Tools take neither * nor positional-only parameters.")
         if slot.hint is parameter.empty:
             raise UsageError(f"{where} has no type. {KNOWN}.")
     return slots

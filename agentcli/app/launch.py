@@ -172,7 +172,7 @@ def _store_key(text: str, options: Options) -> None:
     key = checked(text)
     provider = provider_of(key) or input(f"Which provider is it for? [{'/'.join(SERVERS)}] ").strip()
     if provider not in SERVERS:
-        raise InputError(f"There is no provider {provider!r}. Use `agentcli auth set PROVIDER`.")
+        raise InputError(f"Unknown provider {provider!r}. Use `agentcli auth set PROVIDER`.")
     program = Program(options)
     if reason := try_key(BUILT_IN[provider], key, program.given_env):
         print(f"The key could not be checked: {reason}.", file=sys.stderr)

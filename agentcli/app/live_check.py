@@ -30,7 +30,7 @@ CAPABILITIES = ("thinking", "effort", "cache", "system_messages", "result_images
 _PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 _TOOL = ToolSchema(
     "look",
-    "Look at the picture.",
+    "Look at the image.",
     {"type": "object", "properties": {"at": {"type": "string", "enum": ["all", "part"]}}, "required": ["at"]},
 )
 
@@ -139,10 +139,10 @@ def _request(spec: ModelSpec) -> Request:
     """Build a small tool loop with an image in a result, a reminder, marks, thinking and an effort."""
     note = reminder("This is a test of the connection.")
     picture = ToolResult(
-        "call_1", "look", "success", "A picture.", images=(Image("image/png", _PIXEL),) if spec.images else ()
+        "call_1", "look", "success", "An image.", images=(Image("image/png", _PIXEL),) if spec.images else ()
     )
     messages = (
-        RequestMessage("user", (note, Text("Look at the picture, then answer with one word: OK."))),
+        RequestMessage("user", (note, Text("Look at the image, then answer with one word: OK."))),
         RequestMessage("assistant", (ToolCall("call_1", "look", {"at": "all"}),)),
         RequestMessage("user", (picture,)),
     )

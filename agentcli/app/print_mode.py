@@ -146,7 +146,7 @@ def read_prompt(given: str | None) -> str:
     typed = "" if alone else given or ""
     text = "\n\n".join(part for part in (piped.strip("\n"), typed) if part.strip())
     if not text.strip():
-        raise InputError("There is no prompt. Give one after -p, or pipe it in.")
+        raise InputError("No prompt. Give one after -p, or pipe it in.")
     return text
 
 

@@ -29,6 +29,6 @@ def view(journal: Journal, cache: Path, env: Mapping[str, str]) -> str:
         page.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(
-            f"{page} cannot be written: {error.strerror}. `agentcli sessions export -f html -o FILE` writes it elsewhere."
+            f"Can't write {page}: {error.strerror}. `agentcli sessions export -f html -o FILE` writes it elsewhere."
         ) from error
     return f"Opened {page} in your browser." if open_page(page, env) else f"No browser to open it with: {page}"

@@ -293,5 +293,5 @@ def _first_prompt(session: Session) -> str:
 def mode_named(name: str) -> Mode:
     """Return the permission mode of this name. Raises UsageError if it does not exist."""
     if name not in MODES:
-        raise UsageError(f"There is no mode {name!r}. Use one of: {', '.join(MODES)}.")
+        raise UsageError(f"Unknown mode {name!r}. Use one of: {', '.join(MODES)}.")
     return name

@@ -52,7 +52,7 @@ def system_blocks(
     """
     blocks = [*base]
     if files:
-        blocks.append(f"{INSTRUCTIONS}\nWhere they differ, the later one holds.\n\n{instruction_text(files)}")
+        blocks.append(f"{INSTRUCTIONS}\nWhere they differ, the later one applies.\n\n{instruction_text(files)}")
     return tuple(block for block in (*blocks, *parts, here, more) if block)
 
 
@@ -96,7 +96,7 @@ def _top_level(folder: Path) -> str:
         with os.scandir(folder) as entries:
             found = [(entry.name, entry.is_dir()) for entry in islice(entries, _SCANNED) if entry.name != ".git"]
     except OSError:
-        return "cannot be listed"
+        return "unreadable"
     found.sort(key=lambda each: (each[0].startswith("."), not each[1], each[0]))
     return _listed([_short(name) + "/" * is_folder for name, is_folder in found], _ENTRIES) or "empty"
 

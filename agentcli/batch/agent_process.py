@@ -29,7 +29,7 @@ STOP_SECONDS = 10.0
 """Time in seconds between SIGTERM and SIGKILL for an agent that is stopped."""
 BUSY_SECONDS = 2 * STOP_SECONDS
 """Time in seconds to wait until an agent closes its session after its driver or worker has died."""
-GO_ON = "You were interrupted. Go on where you stopped; look first at what is done already."
+GO_ON = "You were interrupted. Continue where you stopped; look first at what is done already."
 """Prompt of a continued session."""
 EVENTS = "events.jsonl"
 """Name of the file with an agent's stream."""

@@ -122,7 +122,7 @@ def _check(options: Mapping[str, Any]) -> None:
     known = BatchOptions.__annotations__
     for name in options:
         if name not in known:
-            raise UsageError(f"There is no option {name!r}.{did_you_mean(near_names(name, known))}")
+            raise UsageError(f"Unknown option {name!r}.{did_you_mean(near_names(name, known))}")
     if options.get("attempts", 1) > 1 and not options.get("check"):
         raise UsageError("attempts needs a check that decides which attempt is right.")
 
@@ -134,7 +134,7 @@ def _lines(tasks: str | Path | Iterable[Mapping[str, Any]]) -> tuple[str, Path]:
     try:
         return Path(tasks).read_text(encoding="utf-8"), Path(tasks).resolve().parent
     except (OSError, ValueError) as error:
-        raise InputError(f"{tasks} cannot be read: {in_words(error)}.") from error
+        raise InputError(f"Can't read {tasks}: {in_words(error)}.") from error
 
 
 def _plan(options: BatchOptions, folder: Path) -> Plan:

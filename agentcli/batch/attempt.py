@@ -109,7 +109,7 @@ async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Eve
     try:
         recorded = await asyncio.to_thread(_record, work, Path(row.worktree))
     except GitError as error:
-        return replace(row, state="failed", why=f"Its changes cannot be committed: {error}")
+        return replace(row, state="failed", why=f"Can't commit its changes: {error}")
     row = replace(row, commit=recorded.commit, patch_lines=recorded.patch_lines)
     if state == "passed" and work.task.check:
         checked = await _check(work, Path(row.worktree), interrupt)

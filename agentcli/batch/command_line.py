@@ -390,5 +390,5 @@ def _with_tasks(batch: Batch, ids: Sequence[str]) -> Batch:
     for id in ids:
         if id not in batch.tasks:
             near = did_you_mean(near_names(id, batch.tasks))
-            raise InputError(f"There is no task {id!r} in {batch.out}.{near}")
+            raise InputError(f"Unknown task {id!r} in {batch.out}.{near}")
     return batch

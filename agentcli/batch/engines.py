@@ -138,7 +138,7 @@ def taken(work: Work, raw: Mapping[str, Any]) -> Row:
     try:
         trees.take_bundle(work.dirs.cache, work.repo, work.ref, found.row.commit, found.bundle)
     except AgentError as error:
-        return replace(found.row, state="failed", why=f"Its commit cannot be taken over: {error}")
+        return replace(found.row, state="failed", why=f"Can't take over its commit: {error}")
     return found.row
 
 
@@ -159,7 +159,7 @@ def engine_named(name: str, options: Mapping[str, Any]) -> Engine:
     try:
         make = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
-        raise ConfigError(f"The engine {name} cannot be loaded: {error}.") from error
+        raise ConfigError(f"Can't load the engine {name}: {error}.") from error
 
     def made() -> Executor:
         executor = make(options)

@@ -39,7 +39,7 @@ def examined(
             raise obstacle
         if plan.cap is not None and spec.prices is None and spec.provider not in ("script", "demo"):
             raise ConfigError(
-                f'The price of {spec.name} is not known, so a cap cannot hold: --set models."{spec.name}".prices=….'
+                f'The price of {spec.name} is not known, so no cap can be enforced: --set models."{spec.name}".prices=….'
             )
         if not elsewhere and plan.boxed and plan.isolation != "none" and not program.workspace_policy.sandbox.working:
             raise AgentError(

@@ -85,7 +85,7 @@ class RayEngine:
             ray.init(address=address, log_to_driver=False, logging_level="error", **more)
         except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
             why = str(error).strip().partition("\n")[0].rstrip(".")
-            raise ConfigError(f"The Ray cluster at {address} cannot be joined: {why}. {_TOKEN}") from error
+            raise ConfigError(f"Can't join the Ray cluster at {address}: {why}. {_TOKEN}") from error
         self._most = int(options["workers"]) if options.get("workers_given") else None
         # The flag runs on the driver's own node, so that it is gone only when the driver is.
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -172,7 +172,7 @@ def _reach(address: str) -> None:
         raise UsageError(f"--ray-address takes HOST:PORT, not {address!r}.") from None
     except OSError as error:
         raise ConfigError(
-            f"The Ray cluster at {address} cannot be reached: {in_words(error)}. Check the address, and that its head node runs (`ray status`)."
+            f"Can't reach the Ray cluster at {address}: {in_words(error)}. Check the address, and that its head node runs (`ray status`)."
         ) from error
 
 

@@ -50,7 +50,7 @@ def load(out: Path) -> Batch:
         raw = json.loads((out / "batch.json").read_text())
         return Batch(out, raw["name"], raw["options"], raw["tasks"], fold(present_rows(out)))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{out} is not a batch: batch.json cannot be read.") from error
+        raise InputError(f"{out} is not a batch: can't read batch.json.") from error
 
 
 def result_lines(batch: Batch) -> Iterator[Mapping[str, Any]]:

@@ -94,7 +94,7 @@ def read_tasks(text: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Ta
             raise InputError(f"Line {number}: there is a task {task.id!r} already.")
         tasks[task.id] = task
     if not tasks:
-        raise InputError("There are no tasks: write one JSON object a line, with id and prompt.")
+        raise InputError("No tasks: write one JSON object a line, with id and prompt.")
     return tuple(tasks.values())
 
 
@@ -103,7 +103,7 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {in_words(error)}.") from error
+        raise InputError(f"Can't read {path}: {in_words(error)}.") from error
 
 
 def each_path(pattern: str, prompt: str, folder: Path, defaults: Mapping[str, Any]) -> tuple[Task, ...]:
@@ -125,7 +125,7 @@ def chosen(tasks: Sequence[Task], ids: Iterable[str]) -> tuple[Task, ...]:
     known = [task.id for task in tasks]
     for id in wanted:
         if id not in known:
-            raise InputError(f"There is no task {id!r}.{did_you_mean(near_names(id, known))}")
+            raise InputError(f"Unknown task {id!r}.{did_you_mean(near_names(id, known))}")
     return tuple(task for task in tasks if not wanted or task.id in wanted)
 
 

@@ -49,7 +49,7 @@ def base_commit(repo: str, base: str) -> str:
     ran = run_git(repo, "rev-parse", "--verify", "--end-of-options", f"{base}^{{commit}}")
     if ran.exit_code:
         cure = "Correct the `base` or `repo` of its tasks; --isolate copy works without git."
-        raise InputError(f"There is no commit {base} in {repo}: {ran.reason.rstrip('.')}. {cure}")
+        raise InputError(f"Unknown commit {base} in {repo}: {ran.reason.rstrip('.')}. {cure}")
     return ran.out.removesuffix("\n")
 
 

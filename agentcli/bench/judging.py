@@ -53,7 +53,7 @@ def ran(
     except subprocess.TimeoutExpired:
         raise Refused(f"{command[0]} does not end") from None
     except OSError as error:
-        raise Refused(f"{command[0]} cannot be run: {error}") from None
+        raise Refused(f"{command[0]} failed to start: {error}") from None
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 

@@ -119,7 +119,7 @@ def prepared(bench: Bench, out: Path) -> tuple[Task, ...]:
     out.mkdir(parents=True, exist_ok=True)
     known = note_of(out)
     if known is not None and known != bench.note():
-        raise InputError(f"{out} holds a run that measures something else. Choose another folder.")
+        raise InputError(f"{out} contains a run that measures something else. Choose another folder.")
     if known is None:
         replace_file(out / NOTE, json.dumps(bench.note(), indent=1) + "\n")
     for task in bench.tasks:

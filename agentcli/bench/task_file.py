@@ -87,7 +87,7 @@ def read(path: Path) -> TaskFile:
         head, *rest = _PART.split(path.read_text(encoding="utf-8"))
         header: Mapping[str, Any] = tomllib.loads(head)
     except (OSError, ValueError) as error:
-        raise InputError(f"The task {path} cannot be read: {in_words(error)}.") from error
+        raise InputError(f"Can't read the task {path}: {in_words(error)}.") from error
     for name in header:
         if name not in _HEADER:
             raise InputError(f"{path}: unknown key {name!r}.{did_you_mean(near_names(name, _HEADER))}")

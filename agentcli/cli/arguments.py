@@ -84,7 +84,7 @@ def _refuse_misspelt(arguments: list[str], commands: Set[str]) -> None:
     near = [command for command in sorted(commands) if one_letter_off(words[0], command)]
     if near:
         raise UsageError(
-            f"There is no command {words[0]!r}. Did you mean `agentcli {near[0]}`? "
+            f"Unknown command {words[0]!r}. Did you mean `agentcli {near[0]}`? "
             f"To send it as a prompt: agentcli -- {words[0]}"
         )
 

@@ -84,7 +84,7 @@ def _settings(program: Program, provider: str) -> ProviderSettings:
     """Return the settings of a provider. Raises UsageError if it does not exist."""
     known = _providers(program)
     if provider not in known:
-        raise UsageError(f"There is no provider {provider!r}. Use one of: {', '.join(known)}.")
+        raise UsageError(f"Unknown provider {provider!r}. Use one of: {', '.join(known)}.")
     return known[provider]
 
 

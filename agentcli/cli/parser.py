@@ -232,7 +232,7 @@ def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
 def _show_help(words: list[str]) -> None:
     """Print the help of the command that these words name. Raises UsageError if they name none."""
     if words[0] not in _PLACES:  # the parser would mistake it for a prompt and print the prompt's help
-        raise UsageError(f"There is no command {words[0]}. See `agentcli --help`.")
+        raise UsageError(f"Unknown command {words[0]}. See `agentcli --help`.")
     invoke([*words, "--help"])
 
 

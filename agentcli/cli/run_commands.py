@@ -48,7 +48,7 @@ def resume(
     if last and session is not None:
         if prompt is not None or len(session.split()) == 1:
             raise UsageError(
-                f"Which session, the newest or {session!r}? Leave out --last or {session!r}. "
+                f"Which session, the newest or {session!r}? Omit --last or {session!r}. "
                 f'To send a message to the newest one: agentcli -c "{session}".'
             )
         prompt = session

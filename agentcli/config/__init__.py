@@ -68,7 +68,7 @@ class Config:
             raise ConfigError(
                 f"{key!r} is no setting any more: agentcli uses a fixed value. Remove it from your config.toml."
             )
-        raise ConfigError(f"There is no setting {key!r}.{near(key, values)}")
+        raise ConfigError(f"Unknown setting {key!r}.{near(key, values)}")
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Yield every key with its value in force, in the order of the sections."""
@@ -237,7 +237,7 @@ def _file_layer(path: Path | None) -> Iterator[Layer]:
         return
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"{path} cannot be read: {in_words(error)}. Make it a readable UTF-8 file or remove it."
+            f"Can't read {path}: {in_words(error)}. Make it a readable UTF-8 file or remove it."
         ) from error
     try:
         tables = tomllib.loads(text)

@@ -49,9 +49,7 @@ def _edit(path: Path, change: Callable[[Any], None]) -> None:
         try:
             tables = tomlkit.parse(text)
         except ValueError as error:
-            raise ConfigError(
-                f"{path} cannot be changed because it is not valid TOML: {error}. Fix it first."
-            ) from error
+            raise ConfigError(f"Can't change {path} because it is not valid TOML: {error}. Fix it first.") from error
         change(tables)
         return tomlkit.dumps(tables)
 

@@ -127,7 +127,7 @@ class Retrying:
     def text(self, delay: float | None = None) -> str:
         """Return the event as a line for people; `delay` in seconds is the remaining wait, by default the whole delay."""
         wait = seconds_left(self.delay if delay is None else delay)
-        return f"{self.reason}. Retrying in {wait} · attempt {self.attempt}"
+        return f"{self.reason}. Retrying in {wait} (attempt {self.attempt})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class Image:
     meta: Meta | None = None
 
 
-GOES_ON = "\n… (the file goes on)"
+GOES_ON = "\n… (the file continues)"
 """End of the text of an attached file of which only the beginning is attached."""
 
 

@@ -25,7 +25,7 @@ MODE_SUMMARIES: Mapping[Mode, str] = {
     "ask": "asks before it changes or runs anything",
     "auto-edit": "edits files in this folder without asking, asks for the rest",
     "plan": "reads only, and presents a plan",
-    "yolo": "asks only before what destroys or needs root; deny rules still hold",
+    "yolo": "asks only before destructive commands and those that need root; deny rules still apply",
     "auto": "runs low-risk commands without asking",
 }
 """The effect of each mode, for people."""

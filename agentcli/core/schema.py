@@ -107,7 +107,7 @@ def _choice(values: tuple[Any, ...], where: str) -> dict[str, Any]:
 
 
 def _indescribable(hint: Any, where: str) -> UsageError:
-    return UsageError(f"{where} has a type that cannot be described to a model: {hint!r}. {KNOWN}.")
+    return UsageError(f"{where} has a type that no model can be told: {hint!r}. {KNOWN}.")
 
 
 def check(schema: Mapping[str, Any], value: Any, where: str = "") -> Any:

@@ -35,7 +35,7 @@ def list_skills(json: Json = False, cwd: InFolder = "", trust: Trust = False) ->
 def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the folder of the skill")]) -> int:
     """Check a skill's folder against the specification (agentskills.io).
 
-    agentcli itself is less strict: it leaves out only skills without a description.
+    agentcli itself is less strict: it skips only skills without a description.
     """
     from agentcli.extensions.skills import check
 

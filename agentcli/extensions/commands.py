@@ -31,7 +31,7 @@ def load(found: Found, notes: list[str]) -> Template | None:
     path, place = found.path, found.place
     name = found.inner.removesuffix(_suffix(place)).replace("/", ":")
     if not all(letter.isalnum() or letter in "-_.:" for letter in name):
-        notes.append(f"{display_path(path)}: a command cannot be called {safe_line(name)}: left out.")
+        notes.append(f"{display_path(path)}: {safe_line(name)} is no valid name of a command: left out.")
         return None
     prefix = f"{place.plugin}:" if place.plugin else ""
     try:

@@ -78,7 +78,7 @@ class Plugins:
                 self._looked_at[folder] = digest(folder)
                 plugin = read_plugin(folder)
             except Unusable as why:
-                raise InputError(f"Plugin {safe_line(folder.name)} cannot be added: {why}.") from why
+                raise InputError(f"Can't add plugin {safe_line(folder.name)}: {why}.") from why
             yield plugin
 
     def add(self, plugin: Plugin, source: str, link: bool) -> None:
@@ -91,7 +91,7 @@ class Plugins:
             else:
                 self._copy(plugin, found)
         except Unusable as why:
-            raise InputError(f"Plugin {plugin.name} cannot be added: {why}.") from why
+            raise InputError(f"Can't add plugin {plugin.name}: {why}.") from why
         given = source if source.startswith(_SCHEMES) else str(plugin.folder)
         entry = {"source": given, "digest": found, "enabled": True, "link": link}
         if plugin.from_marketplace:
@@ -137,7 +137,7 @@ class Plugins:
     def _known(self, name: str) -> None:
         known = self._entries()
         if name not in known:
-            raise InputError(f"There is no plugin {safe_line(name)}. There are: {', '.join(known) or 'none'}.")
+            raise InputError(f"Unknown plugin {safe_line(name)}. Installed: {', '.join(known) or 'none'}.")
 
     def _installed(self, name: str, entry: Mapping[str, Any]) -> Installed:
         link = entry.get("link") is True

@@ -264,9 +264,7 @@ def remove_caches(folder: Path) -> None:
             try:
                 shutil.rmtree(cache)
             except OSError as error:
-                raise Unusable(
-                    f"{safe_line(str(cache.relative_to(folder)))} cannot be removed: {error.strerror}"
-                ) from error
+                raise Unusable(f"Can't remove {safe_line(str(cache.relative_to(folder)))}: {error.strerror}") from error
 
 
 def _files(root: Path) -> Iterator[Path]:

@@ -151,7 +151,7 @@ class SessionExtensions:
         if skill.forks:
             return await self._delegates.delegate(call_id, Delegation(f"skill {skill.name}", text, skill.agent))
         if any(skill_body(block) == text for block in self._core.builder.window().view.blocks):
-            return ToolOutput(f"The skill {skill.name} is loaded already: it stands above, unchanged.")
+            return ToolOutput(f"The skill {skill.name} is loaded already: it is above, unchanged.")
         self._core.approval.turn_rules += _rules(await self._granted(skill, call_id))
         return ToolOutput(text, metadata={"skill": skill.name})
 
@@ -210,7 +210,7 @@ class SessionExtensions:
         try:
             parts = await asyncio.to_thread(commands.body_of, command)
         except Unusable as why:
-            raise InputError(f"The command /{command.name} cannot be used: {why} ({command.file}).") from why
+            raise InputError(f"Can't use the command /{command.name}: {why} ({command.file}).") from why
         ending = commands.ending(command, rest)
         filler = Filler(f"Command /{command.name}", self._core, self._stages, call_id)
         filled = await filler.fill(parts, arguments(rest, self._variables(command.file.parent, command)), ending)
@@ -242,7 +242,7 @@ class SessionExtensions:
             parts = await asyncio.to_thread(skills.body_of, skill)
             listed = await asyncio.to_thread(skills.files_of, skill)
         except Unusable as why:
-            raise InputError(f"The skill {skill.name} cannot be used: {why}.") from why
+            raise InputError(f"Can't use the skill {skill.name}: {why}.") from why
         filler = Filler(f"Skill {skill.name}", self._core, self._stages, call_id)
         ending = f"\n\nARGUMENTS: {given.strip()}" if given.strip() else ""
         filled = await filler.fill(parts, arguments(given, self._variables(skill.folder, skill)), ending)

@@ -77,7 +77,7 @@ def try_hooks(
 
     if event not in EVENTS:
         near = did_you_mean(near_names(event, EVENTS)) or f" There are: {', '.join(EVENTS)}."
-        raise UsageError(f"There is no event {event!r}.{near}")
+        raise UsageError(f"Unknown event {event!r}.{near}")
     program = Program(Options(cwd=cwd, trust=trust))
     call = ToolCall("test", known_as(tool) or tool, _object(given, "--input")) if tool else None
     ran = asyncio.run(_ran(program, event, matched, call, _object(fields, "--fields")))

@@ -19,7 +19,7 @@ from agentcli.hooks.loaded import loaded, project_hooks
 from agentcli.project.opened import OpenedProject
 from agentcli.project.places import folders
 
-NO_HOOKS = "There are no hooks. `agentcli help hooks` tells how to write one."
+NO_HOOKS = "No hooks. See `agentcli help hooks`."
 
 
 class Configured(Protocol):

@@ -65,7 +65,7 @@ def svg_points(drawn: Sequence[Point], title: str = "") -> str:
         f'<text x="{_LEFT - 6}" y="{HEIGHT - _BOTTOM}" text-anchor="end" class="faint">{low:.0%}</text>',
         f'<text x="{_LEFT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" class="faint">$0</text>',
         f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle" class="faint">${most:.2f}</text>',
-        f'<text x="{_LEFT}" y="{HEIGHT - 8}" class="faint">price of the session with a recall for each miss · upwards: needed names that stand in view</text>',
+        f'<text x="{_LEFT}" y="{HEIGHT - 8}" class="faint">price of the session with a recall for each miss · upwards: needed names in view</text>',
     ]
     for policy in policies:
         own = sorted((point.cost, point.name) for point in drawn if _policy(point) == policy)

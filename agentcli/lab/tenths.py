@@ -25,7 +25,7 @@ def svg_tenths(shares: Mapping[str, Sequence[float]]) -> str:
         f'<path d="M{_LEFT} {_TOP}V{HEIGHT - _BOTTOM}H{WIDTH - _RIGHT}" class="axis"/>',
         f'<text x="{_LEFT - 6}" y="{_TOP + 5}" text-anchor="end" class="faint">100%</text>',
         f'<text x="{_LEFT - 6}" y="{HEIGHT - _BOTTOM}" text-anchor="end" class="faint">{low:.0%}</text>',
-        f'<text x="{_LEFT}" y="{HEIGHT - 10}" class="faint">tenths of the session · upwards: needed names that stand in view</text>',
+        f'<text x="{_LEFT}" y="{HEIGHT - 10}" class="faint">tenths of the session · upwards: needed names in view</text>',
     ]
     drawn = {name: [_place(n, share, low) for n, share in enumerate(line)] for name, line in shares.items()}
     for number, places in enumerate(drawn.values()):

@@ -136,7 +136,7 @@ def _as_failure(error: Exception) -> Any:
     answered = answered_request(line)
     if answered is None:
         return error
-    data = types.ErrorData(code=types.PARSE_ERROR, message=f"its answer cannot be read ({first['msg']})")
+    data = types.ErrorData(code=types.PARSE_ERROR, message=f"can't read its answer ({first['msg']})")
     return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=answered, error=data))
 
 
@@ -274,7 +274,7 @@ class Connection:
                 if relisting.cancelled():
                     return
                 if (error := relisting.exception()) is not None:  # an invalid answer raises many kinds of errors
-                    _log.warning("server %s: its lists cannot be read anew: %r", self.server.name, error)
+                    _log.warning("server %s: can't read its lists again: %r", self.server.name, error)
                     continue
                 self.listing = relisting.result()
                 self.host.changed(self.listing)

@@ -71,7 +71,7 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
 
 @app.command("get")
 def get_server(name: Name, json: Json = False, cwd: InFolder = "") -> None:
-    """Print a server's definition and the file that holds it."""
+    """Print a server's definition and the file that defines it."""
 
     server = _chosen(_program(cwd, trust=True), name)
     if json:
@@ -260,7 +260,7 @@ def _chosen(program: Program, name: str) -> Any:
     known = program.servers.configured().servers
     if name not in known:
         near = did_you_mean(near_names(name, known))
-        raise InputError(f"There is no server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
+        raise InputError(f"Unknown server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
     return known[name]
 
 

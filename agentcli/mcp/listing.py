@@ -84,7 +84,7 @@ async def _perhaps(list_page: Callable[..., Awaitable[Any]], kind: str) -> list[
     try:
         return await _all(list_page, kind)
     except MCPError as error:
-        _log.warning("the %s of a server cannot be listed: %s", kind, error)
+        _log.warning("can't list the %s of a server: %s", kind, error)
         return []
 
 

@@ -108,7 +108,7 @@ class RunServers:
         server = known.get(name) or self.configured().servers.get(name)
         if server is None:
             near = did_you_mean(near_names(name, self.configured().servers))
-            raise InputError(f"There is no server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
+            raise InputError(f"Unknown server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
         if server.transport.is_program:
             raise InputError(f"Server {name} is a program: it asks for no login here.")
         if name not in known:

@@ -78,7 +78,7 @@ def to_renew(project: OpenedProject, servers: Iterable[ServerDefinition]) -> Ite
             has_login = not server.transport.is_program
             if has_login and LoginStore(project, expanded(server, project.env)).is_for_the_host:
                 yield (
-                    f"The login of server {server.name} was stored for every address of its host, and is not used any more: logins now hold for"
+                    f"The login of server {server.name} was stored for every address of its host, and is not used any more: logins are now valid for"
                     f" one address each. Run `agentcli mcp login {server.name}`, or `logout` to forget it."
                 )
 
@@ -111,7 +111,7 @@ async def log_in(
         listening = await asyncio.start_server(_catcher(arrived), "127.0.0.1", port)
     except OSError as error:
         raise InputError(
-            f"Port {port} cannot be used for the login: {os.strerror(error.errno or 0)}. Free it, or change callbackPort."
+            f"Can't use port {port} for the login: {os.strerror(error.errno or 0)}. Free it, or change callbackPort."
         ) from error
     redirect = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{CALLBACK}"
 

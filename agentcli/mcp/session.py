@@ -285,7 +285,7 @@ async def with_resources(
         try:
             answer = await servers.read(server, uri)
         except ToolError as error:
-            raise InputError(f"@{server}:{safe_line(uri)} cannot be read: {error}") from error
+            raise InputError(f"Can't read @{server}:{safe_line(uri)}: {error}") from error
         found += [_part(content, f"{server}:{uri}", keep, file=True) for content in answer.contents]
     return replace(prompt, parts=(*found, *(prompt.parts or (Text(prompt.text),)))) if found else prompt
 
@@ -295,7 +295,7 @@ def _arguments(found: ServerPrompt, line: str) -> Mapping[str, str]:
     try:
         words = shlex.split(line.partition(" ")[2])
     except ValueError as error:
-        raise InputError(f"The arguments of /{found.command} cannot be read: {error}.") from error
+        raise InputError(f"Can't read the arguments of /{found.command}: {error}.") from error
     names = [name for name, _ in found.arguments]
     if names and len(words) > len(names):
         words = [*words[: len(names) - 1], " ".join(words[len(names) - 1 :])]

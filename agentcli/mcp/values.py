@@ -119,8 +119,8 @@ def not_connected_to(url: str, error: BaseException, refused: int) -> str:
         return reason(error)
     cause = innermost(error)
     if isinstance(cause, ssl.SSLError):
-        return f"it cannot be reached at {address}: {in_words(cause)}"
-    return f"it cannot be reached at {address} ({in_words(cause)}); start it, or correct its address"
+        return f"can't reach it at {address}: {in_words(cause)}"
+    return f"can't reach it at {address} ({in_words(cause)}); start it, or correct its address"
 
 
 def _first(error: BaseException) -> BaseException:

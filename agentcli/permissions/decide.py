@@ -164,7 +164,7 @@ def _everything(nature: CallFacts, mode: Mode) -> bool:
 
 def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if mode == "yolo":
-        return Decision("allow", "mode yolo", "everything runs that no rule forbids")
+        return Decision("allow", "mode yolo", "everything is allowed unless a rule denies it")
     if nature.edits_inside and mode in ("auto-edit", "auto"):
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
     if mode == "auto" and workspace.sandboxed and nature.line is not None:

@@ -35,7 +35,7 @@ def git_facts(folder: Path) -> GitFacts:
         real = Path(os.path.realpath(folder))
         return GitFacts(_danger(real, depth=0), _secrets(real))
     except (OSError, ValueError) as error:
-        return GitFacts(f"the repository's config cannot be read ({error})")
+        return GitFacts(f"can't read the repository's config ({error})")
 
 
 def _secrets(folder: Path) -> tuple[str, ...]:

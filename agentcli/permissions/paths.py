@@ -239,7 +239,7 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
     try:
         target = str(follow(path))
     except (OSError, ValueError):
-        return PathVerdict("refused", "the path cannot be resolved")
+        return PathVerdict("refused", "can't resolve the path")
     forms = {os.path.normpath(path), target}
     if special := _special(forms, target):
         return PathVerdict("refused", special, Path(target))

@@ -6,39 +6,39 @@ from collections.abc import Mapping
 
 from agentcli.core.record import Mode
 
-NOBODY = "Nobody is there to allow it, so it is denied"
-FIRST_DENIAL = "Calls like this one, and variants of it, will be denied again; go on without them and say at the end what could not be run."
+NOBODY = "No one can approve it, so it is denied"
+FIRST_DENIAL = "Calls like this one, and variants of it, will be denied again; continue without them and say at the end what could not be run."
 """Text for the model, added to the first call that is denied because no person is there."""
 
 _RUNS: Mapping[Mode, str] = {
-    "ask": "only reading works. Edits, and commands that may change something, are denied",
-    "auto-edit": "reading and edits inside the workspace work. Commands that may change something are denied",
-    "plan": "only reading works, and no plan can be approved: give it as your answer",
+    "ask": "edits and commands that may change files are denied",
+    "auto-edit": "commands that may change files, and edits outside the workspace, are denied",
+    "plan": "only reading is allowed, and no plan can be approved: give it as your answer",
     "auto": (
-        "edits inside the workspace and commands in its sandbox work. What uses the network, leads outside the workspace, "
-        "touches protected files or cannot be undone is denied"
+        "anything that uses the network, affects files outside the workspace, "
+        "touches protected files or is irreversible is denied"
     ),
     "yolo": (
-        "what only a person may allow is denied: access to protected files, commands that can only destroy, that overwrite or remove "
-        "files outside the workspace, or that need root's powers"
+        "access to protected files is denied, and so are destructive commands, commands that overwrite or remove "
+        "files outside the workspace, and commands that need root"
     ),
 }
-_NO_SANDBOX = "no sandbox works here, so only reading and edits inside the workspace work. Commands are denied"
+_NO_SANDBOX = "no sandbox works here, so commands that may change files, and edits outside the workspace, are denied"
 
 
 def for_model(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
     """Return the reminder for the model at the start; the first denial says how to continue. `rules` is true if some rule allows more."""
     more = ", unless a rule of the user allows them" if rules and mode != "plan" else ""
-    return f"Nobody can allow calls in this run: {_runs(mode, sandboxed)}{more}."
+    return f"Non-interactive run, no one can approve calls: {_runs(mode, sandboxed)}{more}."
 
 
 def for_person(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
     """Return the notice for the person who started the run; empty if almost nothing is denied."""
     if mode in ("yolo", "plan"):
         return ""
-    more = " but for what your rules allow" if rules else ""
+    more = " unless a rule allows them" if mode != "auto" or rules else ""
     wider = "--mode auto or yolo, or single commands with" if mode != "auto" else "single commands with"
-    return f"Nobody can allow calls in this run (mode {mode}): {_runs(mode, sandboxed)}{more}. To allow more: {wider} --allow 'bash(npm test)'."
+    return f"Non-interactive run, mode {mode}: {_runs(mode, sandboxed)}{more}. Allow more: {wider} --allow 'bash(npm test)'."
 
 
 def _runs(mode: Mode, sandboxed: bool) -> str:

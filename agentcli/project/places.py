@@ -244,7 +244,7 @@ def _entries(folder: Path, left: list[int], seen: set[tuple[int, int]], notes: l
     except FileNotFoundError:
         return ()
     except OSError as error:
-        notes.append(f"{display_path(folder)} cannot be listed: {error.strerror}.")
+        notes.append(f"Can't list {display_path(folder)}: {error.strerror}.")
         return ()
     return sorted(found, key=lambda entry: entry.name)
 

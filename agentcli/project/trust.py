@@ -20,8 +20,8 @@ Kind = Literal["settings", "hooks", "servers", "rules", "skills", "commands", "a
 
 _EFFECTS: Mapping[Kind, str] = {
     "settings": "changes how agentcli works",
-    "hooks": "may have commands run; each is asked about first",
-    "servers": "may have programs started and addresses used; each is asked about first",
+    "hooks": "can run commands; each is asked about first",
+    "servers": "MCP servers: can start programs and open connections; each is asked about first",
     "rules": "gives the model instructions",
     "skills": "gives the model instructions and scripts",
     "commands": "adds slash commands",
@@ -139,7 +139,7 @@ def read_own(file: Path, otherwise: str) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}. {otherwise}.") from error
+        raise ConfigError(f"Can't read {file}: {error.strerror}. {otherwise}.") from error
     with os.fdopen(descriptor, encoding="utf-8", errors="replace") as stream:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:

@@ -101,7 +101,7 @@ def _tls_context(file: str | None, _folder: str | None) -> ssl.SSLContext:
     except OSError as error:
         why = "it contains none in PEM form" if isinstance(error, ssl.SSLError) else error.strerror
         raise ModelError(
-            f"The certificates in SSL_CERT_FILE ({file}) cannot be read: {why}. Correct it, or remove the variable.",
+            f"Can't read the certificates in SSL_CERT_FILE ({file}): {why}. Correct it, or remove the variable.",
             "certificate",
         ) from None
 
@@ -206,7 +206,7 @@ def _unreachable(error: httpx2.RequestError, settings: ProviderSettings, host: s
         started = f"Start {preset.title}: `{preset.start}`"
         message = f"Nothing runs at {settings.base_url}. {started}; if it runs elsewhere, set base_url in [providers.{settings.name}]."
         return ModelError(message, "network", brief=f"Nothing runs at {address}. {started}", unstarted=True)
-    brief = f"{address} cannot be reached: {why}"
+    brief = f"Can't reach {address}: {why}"
     origin = _origin(settings, host)
     if unstarted:
         cure = f"Start the server that should listen there, or correct {origin}." if origin else "Start a server there."
@@ -280,7 +280,7 @@ def _certificate(error: BaseException) -> str | None:
 
     for inner in _causes(error):
         if isinstance(inner, ssl.SSLCertVerificationError):
-            return inner.verify_message or "it cannot be verified"
+            return inner.verify_message or "verification failed"
     return None
 
 

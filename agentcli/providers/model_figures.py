@@ -55,7 +55,7 @@ def read(source: str) -> bytes:
     except (OSError, ValueError) as error:
         inner = getattr(error, "reason", None)  # urllib wraps the network's error
         why = in_words(inner if isinstance(inner, OSError) else error)
-        raise InputError(f"{source} cannot be read: {why}.") from None
+        raise InputError(f"Can't read {source}: {why}.") from None
     if len(found) > LARGEST:
         raise InputError(f"{source} is larger than {LARGEST:,} bytes, so it is not a list of models.")
     return found

@@ -61,7 +61,7 @@ def works(program: str) -> str:
             script = 'test -w "$0" && test ! -w / && test ! -w /usr && test ! -w /proc/sys/kernel/core_pattern'
             wrong = complaints(boxed(program, box, ["sh", "-c", script, str(inside)]))
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bubblewrap cannot be started ({error})"
+        return f"can't start bubblewrap ({error})"
     return f"bubblewrap does not work here ({wrong[0]})" if wrong else ""
 
 

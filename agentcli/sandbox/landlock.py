@@ -44,7 +44,7 @@ def works() -> str:
             script = ': > "$0/in/a" && ! (: > "$0/b") 2> /dev/null'
             wrong = complaints(boxed(box, ["sh", "-c", script, str(inside)]))
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"Landlock cannot be tried ({error})"
+        return f"Can't try Landlock ({error})"
     return f"Landlock does not work here ({wrong[-1]})" if wrong else ""
 
 

@@ -49,7 +49,7 @@ def works(program: str = PROGRAM) -> str:
             box = Box(inside, (inside,), (), ())
             wrong = complaints(boxed(box, ["/bin/sh", "-c", script, str(inside)], program))
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"sandbox-exec cannot be tried ({error})"
+        return f"can't try sandbox-exec ({error})"
     return f"sandbox-exec does not work here ({wrong[-1]})" if wrong else ""
 
 

@@ -67,7 +67,7 @@ def build(target: Path, fill: Callable[[Path], SessionInfo], disk: Disk) -> Draf
             make_folder(disk, aside / "records", durable=False)
             draft = Draft(fill(aside), aside, lock)
         except OSError as error:
-            raise StoreError(f"Session {target.name} cannot be written in {target.parent}: {reason(error)}.") from error
+            raise StoreError(f"Can't write session {target.name} in {target.parent}: {reason(error)}.") from error
         undo.pop_all()
     return draft
 
@@ -91,7 +91,7 @@ def settle_drafts(
             sync_folder(disk, project)
             remove_abandoned(project, ABANDONED)
     except OSError as error:
-        raise StoreError(f"The new session cannot be saved: {reason(error)}.") from error
+        raise StoreError(f"Can't save the new session: {reason(error)}.") from error
     finally:
         for each in waiting:
             each.discard()

@@ -83,7 +83,7 @@ def name_of(given: str) -> str:
     if not name:
         raise InputError("A session's name needs at least one letter.")
     if found := harmful(name):
-        raise InputError(f"A session's name cannot contain control or invisible characters ({found}). Leave them out.")
+        raise InputError(f"A session's name cannot contain control or invisible characters ({found}). Remove them.")
     return name
 
 

@@ -114,7 +114,7 @@ def repair(folder: Path, disk: Disk = DISK, *, through: Through = iter, whole: s
     try:
         lock = Lock(folder / "lock")
     except OSError as error:
-        raise StoreError(f"Session {folder.name} cannot be repaired: {reason(error)}.") from error
+        raise StoreError(f"Can't repair session {folder.name}: {reason(error)}.") from error
     try:
         findings = _look(folder, through, set() if whole is None else whole)
         done = [*_keep_aside(folder, findings, disk), *_tidy(folder, disk)]

@@ -61,7 +61,7 @@ def open_session(
             if not read_only:
                 _mend(session, folder, found, disk)
         except OSError as error:
-            raise StoreError(f"Session {folder.name} cannot be read: {reason(error)}.") from error
+            raise StoreError(f"Can't read session {folder.name}: {reason(error)}.") from error
         unfinished.pop_all()
     return session
 

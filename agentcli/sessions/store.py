@@ -35,8 +35,8 @@ if TYPE_CHECKING:  # needed by few commands, which import it
 
 PINNED = "pinned"
 """Name of the file in a session's folder that protects the session from retention."""
-_NOT_THERE = "There is no session {!r}. See `agentcli sessions list`."
-_NOT_IN_TRASH = "There is no session {!r} in the trash. See `agentcli sessions list --trash`."
+_NOT_THERE = "Unknown session {!r}. See `agentcli sessions list`."
+_NOT_IN_TRASH = "Unknown session {!r} in the trash. See `agentcli sessions list --trash`."
 
 
 class Store:
@@ -178,7 +178,7 @@ class Store:
             elif mark.exists():
                 self._disk.unlink(mark)
         except OSError as error:
-            raise StoreError(f"Session {info.id} cannot be pinned: {reason(error)}.") from error
+            raise StoreError(f"Can't pin session {info.id}: {reason(error)}.") from error
 
     def is_pinned(self, info: SessionInfo) -> bool:
         """Return True if the user pinned a session."""
@@ -263,7 +263,7 @@ class Store:
             finally:
                 lock.release()
         except OSError as error:
-            raise StoreError(f"Session {info.id} cannot be moved: {reason(error)}.") from error
+            raise StoreError(f"Can't move session {info.id}: {reason(error)}.") from error
         remember_later(target.parent, top)
         return moved
 

@@ -24,11 +24,11 @@ class Trash:
         """Move a session here. Raises SessionBusy if it is open for writing, StoreError if it cannot be moved."""
         session = self._root / project_id / session_id
         if not session.is_dir():
-            raise InputError(f"There is no session {session_id!r}.")
+            raise InputError(f"Unknown session {session_id!r}.")
         try:
             lock = Lock(session / "lock")
         except OSError as error:
-            raise StoreError(f"Session {session_id} cannot be deleted: {reason(error)}.") from error
+            raise StoreError(f"Can't delete session {session_id}: {reason(error)}.") from error
         try:
             self._move(session, self.folder / project_id / session_id)
         finally:
@@ -69,7 +69,7 @@ class Trash:
             sync_folder(self._disk, new.parent)
             sync_folder(self._disk, old.parent)
         except OSError as error:
-            raise StoreError(f"{old} cannot be moved to {new}: {reason(error)}.") from error
+            raise StoreError(f"Can't move {old} to {new}: {reason(error)}.") from error
 
 
 def _deleted(folder: Path) -> float:

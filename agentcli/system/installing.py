@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
 _PROGRAM = "agentcli"
@@ -12,6 +11,8 @@ _PROGRAM = "agentcli"
 
 def install_extra(extra: str) -> str:
     """Return the command that installs the packages of an extra, each by its own name: it works if no index knows this program."""
+    from importlib.metadata import PackageNotFoundError, requires  # 20 ms, needed in an error only
+
     try:
         wanted = requires(_PROGRAM) or []
     except PackageNotFoundError:  # a checkout that is not installed

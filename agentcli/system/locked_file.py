@@ -123,7 +123,7 @@ def update(
                 if mode is not None:
                     os.chmod(path, mode & 0o777)
         except OSError as error:
-            raise StoreError(f"{path} cannot be changed: {reason(error)}. It was left as it was.") from error
+            raise StoreError(f"Can't change {path}: {reason(error)}. It was left as it was.") from error
         except UnicodeDecodeError as error:
             raise StoreError(f"{path} is not UTF-8 text, so it was left as it was.") from error
     return after
@@ -143,7 +143,7 @@ def add_line(path: Path, line: str, *, limit: int = LINES, disk: Disk = DISK, pa
             if len(known) > limit * 1.1:
                 write_file(disk, path, b"".join(known[-limit:]))
         except OSError as error:
-            raise StoreError(f"{path} cannot be written: {reason(error)}.") from error
+            raise StoreError(f"Can't write {path}: {reason(error)}.") from error
 
 
 def lines(path: Path) -> list[str]:
@@ -169,7 +169,7 @@ def _holding(path: Path, disk: Disk, patience: float, lock: Path | None = None) 
     except BlockingIOError:
         raise StoreError(f"{path} stays locked by another process; nothing was changed.") from None
     except OSError as error:
-        raise StoreError(f"{path} cannot be locked: {reason(error)}.") from error
+        raise StoreError(f"Can't lock {path}: {reason(error)}.") from error
     with held:
         yield
 

@@ -49,9 +49,9 @@ def read_regular(path: Path, most: int, within: Path | None = None) -> bytes:
         with open(descriptor, "rb") as file:
             data = file.read(most + 1)
     except FileNotFoundError as error:
-        raise Missing(f"it cannot be read ({error.strerror})") from error
+        raise Missing(f"can't read it ({error.strerror})") from error
     except OSError as error:
-        raise Unusable(f"it cannot be read ({error.strerror or error})") from error
+        raise Unusable(f"can't read it ({error.strerror or error})") from error
     if len(data) > most:
         raise Unusable(f"it is larger than {most:,} bytes")
     return data

@@ -50,7 +50,7 @@ class Worktree:
             raise NoWorktree(str(error)) from error
         new = [line[3:] for line in changed.splitlines() if line.startswith("??")]
         lines = [
-            f"It worked in {self.folder} (branch {branch}), which holds its changes:",
+            f"It worked in {self.folder} (branch {branch}), which contains its changes:",
             stat,
             *(f" new: {name}" for name in new),
         ]

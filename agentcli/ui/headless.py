@@ -20,8 +20,9 @@ from agentcli.core.event import (
     Waiting,
     Warned,
 )
-from agentcli.core.sanitise import safe
-from agentcli.ui.run_events import InitEvent, Json, Result, RunEvent, to_json
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.permissions.unattended import NOBODY
+from agentcli.ui.run_events import Denial, InitEvent, Json, Result, RunEvent, to_json
 from agentcli.ui.run_results import ResultBuilder, run_events
 
 Format = Literal["text", "json", "stream-json"]
@@ -87,7 +88,7 @@ class Headless:
         if result.text:
             self._print(safe(result.text) if self.out.isatty() else result.text, self.out)
         for denial in result.denials:
-            self._print(f"agentcli: denied {denial.name}: {safe(denial.why)}", self.err)
+            self._print(f"agentcli: denied: {safe_line(_denied(denial))}", self.err)
 
     def _line(self, event: RunEvent) -> None:
         if self.format == "stream-json":
@@ -142,3 +143,14 @@ def _finite(value: Any) -> Any:
             return [_finite(inner) for inner in value]
         case _:
             return value
+
+
+def _denied(denial: Denial) -> str:
+    """Return a denied call and its reason in one line."""
+    subject = next((str(denial.input[key]) for key in _SUBJECTS if denial.input.get(key)), "")
+    why = "no one to approve it" if denial.why.endswith(NOBODY) else denial.why
+    return f"{' '.join(filter(None, (denial.name.capitalize(), subject)))} ({why})"
+
+
+_SUBJECTS = ("file_path", "command", "path", "url")
+"""Inputs that say what a call is about."""

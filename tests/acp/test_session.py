@@ -308,7 +308,7 @@ async def test_an_unknown_slash_command_is_refused_and_one_with_a_space_before_i
 ) -> None:
     async with editing(tmp_path, {"text": "ok"}) as editor:
         session = await editor.new()
-        with pytest.raises(RequestError, match=rf"There is no command {prompt.split()[0]}\. Put a space before it"):
+        with pytest.raises(RequestError, match=rf"Unknown command {prompt.split()[0]}\. Put a space before it"):
             await editor.say(session, prompt)
         assert await editor.say(session, f" {prompt}") == "end_turn"
         assert editor.person.text == "ok"

@@ -137,7 +137,7 @@ def test_with_nobody_there_what_would_ask_is_denied(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("", call("bash", command=COMMAND)), say("Then not.")])
     say_to(session, "go")
     assert results(session)[0].status == "denied"
-    assert "Nobody is there" in results(session)[0].output
+    assert "No one can approve it" in results(session)[0].output
 
 
 def test_plan_mode_changes_nothing_and_says_why(tmp_path: Path) -> None:
@@ -231,19 +231,21 @@ def test_the_first_call_that_nobody_can_allow_tells_what_to_expect_and_the_other
     session = open_session(tmp_path, script, attended=False)
     events = say_to(session, "go")
     first, second = (result.output for result in results(session))
-    assert first.endswith("go on without them and say at the end what could not be run.")
+    assert first.endswith("continue without them and say at the end what could not be run.")
     assert second.endswith("so it is denied")
     told = [event.why for event in events if isinstance(event, PermissionDecided)]
-    assert not any("go on without them" in why for why in told), "the advice is for the model alone"
+    assert not any("continue without them" in why for why in told), "the advice is for the model alone"
 
 
 def test_a_run_without_a_person_says_at_its_start_what_will_be_denied(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("Hello."), say("Again.")], attended=False)
     say_to(session, "go", "on")
     first, later = (message for message in messages(session) if message.role == "user")
-    assert "Nobody can allow calls in this run: only reading works." in str(first.parts)
-    assert "Nobody can allow" not in str(later.parts)
-    assert [note for note in session.notes if note.startswith("Nobody can allow calls in this run (mode ask)")]
+    assert "Non-interactive run, no one can approve calls: edits and commands that may change files are denied." in str(
+        first.parts
+    )
+    assert "Non-interactive run" not in str(later.parts)
+    assert [note for note in session.notes if note.startswith("Non-interactive run, mode ask")]
 
 
 def test_a_run_with_a_person_says_nothing_of_that(tmp_path: Path) -> None:
@@ -324,7 +326,7 @@ def test_after_the_third_question_about_a_command_the_person_is_told_once_how_to
 def test_a_denial_keeps_the_dot_of_a_hidden_file(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("", call("bash", command="echo x > .envrc")), say("Then not.")])
     say_to(session, "go")
-    assert results(session)[0].output.startswith(".envrc is protected. Nobody is there")
+    assert results(session)[0].output.startswith(".envrc is protected. No one can approve it")
 
 
 def test_all_edits_of_the_session_are_allowed_by_one_answer(tmp_path: Path) -> None:

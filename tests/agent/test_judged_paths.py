@@ -110,7 +110,7 @@ def test_what_stands_outside_is_not_told_before_somebody_allows_it(ctx: Path, na
     say_to(session, "go")
     (result,) = results(session)
     assert result.status == "denied"
-    assert "is outside the workspace. Nobody is there to allow it, so it is denied" in result.output
+    assert "is outside the workspace. No one can approve it, so it is denied" in result.output
 
 
 def test_a_search_reaches_the_folder_that_its_pattern_names_and_was_judged(ctx: Path, tmp_path: Path) -> None:

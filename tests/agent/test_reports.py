@@ -41,7 +41,7 @@ def test_acts_tells_what_was_done_unasked_and_nothing_that_was_asked_for() -> No
     ]
     assert list(automatic_actions(map(record, bodies))) == [
         "2026-11-20 10:20 Compaction: 9,000 → 2,000 tokens (auto, auto)",
-        "2026-11-20 10:20 the server is overloaded. Retrying in 1 s · attempt 1",
+        "2026-11-20 10:20 the server is overloaded. Retrying in 1 s (attempt 1)",
         "2026-11-20 10:20 Compaction: failed summary (overflow)",
         "2026-11-20 10:20 Pruned 2 old calls, 4,000 tokens. The cache is cold after 9 minutes.",
         "2026-11-20 10:20 thinking dropped: the provider refused it",

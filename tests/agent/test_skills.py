@@ -88,7 +88,7 @@ def test_a_skill_that_stands_in_the_view_is_not_loaded_again_until_it_changes(tm
     session = in_project(work, script)
     say_to(session, "go")
     first, second, third = results(session)
-    assert second.output == "The skill pdf is loaded already: it stands above, unchanged."
+    assert second.output == "The skill pdf is loaded already: it is above, unchanged."
     assert "Other." in third.output
     assert "Read the file." in first.output
 
@@ -279,7 +279,7 @@ def test_a_command_that_may_not_run_ends_before_anything_is_sent(tmp_path: Path)
     refused = why("/x", attended=False)
     start = "Command /x wants to run touch made; allow it with --allow 'bash(touch made)'. "
     assert refused.startswith(start)
-    assert refused.endswith(" Nobody is there to allow it, so it is denied."), "and nothing that is for the model"
+    assert refused.endswith(" No one can approve it, so it is denied."), "and nothing that is for the model"
     assert "false failed" in why("/bad", person=Person(YES))
     assert "was not run, since it wants to run touch made" in why("/x", person=Person(NO))
     assert not (work / "made").exists()

@@ -116,7 +116,7 @@ TEXTS = [
     Slip("a text not found", then(READ, NO_SUCH), requests=3, told=["old_string is not in a.txt. Nothing was changed. Read the file again."]),
     Slip("a text not unique", then(READ, call("edit", file_path="a.txt", old_string="one", new_string="x")), requests=3,
          told=["old_string occurs 2 times in a.txt (lines 1, 3). Add surrounding lines to make it unique, or set replace_all."]),
-    Slip("denied", then(call("bash", command="touch x")), mode="ask", told=["touch may change files. Nobody is there to allow it", "go on without them and say at the end what could not be run"]),
+    Slip("denied", then(call("bash", command="touch x")), mode="ask", told=["touch may change files. No one can approve it", "continue without them and say at the end what could not be run"]),
     Slip("a program for a terminal", then(call("bash", command="vim x")), told=["vim needs a terminal, and commands have none."]),
     Slip("no such job", then(call("bash_output", id="job-7")), told=["There is no background job job-7. Jobs: none."]),
     Slip("an output cut", then(call("bash", command="seq 1 20000")), told=["left out"]),

@@ -40,7 +40,7 @@ def is_child(request: Request) -> bool:
 
 
 def report(result: ToolResult) -> str:
-    """The report of a subagent without the line that says how to go on with it."""
+    """The report of a subagent without the line that says how to continue with it."""
     text, _, last = result.output.rpartition("\n")
     assert last == f'[task(resume="{result.metadata["session"]}") goes on with this subagent]'
     return text

@@ -18,6 +18,4 @@ def warnings_of_a_switch(folder: Path, model: ModelSpec) -> list[str]:
 def test_a_model_that_is_about_to_end_is_announced_with_its_successor(tmp_path: Path) -> None:
     ending = replace(DEMO, retires="2026-11-30", successor="demo/next")
     assert warnings_of_a_switch(tmp_path, DEMO) == []
-    assert warnings_of_a_switch(tmp_path, ending) == [
-        f"{DEMO.name} retires on 2026-11-30. Its successor is demo/next: `-m demo/next`."
-    ]
+    assert warnings_of_a_switch(tmp_path, ending) == [f"{DEMO.id.capitalize()} retires on 30 Nov. Switch: /model next"]

@@ -115,9 +115,9 @@ def test_options_that_make_no_sense_are_refused_at_once(wrong: dict[str, object]
     [
         ({"model": ""}, 41, "No API key"),
         ({"cwd": "/there/is/none"}, 2, "is not a folder"),
-        ({"resume": "nosuchsession"}, 42, "There is no session"),
+        ({"resume": "nosuchsession"}, 42, "Unknown session"),
         ({"set": {"agent.max_steps": "many"}}, 52, "agent.max_steps"),
-        ({"mode": "wild"}, 2, "There is no mode"),
+        ({"mode": "wild"}, 2, "Unknown mode"),
         ({"allow": "no_tool"}, 2, "does not exist"),
     ],
 )

@@ -209,12 +209,12 @@ def bash(command: str) -> str:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (positional, "The tool positional: the parameter a cannot be given by name"),
+        (positional, "The tool positional: the parameter a can't be passed by name"),
         (untyped, "The tool untyped: the parameter a has no type. Use str, int"),
-        (several, "the parameter names cannot be given by name"),
+        (several, "the parameter names can't be passed by name"),
         (vague, "the parameter items is a list of what"),
-        (either, "the parameter a has a type that cannot be described to a model: int | str"),
-        (foreign, "the parameter a has a type that cannot be described"),
+        (either, "the parameter a has a type that no model can be told: int | str"),
+        (foreign, "the parameter a has a type that no model can be told"),
         (silent, "The tool silent has no docstring"),
         (bash, "The agent has a tool named bash already"),
         (lambda: "", "cannot be the name of a tool"),

@@ -69,7 +69,7 @@ def test_in_a_folder_that_is_not_trusted_nothing_is_read_and_the_command_says_so
     for prompt in ("/plan it", "/git:x a b", "/pdf read\nall", "/git:x"):
         with pytest.raises(InputError, match="is a command of this folder, which is not trusted; --trust reads it"):
             printed(work, prompt, trust=False)
-    with pytest.raises(InputError, match="There is no command /git:y"):
+    with pytest.raises(InputError, match="Unknown command /git:y"):
         printed(work, "/git:y a", trust=False)
     for prompt in ("/etc is full", "/a/b c", " /plan it"):
         assert printed(work, prompt, trust=False) == 0

@@ -44,7 +44,7 @@ def test_the_model_that_is_configured_for_summaries_counts_instead(tmp_path: Pat
     haiku = given.models.spec("anthropic/claude-haiku-4-5")
     assert haiku.summary_model == "anthropic/claude-opus-4-5"
     assert haiku.summary_prices == given.models.spec("anthropic/claude-opus-4-5").prices
-    with pytest.raises(InputError, match="There is no provider 'nobody'"):
+    with pytest.raises(InputError, match="Unknown provider 'nobody'"):
         program(tmp_path, "context.compression_model.default=nobody/nothing").models.spec("anthropic/claude-haiku-4-5")
 
 

@@ -97,6 +97,6 @@ def test_what_changes_from_session_to_session_stands_behind_what_does_not(tmp_pa
     base, instructions, _, where, more = system_blocks(("base",), files, ["# Skills"], here, "more")
     assert (base, where, more) == ("base", here, "more")
     assert instructions.startswith(
-        "# Instructions of the user and the project\nWhere they differ, the later one holds."
+        "# Instructions of the user and the project\nWhere they differ, the later one applies."
     )
     assert f"\nAlso in the workspace: {tmp_path}/more\n" in here

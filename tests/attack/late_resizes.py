@@ -222,7 +222,7 @@ async def _resize(pane: Pane | Pyte, count: int, chance: random.Random) -> list[
 def _wrong(shown: str, blocks: int) -> list[str]:
     found = Counter(re.findall(r"#\d{4}", shown))
     wrong = [f"#{n:04} stands {found[f'#{n:04}']} times" for n in range(blocks) if found[f"#{n:04}"] != 1]
-    left = shown.count("esc to interrupt")
+    left = shown.count("Esc to interrupt")
     return wrong + [f"{left} copies of the live part are left"] * bool(left)
 
 

@@ -23,7 +23,7 @@ PAUSE = 0.35
 """Mean seconds between two resizes: tmux reports one up to 0.25 s late, so that some come before the last was seen."""
 BLOCKS, TOKENS = 6, 14
 """Blocks of the reply a second, and tokens of a block in the mean."""
-LIVE = {"esc to interrupt": 0, "ask · demo": 1}
+LIVE = {"Esc to interrupt": 0, "ask · demo": 1}
 """Texts of the live part, and how often they may stand there in the end."""
 
 

@@ -48,7 +48,7 @@ def test_tasks_are_done_and_reported(tmp_path: Path, repository: Path) -> None:
     [
         ({"worker": 3}, 2, "Did you mean workers"),
         ({"attempts": 2}, 2, "attempts needs a check"),
-        ({"only": "other"}, 42, "There is no task 'other'"),
+        ({"only": "other"}, 42, "Unknown task 'other'"),
         ({"model": "sonnet"}, 41, "key"),
     ],
 )

@@ -30,6 +30,6 @@ def test_a_wish_to_stop_says_whether_agents_are_at_work(out: Path, capsys: pytes
 
 @pytest.mark.parametrize("command", ["stop", "show", "merge"])
 def test_a_task_that_does_not_exist_is_named(out: Path, command: str) -> None:
-    with pytest.raises(InputError, match=r"There is no task 't9' in .*\. Did you mean t[01] or t[01]\?"):
+    with pytest.raises(InputError, match=r"Unknown task 't9' in .*\. Did you mean t[01] or t[01]\?"):
         invoke(["batch", command, str(out), "t9"])
     assert not (out / STOP).exists()

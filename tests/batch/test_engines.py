@@ -57,8 +57,8 @@ def test_an_executor_of_ones_own_runs_the_tasks(tmp_path: Path, kind: str) -> No
     ("engine", "error", "message"),
     [
         ("nowhere", UsageError, "takes local, ray or"),
-        ("nowhere:x", ConfigError, "cannot be loaded"),
-        (f"{ENGINES}:missing", ConfigError, "cannot be loaded"),
+        ("nowhere:x", ConfigError, "Can't load the engine"),
+        (f"{ENGINES}:missing", ConfigError, "Can't load the engine"),
         (f"{ENGINES}:nothing", ConfigError, "not an Executor"),
     ],
 )

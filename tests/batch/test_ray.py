@@ -178,7 +178,7 @@ def test_a_cluster_that_cannot_be_joined_is_told_at_once_with_what_to_do() -> No
             assert (code, "set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN_PATH" in out) == (52, True), out
         nodes.close()
         code, out = found.run("--engine", "ray", "--ray-address", nodes.address, seconds=20)
-        assert (code, f"{nodes.address} cannot be reached: Connection refused" in out) == (52, True), out
+        assert (code, f"Can't reach the Ray cluster at {nodes.address}: Connection refused" in out) == (52, True), out
         code, out = found.run("--engine", "ray", "--ray-address", "nonsense", seconds=20)
         assert (code, "takes HOST:PORT" in out) == (2, True), out
 

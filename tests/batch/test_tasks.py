@@ -38,7 +38,7 @@ def test_tasks_have_what_their_line_says_and_defaults_for_the_rest(tmp_path: Pat
         ('{"id": "a", "prompt": "x", "repo": "none"}', "is neither a folder nor a URL"),
         ('{"id": "a", "prompt": "x", "repo": "ext::sh -c id"}', "is neither a folder nor a URL"),
         ('{"id": "a", "prompt": "x", "attempts": 2}', "need a check"),
-        ('{"id": "a", "prompt_file": "none"}', "none cannot be read: No such file or directory."),
+        ('{"id": "a", "prompt_file": "none"}', "none: No such file or directory."),
         ('{"id": "first", "prompt": "x"}', "there is a task 'first' already"),
         ("[1]", "not a JSON object"),
         ("{", "not JSON"),
@@ -73,7 +73,7 @@ def test_tasks_are_chosen_by_id(tmp_path: Path) -> None:
     tasks = each_path("*", "x", _folder(tmp_path), {})
     assert chosen(tasks, [tasks[1].id]) == (tasks[1],)
     assert chosen(tasks, []) == tasks
-    with pytest.raises(InputError, match="There is no task"):
+    with pytest.raises(InputError, match="Unknown task"):
         chosen(tasks, ["nobody"])
 
 

@@ -124,11 +124,11 @@ def test_the_cost_is_said_and_nothing_starts_unless_somebody_agrees(program: Pro
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nowhere",), "cannot be read"),
+        (("nowhere",), "Can't read"),
         (("--only", "no-such"), "There is no task 'no-such' in the set"),
         (("--against", "LAST"), "There is no finished run"),
         (("show",), "There is no finished run"),
-        (("--prompt", "none.md"), "cannot be read"),
+        (("--prompt", "none.md"), "Can't read"),
     ],
 )
 def test_what_is_not_there_is_named(program: Program, arguments: tuple[str, ...], words: str) -> None:

@@ -89,7 +89,7 @@ def test_the_task_of_the_manual_is_a_task(tmp_path: Path) -> None:
         ("x = 1\n-- prompt --\na\n-- hidden/check.py --\n", "unknown key 'x'"),
         ("-- prompt --\na\n", "has no part 'hidden/check.py'"),
         ("-- prompt --\na\n-- hidden/check.py --\n-- files/../../x --\n", "lies outside"),
-        ("kind = \n-- prompt --\na\n", "cannot be read"),
+        ("kind = \n-- prompt --\na\n", "Can't read the task"),
     ],
 )
 def test_a_wrong_file_is_refused(text: str, words: str, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_key_of_the_environment_is_used_instead_and_that_is_said(
 
 
 def test_a_provider_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(UsageError, match=r"There is no provider 'acme'. Use one of: anthropic, google"):
+    with pytest.raises(UsageError, match=r"Unknown provider 'acme'. Use one of: anthropic, google"):
         set_key("acme")
 
 

@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_read_is_named_once_with_the_cause(tmp_path: Path)
     file = written(tmp_path / "file", "") / "config.toml"
     with pytest.raises(ConfigError) as refused:
         load(file)
-    assert str(refused.value).startswith(f"{file} cannot be read: Not a directory. ")
+    assert str(refused.value).startswith(f"Can't read {file}: Not a directory. ")
 
 
 def test_settings_that_lead_out_of_a_repository_are_left_out_and_named(tmp_path: Path) -> None:

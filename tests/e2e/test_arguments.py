@@ -23,8 +23,8 @@ def test_the_help_names_the_options_of_a_session_and_the_commands(program: Progr
         (["fix", "the", "tests"], "put quotes around"),
         (["--fork", "-p", "x"], "`agentcli -c --fork`"),
         (["--fork"], "`agentcli resume SESSION --fork`"),
-        (["resume", "one", "--last", "-p", "x"], "Leave out --last or 'one'"),
-        (["resume", "--last", "one"], "Leave out --last or 'one'"),
+        (["resume", "one", "--last", "-p", "x"], "Omit --last or 'one'"),
+        (["resume", "--last", "one"], "Omit --last or 'one'"),
         (["-p", "x", "--max-turns", "many"], "'--max-turns'"),
         (["-p", "x", "-o", "xml"], "'--output-format': 'xml'"),
         (["sessions", "lits"], "'list'? See `agentcli sessions --help`."),
@@ -43,7 +43,7 @@ def test_a_wrong_command_line_is_told_by_name(program: Program, arguments: list[
 def test_a_file_that_cannot_be_read_is_named_with_the_reason_alone(program: Program) -> None:
     ran = program.run("-p", "x", "--system-prompt-file", "none", "-m", "script:echo")
     assert (ran.code, ran.err) == (2, "agentcli: Can't read none: No such file or directory.\n")
-    assert program.run("batch", "run", "none", "out").err.endswith("none cannot be read: No such file or directory.\n")
+    assert program.run("batch", "run", "none", "out").err.endswith("Can't read none: No such file or directory.\n")
 
 
 def test_without_a_terminal_the_demo_plays_to_its_end_by_itself(program: Program) -> None:

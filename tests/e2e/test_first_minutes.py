@@ -118,7 +118,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
                 "/permissions": "No rules set.",
                 "/stats": "per day",
                 f"/export {program.base}/session.md": "session.md, ",
-                "/tasks": "There are no background jobs.",
+                "/tasks": "No background jobs.",
             }.items():
                 t.send(f"{command}\r")
                 t.until(words)
@@ -157,7 +157,7 @@ def test_why_lists_what_was_done_unasked_and_after_a_resume_what_is_on_record(pr
             t.send("/why\r")
             t.settle(0.5)
             shown = "\n".join(t.history())
-            assert shown.count("Anthropic is overloaded (529). Retrying in 1 s · attempt 1") == 1, shown
+            assert shown.count("Anthropic is overloaded (529). Retrying in 1 s (attempt 1)") == 1, shown
             assert shown.count("s: a budget runs low") == 2, shown
             session = leave(t)
         with terminal(program, "resume", session) as t:

@@ -136,7 +136,7 @@ def test_the_repl_survives_that_its_folder_is_deleted(program: Program) -> None:
         t.until("exit code 127")
         t.send("/export\r")
         t.until("no such folder")
-        t.until("ui.status_command cannot be started")
+        t.until("Can't start ui.status_command")
         leave(t)
     assert [one["folder"] for one in prompts(program)] == [str(folder)] * 4
     assert not folder.exists()

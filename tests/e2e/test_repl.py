@@ -201,11 +201,11 @@ def test_past_sessions_can_be_chosen_from_without_a_key(program: Program) -> Non
 def test_no_session_is_opened_where_none_is_chosen(program: Program, front: list[str], key: str, code: int) -> None:
     assert program.run("-p", "the mango session", "-m", "script:echo").code == 0
     with terminal(program, "resume", *front) as t:
-        t.until("nothing to leave it" if front else "the mango session")
+        t.until("nothing to keep it" if front else "the mango session")
         t.send(key)
         assert t.wait(20) == code
         shown = "\n".join(t.history())
-    assert "No session was chosen." in shown
+    assert "No session chosen." in shown
     assert "agentcli resume" not in shown
     assert "/resume" not in shown, "nobody typed it"
     assert len([*program.sessions.glob("*/*")]) == 1

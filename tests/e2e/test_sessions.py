@@ -285,7 +285,7 @@ def test_what_was_deleted_is_listed_until_it_is_fetched_back(program: Program) -
     assert first in program.run("sessions", "list", "--trash").out
     missing = program.run("sessions", "delete", "--undo", first, "nope")
     assert (missing.code, missing.out) == (42, "")
-    assert "There is no session 'nope' in the trash." in missing.err
+    assert "Unknown session 'nope' in the trash." in missing.err
     assert program.run("sessions", "delete", "--undo", first[:-2], first).out == f"Restored {first}.\n"
     assert program.run("sessions", "list", "--trash").out == "The trash is empty.\n"
     assert [one["id"] for one in listed(program)] == [first]
@@ -303,11 +303,11 @@ def test_a_record_that_is_lost_is_named_when_a_session_is_resumed(program: Progr
     session = damaged(program)
     ran = program.run("resume", session, "-p", "go on", "-m", "script:echo", "-o", "stream-json")
     assert ran.code == 0
-    [warning] = [each for each in ran.of("warning") if "Nobody can allow" not in each["message"]]
+    [warning] = [each for each in ran.of("warning") if "Non-interactive run" not in each["message"]]
     assert "record 2 is damaged" in warning["message"]
     again = program.run("resume", session, "-p", "and on", "-m", "script:echo", "-o", "stream-json")
     # It is told once, and kept aside.
-    assert [each for each in again.of("warning") if "Nobody can allow" not in each["message"]] == []
+    assert [each for each in again.of("warning") if "Non-interactive run" not in each["message"]] == []
     [folder] = program.sessions.glob(f"*/{session}")
     assert [path.name for path in (folder / "damaged").iterdir()] == ["000002-message.json"]
 
@@ -393,7 +393,7 @@ def test_a_project_that_was_moved_has_its_sessions(program: Program) -> None:
     assert (one["id"], one["directory"]) == (first, str(new))
     ran = program.run("-c", "-C", str(new), "-p", "on", "-m", "script:echo", "-o", "stream-json")
     assert ran.result["session_id"] == first
-    assert all("Nobody can allow" in warning["message"] for warning in ran.of("warning"))
+    assert all("Non-interactive run" in warning["message"] for warning in ran.of("warning"))
 
 
 def test_a_folder_outside_of_any_repository_is_moved_by_a_command_that_is_offered(program: Program) -> None:

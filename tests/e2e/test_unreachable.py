@@ -81,7 +81,7 @@ def test_a_server_that_cannot_be_reached_ends_the_run_with_75(
     assert (ran.code, ran.result["subtype"], ran.result["exit_code"]) == (75, "transient", 75)
     variable = {"anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}[wire]
     address = url.removeprefix("http://")
-    assert f"{address if ':' in address else address + ':80'} cannot be reached: {why}" in ran.result["error"]
+    assert f"Can't reach {address if ':' in address else address + ':80'}: {why}" in ran.result["error"]
     assert variable in ran.result["error"]
 
 
@@ -132,8 +132,12 @@ def test_a_base_url_without_http_is_named_with_the_variable_that_holds_it(progra
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [
-        ("SSL_CERT_FILE", "/nobody/has.pem", "SSL_CERT_FILE (/nobody/has.pem) cannot be read: No such file"),
-        ("SSL_CERT_FILE", __file__, "cannot be read: it contains none in PEM form"),
+        (
+            "SSL_CERT_FILE",
+            "/nobody/has.pem",
+            "Can't read the certificates in SSL_CERT_FILE (/nobody/has.pem): No such file",
+        ),
+        ("SSL_CERT_FILE", __file__, "): it contains none in PEM form"),
         (
             "ALL_PROXY",
             "socks5://127.0.0.1:1",

@@ -194,7 +194,7 @@ def test_links_that_lead_out_of_a_plugin_and_pipes_are_refused(home: Path) -> No
     plugins = Plugins(ProjectContext(Options()).dirs)
     for name, make in (("link", lambda path: path.symlink_to("/etc/passwd")), ("pipe", os.mkfifo)):
         make(claude(home / name) / "bad")
-        with pytest.raises(InputError, match="cannot be added: bad is"), plugins.candidate(str(home / name)):
+        with pytest.raises(InputError, match="bad is"), plugins.candidate(str(home / name)):
             pass
     assert plugins.installed() == []
 

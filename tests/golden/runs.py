@@ -83,7 +83,7 @@ def undo(program: Program, model: str) -> Iterator[Events]:
     """Pin, undo, redo and rewind, typed into the plain terminal."""
     yield ask(program, model, "Fix the total.", "--mode", "auto-edit")
     with program.terminal("resume", "--last", "--plain", "-m", model, columns=200, rows=40) as t:
-        t.until("/quit leaves.")
+        t.until("/quit exits.")
         for line in ("/pin 2", "/undo", "/redo", "/unpin 2", "/pin 2", "/rewind 2", "1", "/quit"):
             t.settle(1.0)
             t.send(line + "\r")

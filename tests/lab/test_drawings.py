@@ -44,7 +44,7 @@ def test_points_of_one_policy_are_joined_from_cheap_to_dear_and_each_has_its_nam
         '<text x="66" y="352" text-anchor="end" class="faint">30%</text>',
         '<text x="72" y="370" text-anchor="middle" class="faint">$0</text>',
         '<text x="600" y="370" text-anchor="middle" class="faint">$4.00</text>',
-        '<text x="72" y="392" class="faint">price of the session with a recall for each miss · upwards: needed names that stand in view</text>',
+        '<text x="72" y="392" class="faint">price of the session with a recall for each miss · upwards: needed names in view</text>',
         '<polyline points="600.0,280.7" class="c0" fill="none" stroke-opacity="0.4"/>',
         '<polyline points="204.0,262.9 336.0,84.6" class="c1" fill="none" stroke-opacity="0.4"/>',
         '<circle cx="600.0" cy="280.7" r="5" class="n0"/>',

@@ -74,7 +74,7 @@ def test_a_server_is_added_listed_and_removed(
     }
     assert invoke(["mcp", "remove", "git"]) == 0
     assert list(written(file)) == ["docs"]
-    with pytest.raises(InputError, match="There is no server 'git'"):
+    with pytest.raises(InputError, match="Unknown server 'git'"):
         invoke(["mcp", "remove", "git"])
 
 
@@ -111,7 +111,7 @@ def test_servers_of_a_folder_that_is_not_trusted_are_named_and_not_denied(
     out, err = capsys.readouterr()
     assert out == ""
     assert "this folder is not trusted: .mcp.json (servers: ours)" in err
-    with pytest.raises(InputError, match="There is no server 'ours'"):
+    with pytest.raises(InputError, match="Unknown server 'ours'"):
         invoke(["mcp", "test", "ours"])
     assert "servers: ours" in capsys.readouterr().err
 

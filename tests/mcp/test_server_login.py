@@ -171,7 +171,7 @@ def test_a_port_that_is_taken_is_named(project: Path) -> None:
         define(project, web={"url": "http://127.0.0.1:9/mcp", "oauth": {"callbackPort": port}})
         with (
             program(options(project), **NO_BROWSER) as run,
-            pytest.raises(InputError, match=rf"Port {port} cannot be used for the login: Address already in use\."),
+            pytest.raises(InputError, match=rf"Can't use port {port} for the login: Address already in use\."),
         ):
             asyncio.run(TerminalHost(run).log_in("web", print, Person("gives up").pasted))
 

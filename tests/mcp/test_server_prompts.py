@@ -46,4 +46,4 @@ def test_a_mentioned_resource_is_attached(tmp_path: Path) -> None:
     true, false, _ = (part for part in messages(session)[-2].parts if not getattr(part, "synthetic", False))
     assert isinstance(true, Image)
     assert false.text == "[blob image/png picture://false: 10 bytes, not kept: this session is not stored]"
-    assert "cannot be read: no such resource" in str(ended(say_to(session, "and @git:gone")).error)
+    assert "Can't read @git:gone: no such resource" in str(ended(say_to(session, "and @git:gone")).error)

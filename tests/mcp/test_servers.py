@@ -193,9 +193,9 @@ def test_an_answer_that_cannot_be_read_is_told_as_such_and_at_once(tmp_path: Pat
     with servers(tmp_path, given) as made:
         deep, _ = settled(made)
         assert deep.status == "failed"
-        assert "its answer cannot be read" in deep.detail
+        assert "can't read its answer" in deep.detail
         assert "recursion limit" in deep.detail
-        with pytest.raises(ToolError, match="its answer cannot be read"):
+        with pytest.raises(ToolError, match="can't read its answer"):
             call(made, "mcp__fake__unreadable")
         assert text(call(made, "mcp__fake__echo", text="on")) == "on"
 
@@ -285,7 +285,7 @@ def test_a_server_that_cannot_be_reached_is_named_with_its_address_and_no_key(tm
         address = f"127.0.0.1:{free.getsockname()[1]}"
     with servers(tmp_path, {"web": {"type": kind, "url": f"http://me:secret@{address}/secret?key=secret"}}) as made:
         (state,) = settled(made)
-    why = f"cannot be reached at http://{address} (Connection refused); start it, or correct its address"
+    why = f"can't reach it at http://{address} (Connection refused); start it, or correct its address"
     assert (str(state), state.sentence) == (f"failed: it {why}", f"Server web {why}.")
 
 

@@ -55,7 +55,7 @@ def test_a_login_at_a_server_that_cannot_be_reached_names_its_address() -> None:
     away = definition("web", {"url": f"http://{address}/mcp"}, "test").servers["web"]
     with pytest.raises(InputError) as failed:
         asyncio.run(login(away, Kept(), LoginPage("http://127.0.0.1/callback", nobody, nobody)))
-    reached = f"the server cannot be reached at http://{address} (Connection refused)"
+    reached = f"can't reach it at http://{address} (Connection refused)"
     assert str(failed.value) == f"The login failed: {reached}; start it, or correct its address."
 
 

@@ -127,7 +127,7 @@ def test_a_region_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     heard, _ = asked_on("vertex", "claude-haiku-4-5@20251001", say("never"))
     assert heard.error is not None
     assert heard.error.cause == "auth"
-    assert "Vertex AI cannot be asked" in str(heard.error)
+    assert "Can't ask Vertex AI" in str(heard.error)
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ def test_a_move_that_the_disk_refuses_changes_nothing(store: Store, tmp_path: Pa
     (tmp_path / "new").mkdir()
     info = started(store, tmp_path)
     full = Store(store.root, disk=Failing("rename", FAULTS["EIO"], 1))
-    with pytest.raises(StoreError, match="cannot be moved"):
+    with pytest.raises(StoreError, match="Can't move"):
         full.move(info, tmp_path / "new")
     assert store.find(info.id) == info
 

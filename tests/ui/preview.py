@@ -344,7 +344,7 @@ class ScriptedSession:
 
     def switch(self, *, model: str = "", mode: str = "") -> Sequence[Event]:
         if mode and mode not in MODES:
-            raise UsageError(f"There is no mode {mode}; there are {', '.join(MODES)}.")
+            raise UsageError(f"Unknown mode {mode}; there are {', '.join(MODES)}.")
         if model:
             self.model = next(one for one in MODELS if one.name == model)
         return [self._keep(Settings(model, mode))]

@@ -55,11 +55,11 @@ def seqs(context: ScriptedContext) -> list[int]:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("/pin", "no message to pin yet"),
+        ("/pin", "No message to pin yet"),
         ("/unpin", "Nothing is pinned"),
         ("/fork", "has no messages yet"),
-        ("/rewind", "no prompt to rewind to"),
-        ("/copy", "no answer to copy"),
+        ("/rewind", "No prompt to rewind to"),
+        ("/copy", "No answer to copy"),
         ("/uncompress", "Nothing to undo"),
         ("/undo", "no file checkpoints"),
         ("/todo", "The todo list is empty"),
@@ -113,7 +113,7 @@ def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
     assert "Model: demo/demo" in type_(context, "/model demo/demo")[0]
     assert type_(context, "/rename my own") == ["Session renamed to my own. To resume it: agentcli resume 'my own'"]
     assert "Make it permanent" in type_(context, "/theme dark")[0]
-    assert "There is no theme pink" in type_(context, "/theme pink")[0]
+    assert "Unknown theme pink" in type_(context, "/theme pink")[0]
 
 
 def test_a_choice_starts_on_what_is_in_use_so_that_enter_changes_nothing(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_the_largest_messages_are_listed_and_all_of_them_where_asked_for(tmp_pat
 
 
 def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> None:
-    assert "There is no option --previw" in type_(talked(tmp_path, "hello"), "/compress --previw")[0]
+    assert "Unknown option --previw" in type_(talked(tmp_path, "hello"), "/compress --previw")[0]
 
 
 @pytest.mark.parametrize("name", ["~no-such-user/x.md", "a\0b.md", "no/such/folder.md", "x" * 5_000])

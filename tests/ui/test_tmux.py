@@ -89,7 +89,7 @@ def test_every_block_stands_in_the_history_once_however_the_window_changes(tmux:
     found = tags(shown)
     assert found == Counter(set(re.findall(r"#\d{4}", long_reply(60))))
     assert shown.count("ask · demo") == 1
-    assert "esc to interrupt" not in shown
+    assert "Esc to interrupt" not in shown
     assert [row for row in shown.split("\n") if row.strip()][-2] == "> дом"
 
 

@@ -238,7 +238,7 @@ def _failed_at(journal: Journal) -> int:
 
 def _too_full(window: Window) -> str:
     tried = window.settings.autocompact
-    why = "and cannot be made smaller" if tried else "and auto-compaction is switched off"
+    why = "and nothing more can be removed" if tried else "and auto-compaction is switched off"
     cure = "Unpin messages (/unpin)" if tried else "Compact by hand (/compress)"
     return (
         f"The context has {window.tokens:,} tokens of {window.usable:,} {why}. "

@@ -9,14 +9,14 @@ from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
 
 TASK = "The tests fail. Find out why, fix it, and look at the real orders. Never use floats for money."
 COMPRESS = "/compress keep what the orders look like"
-CHECK = "Go on: check the fix on the real orders."
+CHECK = "Next, check the fix on the real orders."
 RATE = 400
 """Characters a second, so that a person can follow."""
 
 OVER = (
     "That was the whole script: I am not a real model. Set {keys} and start `agentcli` "
-    "in a repository of yours. What you saw of tools, approvals, compaction and the session was real: try `/context`, "
-    "`/cost` or `/diff`, and leave with Ctrl-D."
+    "in one of your repositories. What you saw of tools, approvals, compaction and the session was real: try `/context`, "
+    "`/cost` or `/diff`, and exit with Ctrl-D."
 ).format(keys=" or ".join(f"`{PROVIDERS[kind].key_advice[0]}`" for kind in SERVERS))
 
 _TESTS = "python3 -m unittest -q"

@@ -40,4 +40,4 @@ def unknown_command(text: str, is_known: Callable[[str], bool], is_server: Calla
 def no_command(name: str, trusted: bool) -> InputError:
     """Return the refusal of a command that does not exist, for a prompt that may be meant as text."""
     unread = "" if trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
-    return InputError(f"There is no command /{name}.{unread} Put a space before it to send it as text.")
+    return InputError(f"Unknown command /{name}.{unread} Put a space before it to send it as text.")

@@ -58,7 +58,7 @@ class Found:
     def server(self, name: str, raw: Any, source: str) -> None:
         """Import a server, with secrets replaced by variables."""
         if not isinstance(raw, Mapping) or not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
-            self.skip(source, f"server {name}", "its name or its definition cannot be used")
+            self.skip(source, f"server {name}", "its name or its definition is not valid")
             return
         value, secrets = without_secrets(name, raw)
         self.items.append(Item("mcp.json", name, value, source, secrets))
@@ -108,7 +108,7 @@ def _read(path: Path, found: Found, parse: Callable[[str], Any]) -> Mapping[str,
         found.skip(str(path), "the file", _reason(why))
         return {}
     if not isinstance(value, Mapping):
-        found.skip(str(path), "the file", "it cannot be used")
+        found.skip(str(path), "the file", "it is not valid")
         return {}
     return value
 
@@ -117,7 +117,7 @@ def _reason(why: Exception) -> str:
     """Return the reason why a file is left out."""
     if isinstance(why, UnicodeDecodeError):
         return "it is not UTF-8 text"
-    return str(why) if isinstance(why, Unusable) else f"it cannot be read: {why}"
+    return str(why) if isinstance(why, Unusable) else f"can't read it: {why}"
 
 
 def table(raw: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

@@ -188,7 +188,7 @@ def _json(path: Path) -> Mapping[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {in_words(error)}. Fix it first.") from error
+        raise ConfigError(f"Can't read {path}: {in_words(error)}. Fix it first.") from error
 
 
 def _parsed(text: str, path: Path) -> Mapping[str, Any]:
@@ -207,7 +207,7 @@ def _toml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} cannot be read: {in_words(error)}. Fix it first.") from error
+        raise ConfigError(f"Can't read {path}: {in_words(error)}. Fix it first.") from error
 
 
 def lines(plan: ImportPlan) -> Iterator[str]:

@@ -101,7 +101,7 @@ def _objection(own: str, pattern: str, kind: Any, before: _Rules, after: _Rules)
         if any(other != "allow" and _covers(later, pattern) for later, other in after):
             return "a later rule takes its place"
         if pattern == "*" and own == "bash":
-            return "leave to run every command is never taken over"
+            return "permission to run every command is never copied"
         strict = [former for former, other in before if other == "deny" and _covers(former, pattern)]
         return f"the rule that denies {strict[-1]} goes before it here" if strict else ""
     excepted = any(other == "allow" and _covers(pattern, later) for later, other in after)

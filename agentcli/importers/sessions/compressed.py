@@ -33,7 +33,7 @@ def opened(path: Path) -> Iterator[io.BufferedReader | io.BytesIO]:
             file.seek(0)
             yield io.BytesIO(_unpacked(file.read(), path)) if packed else file
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        raise InputError(f"Can't read {path}: {error.strerror}.") from error
 
 
 def is_unpacked(path: Path) -> bool:

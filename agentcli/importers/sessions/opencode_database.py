@@ -113,7 +113,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         finally:
             database.close()
     except sqlite3.Error as error:
-        raise InputError(f"the database cannot be read: {error}") from error
+        raise InputError(f"can't read the database: {error}") from error
 
 
 def _listed(rows: Sequence[Json]) -> str:

@@ -53,7 +53,7 @@ def holds_database(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(DATABASE)) == DATABASE
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+        raise InputError(f"Can't read {path}: {error.strerror}.") from error
 
 
 def lines(path: Path) -> Iterator[str]:

@@ -260,7 +260,7 @@ def judge_reading(line: CommandLine, denials: Sequence[Rule], workspace: Workspa
 def _open_question(reach: Reach, hidden: Hidden, denials: Sequence[Rule], workspace: Workspace) -> Denial:
     """Return the verdict on a line that may read a denied file: if the file cannot be hidden, deny or ask."""
     if not hidden.complete:
-        why = "deny rules name more files than can be looked for, so that they cannot be hidden from a command"
+        why = "deny rules name more files than can be looked for, too many to hide from a command"
         return Denial(hidden=hidden, unproven=why)
     first = hidden.paths[0]
     rule = denial_of(first, denials, workspace) or denials[0]
@@ -279,7 +279,7 @@ def _denied_by_git(verdict: GitVerdict, denials: Sequence[Rule], workspace: Work
     what = _shown(file, workspace) if verdict.held.known else "what"
     why = (
         f"the repository contains {what}, which the rule {rule} from {rule.origin} keeps from being read, and git may show it. "
-        f"Name what to show, or leave it out: git diff -- . ':(exclude){_shown(file, workspace)}'"
+        f"Name what to show, or exclude it: git diff -- . ':(exclude){_shown(file, workspace)}'"
     )
     return Denial(rule, why)
 

@@ -392,16 +392,16 @@ def _destroys(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
     if device := _overwritten(name, arguments, operands):
         return f"{name} overwrites {device}"
     if name == "rm" and "--no-preserve-root" in options:
-        return "rm --no-preserve-root can only destroy"
+        return "rm --no-preserve-root is destructive"
     if (name in _REMOVING and (recursive or name == "shred")) or (name == "mv" and operands[-1:] == ["/dev/null"]):
         whole = _whole(operands, folders, workspace)
-        return f"{name} of {whole} can only destroy" if whole else ""
+        return f"{name} of {whole} is destructive" if whole else ""
     if name in _RIGHTS and recursive:
         above = _whole(operands, folders, workspace, own=False)
-        return f"{name} -R of {above} can only destroy" if above else ""
+        return f"{name} -R of {above} is destructive" if above else ""
     if name == "rsync" and any(word.startswith("--del") for word in options):
         whole = _whole(operands[-1:], folders, workspace)
-        return f"rsync --delete over {whole} can only destroy" if whole else ""
+        return f"rsync --delete over {whole} is destructive" if whole else ""
     return _find(arguments, folders, workspace) if name == "find" else ""
 
 

@@ -261,4 +261,4 @@ def never_saved(words: Sequence[str]) -> str:
     if base in NETWORK or (base == "git" and not _REMOTE.isdisjoint(arguments)):
         return f"{base} uses the network"
     options_first = base == "git" and bool(arguments) and arguments[0].startswith("-")
-    return f"{base} may run what its arguments hold" if options_first or base in ("test", "printf") else ""
+    return f"{base} may run its arguments as commands" if options_first or base in ("test", "printf") else ""

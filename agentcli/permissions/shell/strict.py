@@ -337,7 +337,7 @@ def _tree_spans(text: str, variables: frozenset[str]) -> list[tuple[int, int]] |
     """Return the spans of the words of simple commands that tree-sitter finds, in order; NotPlain if it finds anything else."""
     root = parser().parse(text.encode()).root_node
     if root.has_error:
-        return NotPlain("the command cannot be parsed")
+        return NotPlain("can't parse the command")
     spans: list[tuple[int, int]] = []
     problem = _collect(root, spans, variables)
     return NotPlain(problem) if problem else sorted(spans)

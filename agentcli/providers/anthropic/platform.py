@@ -55,4 +55,4 @@ def refused_by_platform(error: Exception, settings: ProviderSettings) -> ModelEr
     cloud = PLATFORMS[settings.platform]
     variables = ", ".join(" or ".join(group) for group in cloud.required)
     text = scrubbed(str(error), None).rstrip(".")
-    return ModelError(f"{cloud.title} cannot be asked: {text}. Log in there, and set {variables}.", "auth")
+    return ModelError(f"Can't ask {cloud.title}: {text}. Log in there, and set {variables}.", "auth")

@@ -109,7 +109,7 @@ class GoogleApi:
         except APIError as error:
             raise from_api_error(error, self._key, self._settings) from None
         except GoogleAuthError as error:
-            raise ModelError(f"Vertex AI cannot be asked: {scrubbed(str(error), self._key)}", "auth") from None
+            raise ModelError(f"Can't ask Vertex AI: {scrubbed(str(error), self._key)}", "auth") from None
 
     def _account(self) -> dict[str, Any]:
         """Return the key, or for Vertex AI project and location.

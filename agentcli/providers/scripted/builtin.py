@@ -18,7 +18,7 @@ def scripted(spec: ModelSpec, *_settings: object) -> ScriptedModel:
         return ScriptedModel(spec, BUILT_IN[name](argument))
     path = Path(spec.id).expanduser()
     if not path.is_file():
-        raise InputError(f"There is no script {spec.id!r}: neither a file nor one of {', '.join(BUILT_IN)}.")
+        raise InputError(f"Unknown script {spec.id!r}: neither a file nor one of {', '.join(BUILT_IN)}.")
     return ScriptedModel(spec, *load(path))
 
 

@@ -225,7 +225,7 @@ def load(path: Path) -> tuple[Sequence[Reply], Then]:
             raise ValueError(f"`then` must be one of {', '.join(get_args(Then))}")
         return [reply_from_json(item) for item in raw["replies"]], then
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"The script {path} cannot be used: {error}") from error
+        raise InputError(f"Can't use the script {path}: {error}") from error
 
 
 def reply_from_json(raw: Mapping[str, Any]) -> Reply:

@@ -35,7 +35,7 @@ def snapshot(request: Request) -> str:
 def state_snapshot(wishes: Sequence[str], files: Sequence[str], commands: Sequence[str]) -> str:
     """Write a well-formed state snapshot with these contents, after a short scratchpad."""
     return _SNAPSHOT.format(
-        goal=wishes[0] if wishes else "Go on with the user's task.",
+        goal=wishes[0] if wishes else "Continue with the user's task.",
         knowledge="\n".join(f"- The user said: {wish}" for wish in wishes[:8]) or "- nothing yet",
         files="\n".join(dict.fromkeys(files)) or "none",
         actions="\n".join(f"- ran {command}" for command in dict.fromkeys(commands)) or "- none",

@@ -72,11 +72,11 @@ class Changes:
 
     def undo(self) -> Restored:
         """Restore files to their state before the newest batch. Raises InputError if there is nothing to undo."""
-        return self._take_back(to_undo(self.batches()), "There is no change to files left to undo.")
+        return self._take_back(to_undo(self.batches()), "Nothing left to undo.")
 
     def redo(self) -> Restored:
         """Take the newest undo or rewind back. Raises InputError if there is none, or files were changed since."""
-        return self._take_back(to_redo(self.batches()), "There is nothing to redo.")
+        return self._take_back(to_redo(self.batches()), "Nothing to redo.")
 
     def redoes(self) -> int:
         """Return the number of the record that `redo` would take back, 0 for none."""

@@ -164,7 +164,7 @@ class StateReader:
         if status.st_size > most:
             raise _NotCovered(f"is larger than {most:,} bytes")
         if self.objects.size + status.st_size > self.limits.total_bytes:
-            raise _NotCovered(f"the checkpoints of this session hold {self.limits.total_bytes:,} bytes already")
+            raise _NotCovered(f"the checkpoints of this session take {self.limits.total_bytes:,} bytes already")
         return State(self.objects.keep(_content(path), durable), stat.S_IMODE(status.st_mode))
 
 

@@ -134,7 +134,7 @@ def damaged_contents(folder: Path, whole: set[Inode]) -> Iterator[tuple[Path, st
             yield path, "is a folder"
             continue
         except OSError as error:
-            yield path, f"cannot be read: {error.strerror}"
+            yield path, f"can't read it: {error.strerror}"
             continue
         if hashlib.sha256(data).hexdigest() == path.parent.name + path.name:
             whole.add((status.st_dev, status.st_ino))

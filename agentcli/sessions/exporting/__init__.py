@@ -84,7 +84,7 @@ def export_pieces(
 def _lacks(source: Source, form: ExportFormat, redacted: bool) -> list[str]:
     notes = []
     if form == "json" and redacted and any(isinstance(record.body, Checkpoint) for record, _ in source.records):
-        notes.append("The states of files are left out since they may hold secrets; --keep-secrets takes them along.")
+        notes.append("File states are not exported, since they may contain secrets; --keep-secrets includes them.")
     if form == "json" and source.left_out:
         why = "; ".join(sorted(set(source.left_out.values())))
         notes.append(f"The states of {len(source.left_out):,} files are left out, so /undo will not find them: {why}.")

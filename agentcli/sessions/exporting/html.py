@@ -83,7 +83,7 @@ def _entry(entry: Entry, limit: int) -> Iterator[str]:
         case Aside(_, label, text):
             yield f"<details><summary>{_text(label)}</summary>{_pre(text)}</details>"
         case Picture(_, mime, data) if mime in _PICTURES:
-            yield f'<p><img alt="picture" src="data:{mime};base64,{escape(data)}"></p>'
+            yield f'<p><img alt="image" src="data:{mime};base64,{escape(data)}"></p>'
         case Picture(_, mime, _):
             yield f'<p class="note">{_text(mime)}</p>'
         case Note(_, text):

@@ -31,7 +31,7 @@ class Redactor:
         """Return a line for people about removed secrets, if there were any."""
         if not self.changed:
             return []
-        return [f"Secrets were taken out of {self.changed:,} texts; --keep-secrets leaves them in."]
+        return [f"Removed secrets from {self.changed:,} texts; --keep-secrets keeps them."]
 
     def _redacted(self, text: str) -> str:
         if search(POSSIBLE, True)(text) or not is_plain(text) or any(secret in text for secret in self._known):

@@ -203,7 +203,7 @@ class Reader:
         except OSError as error:
             if error.errno in _PASSING:
                 raise
-            why, file = f"record {seq} cannot be read: {error.strerror}", self.shelf.path_of_no_file(seq)
+            why, file = f"can't read record {seq}: {error.strerror}", self.shelf.path_of_no_file(seq)
             return self._lost(Loss(seq, why, file, "unreadable" if file is None else "damaged"))
         if data is None:
             return self._lost(Loss(seq, f"record {seq} is missing", None, "missing"))

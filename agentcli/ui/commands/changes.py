@@ -45,7 +45,7 @@ def revisions(context: CommandContext) -> Sequence[Item]:
 async def diff_(context: Context, what: str) -> AsyncIterator[Output]:
     """Show changes: this session, git, a branch or a commit: /diff [git|BRANCH|COMMIT]
 
-    Without an argument, the edits of this session that stand; with `git`, everything not committed, including new files; with a branch, what
+    Without an argument, the edits of this session that are in force; with `git`, everything not committed, including new files; with a branch, what
     changed since it was left; with a commit, or a range A..B, what that changed.
     """
     if not what:
@@ -90,11 +90,11 @@ async def findings_(context: CommandContext, number: str) -> None:
     """
     found = await asyncio.to_thread(newest_findings, context.session.journal)
     if not found:
-        raise UsageError("There are no findings. /review looks for some.")
+        raise UsageError("No findings. /review looks for some.")
     if number:
         chosen = int(number) - 1 if number.isdecimal() else -1
         if not 0 <= chosen < len(found):
-            raise UsageError(f"There is no finding {number}; there are {len(found)}.")
+            raise UsageError(f"No finding {number}: the review has {len(found)}.")
     else:
         listed = [Choice(findings.place(one), " · ".join(filter(None, (one.severity, one.text)))) for one in found]
         picked = await context.pick(f"Open which of {findings.summary(found)}?", listed)
@@ -103,7 +103,7 @@ async def findings_(context: CommandContext, number: str) -> None:
         chosen = picked
     file = context.session.cwd / found[chosen].path
     if not await asyncio.to_thread(file.is_file):
-        raise UsageError(f"There is no file {found[chosen].path}.")
+        raise UsageError(f"No file {found[chosen].path}.")
     await context.open_file(file, found[chosen].line)
 
 

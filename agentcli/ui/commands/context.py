@@ -47,7 +47,7 @@ async def compress(ctx: Context, focus: str) -> AsyncIterator[Output]:
     FOCUS says what the summary must keep in detail. With --preview nothing changes, and no model is called.
     """
     if focus.startswith("--") and focus.split()[0] != "--preview":
-        raise UsageError(f"There is no option {focus.split()[0]}. Use /compress [--preview] [FOCUS].")
+        raise UsageError(f"Unknown option {focus.split()[0]}. Use /compress [--preview] [FOCUS].")
     if focus.split()[:1] in (["--preview"], ["preview"]):
         yield Said(ctx.session.compactor.preview())
         return
@@ -97,7 +97,7 @@ async def pin(ctx: Context, number: str) -> AsyncIterator[Output]:
     """
     seq = _seq(number)
     if seq is None and not ctx.session.history.turn:
-        raise UsageError("There is no message to pin yet.")
+        raise UsageError("No message to pin yet.")
     yield Acted(events := ctx.session.pin(seq))
     yield Said([f"#{one} is pinned: {_beginning(ctx.session, one)}" for one in _pinned(events)])
 
@@ -127,7 +127,7 @@ async def rewind(ctx: CommandContext, number: str) -> None:
     """
     prompts = await asyncio.to_thread(past_messages.prompts, ctx.session.journal)
     if not prompts:
-        raise UsageError("There is no prompt to rewind to.")
+        raise UsageError("No prompt to rewind to.")
     seq = _seq(number)
     if seq is None:
         newest_first = prompts[::-1]

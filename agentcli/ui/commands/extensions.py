@@ -29,7 +29,7 @@ async def skills(context: Context, _: str) -> AsyncIterator[Output]:
         f"{one.name} in {display_path(one.folder)} is shadowed." for one in found.shadowed if isinstance(one, Skill)
     ]
     lines = [_line(skill.name, skill.description, str(display_path(skill.folder))) for skill in found.skills.values()]
-    yield Said([*(lines or ["There are no skills."]), *hidden, *found.notes])
+    yield Said([*(lines or ["No skills found. See `agentcli help skills`."]), *hidden, *found.notes])
 
 
 @command(where="everywhere", at_once=True)
@@ -42,7 +42,7 @@ async def agents(context: Context, _: str) -> AsyncIterator[Output]:
     found = context.session.extensions.found
     hidden = [f"{one.name} in {_file(one)} is shadowed." for one in found.shadowed if isinstance(one, AgentKind)]
     lines = [_line(kind.name, kind.description, _file(kind)) for kind in found.agents.values()]
-    yield Said([*(lines or ["There are no agents but general and explore."]), *hidden, *found.notes])
+    yield Said([*(lines or ["No agents but general and explore. See `agentcli help agents`."]), *hidden, *found.notes])
 
 
 @command(where="everywhere", at_once=True)
@@ -62,7 +62,7 @@ async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
         if one.place is not None and one.place.plugin:
             names.setdefault(one.place.plugin, []).append(one.name.partition(":")[2])
     lines = [f"{plugin}: {', '.join(brought)}" for plugin, brought in sorted(names.items())]
-    yield Said(lines or ["No plugin brings skills, commands or agents here."])
+    yield Said(lines or ["No plugins with skills, commands or agents. See `agentcli help plugins`."])
 
 
 def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:

@@ -45,7 +45,7 @@ async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
     if not argument:
         wide = max((len(state.name) for state in states), default=0) + 2
         lines = [f"{state.name.ljust(wide)}{state}  ({display_path(Path(state.origin))})" for state in states]
-        yield Said(lines or ["No MCP servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one."])
+        yield Said(lines or ["No MCP servers. See `agentcli help mcp`."])
         return
     action, _, name = argument.partition(" ")
     name = name.strip()

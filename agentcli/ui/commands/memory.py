@@ -120,7 +120,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8") if file.exists() else ""
     except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be read: {in_words(error)}. Add the line yourself.") from error
+        raise InputError(f"Can't read {file}: {in_words(error)}. Add the line yourself.") from error
 
 
 def _exclude(cwd: Path, lock: Path) -> None:

@@ -79,7 +79,7 @@ async def theme(context: CommandContext, name: str) -> None:
             return
         name = THEMES[chosen]
     if name not in THEMES:
-        raise UsageError(f"There is no theme {name}. Use one of: {', '.join(THEMES)}.")
+        raise UsageError(f"Unknown theme {name}. Use one of: {', '.join(THEMES)}.")
     context.look = replace(context.look, theme=choose_theme(name, os.environ, context.look.light))
     context.say(f"Theme {name} for this session. Make it permanent: `agentcli config set ui.theme {name}`.")
 

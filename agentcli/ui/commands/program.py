@@ -26,7 +26,7 @@ async def permissions(context: Context, text: str) -> AsyncIterator[Output]:
     if not rule:
         saved = terminal.host.saved_rules()
         if not saved:
-            yield Said(["No rule is saved for this project."])
+            yield Said(["No saved rules. See `agentcli help permissions`."])
             return
         chosen = await terminal.pick("Remove which rule?", [Choice(one) for one in saved])
         if chosen is None:

@@ -65,8 +65,8 @@ class SlashCommands:
         near = near_names(name.lower(), self.all) or [
             one for one in self.all if name and one.startswith(name[:2].lower())
         ]
-        hint = did_you_mean([f"/{one}" for one in near[:NEAREST]]) or " /help lists them."
-        raise UsageError(f"There is no command /{name}.{hint}")
+        hint = did_you_mean([f"/{one}" for one in near[:NEAREST]]) or " Type /help for the list."
+        raise UsageError(f"Unknown command /{name}.{hint}")
 
     def known_as(self, name: str) -> str:
         """Return the command's own name for an alias."""
@@ -142,7 +142,7 @@ def _help_on(commands: SlashCommands) -> Command:
 
 
 _INPUT = (
-    "@path attaches a file, folder or picture. !cmd runs a command and shows the model its output, !!cmd only shows you.",
+    "@path attaches a file, folder or image. !cmd runs a command and shows the model its output, !!cmd only shows you.",
 )
 
 

@@ -65,7 +65,7 @@ async def copy(context: CommandContext, _: str) -> None:
     """Copy the newest answer to the clipboard: /copy"""
     answer = await asyncio.to_thread(newest_answer, context.session.journal)
     if not answer:
-        raise UsageError("There is no answer to copy yet.")
+        raise UsageError("No answer to copy yet.")
     context.copy(answer)
     context.say(f"Copied {len(answer):,} characters.")
 

@@ -52,7 +52,7 @@ async def _chosen(context: CommandContext, others: Sequence[Mapping[str, Any]]) 
     if chosen is not None:
         return str(others[chosen]["id"])
     if context.host.choosing:
-        context.say("No session was chosen.")
+        context.say("No session chosen.")
         context.leave(INTERRUPTED if context.interrupted else 0)
     return ""
 
@@ -67,7 +67,7 @@ async def sessions(context: Context, _: str) -> AsyncIterator[Output]:
         f"{each}  {stem(depth)}{_label(found[each])}  ({_detail(found[each])}{', open here' if each == here else ''})"
         for depth, each in tree
     ]
-    yield Said(lines or ["No session yet."])
+    yield Said(lines or ["No sessions yet."])
 
 
 @command(where="everywhere", at_once=True)

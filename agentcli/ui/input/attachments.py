@@ -114,11 +114,9 @@ def _read(path: Path) -> Iterator[Part]:
             data += stream.read(IMAGE_BYTES) if mime else b""
             size = os.fstat(stream.fileno()).st_size
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Attach another file.") from error
+        raise InputError(f"Can't read {path}: {error.strerror}. Attach another file.") from error
     if mime and len(data) > IMAGE_BYTES:
-        raise InputError(
-            f"{path} is a picture of more than {IMAGE_BYTES:,} bytes. Make it smaller and attach it again."
-        )
+        raise InputError(f"{path} is an image of more than {IMAGE_BYTES:,} bytes. Make it smaller and attach it again.")
     if mime:
         yield Image(mime, base64.b64encode(data).decode(), str(path))
     else:
@@ -162,7 +160,7 @@ def _excerpt(path: Path, lines: range, buffer: bytes | None) -> File:
             with io.TextIOWrapper(stream, encoding.name, "replace", ending) as rows:
                 found = _up_to_the_most(rows, lines)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Attach another file.") from error
+        raise InputError(f"Can't read {path}: {error.strerror}. Attach another file.") from error
     if not found:
         raise InputError(f"{path} has no {_named(lines)}. Attach other lines, or the whole file.")
     where = _named(range(lines.start, lines.start + len(found))).partition(" ")[2]
@@ -190,7 +188,7 @@ def _listing(path: Path) -> str:
     try:
         entries = list(path.iterdir())
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}. Attach another folder.") from error
+        raise InputError(f"Can't read {path}: {error.strerror}. Attach another folder.") from error
     names = sorted(entry.name + "/" * entry.is_dir() for entry in entries)
     more = f"\n… and {len(names) - FOLDER_ENTRIES} more" if len(names) > FOLDER_ENTRIES else ""
     return "\n".join(names[:FOLDER_ENTRIES]) + more

@@ -24,8 +24,8 @@ LARGEST = 50_000_000
 _APPLE = "get the clipboard as «class PNGf»"
 _HEX = re.compile(rb"\xc2\xabdata PNGf([0-9A-F]+)\xc2\xbb")
 _NO_PROGRAM = (
-    "Nothing here can read a picture from the clipboard. Install wl-clipboard (Wayland), xclip (X11) or pngpaste (macOS), "
-    "or name the picture's file: @shot.png"
+    "No program found that reads images from the clipboard. Install wl-clipboard (Wayland), xclip (X11) or pngpaste (macOS), "
+    "or name the image's file: @shot.png"
 )
 
 
@@ -38,7 +38,7 @@ async def save_picture(folder: Path, env: Mapping[str, str] = os.environ) -> Pat
         data = _unwrapped(await _output(command, env))
         if mime := mime_of(data):
             return _save(folder, data, ENDINGS[mime])
-    raise InputError("There is no picture on the clipboard. Copy one, or name its file: @shot.png")
+    raise InputError("No image on the clipboard. Copy one, or name its file: @shot.png")
 
 
 def _commands(env: Mapping[str, str]) -> list[list[str]]:

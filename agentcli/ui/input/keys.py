@@ -45,7 +45,7 @@ _DESCRIPTIONS: Mapping[KeyAction, str] = {
     "output": "transcript: everything unfolded, with search",
     "thinking": "show or fold thinking",
     "editor": "write in your editor",
-    "picture": "attach the picture on the clipboard",
+    "picture": "attach the image on the clipboard",
     "background": "send the running command to the background",
     "redraw": "redraw",
     "queue": "while it works: queue for the end of the turn",
@@ -54,8 +54,8 @@ _FIXED = (
     ("Enter", "send; while it works: into the running turn, with the next result"),
     ("Alt-Enter", "new line"),
     ("Ctrl-J, \\ Enter", "new line; Shift-Enter too, where supported"),
-    ("Esc", "interrupt, keeping what has arrived; twice on an empty line: go back to an earlier prompt"),
-    ("Ctrl-C", "interrupt, else clear; twice: leave"),
+    ("Esc", "interrupt (keeps what has arrived); twice on an empty line: go back to an earlier prompt"),
+    ("Ctrl-C", "interrupt, else clear; twice: exit"),
     ("Ctrl-D", "leave"),
     ("Up, Down", "take back a queued message; earlier prompts"),
     ("Tab", "complete /commands and @files"),
@@ -110,7 +110,7 @@ def chosen(keys: Mapping[str, str]) -> Mapping[KeyAction, str]:
             known["queue"] = key
             continue
         if pressed in _TAKEN or (len(pressed) == 1 and len(pressed[0]) == 1):
-            raise ConfigError(f"ui.keys.{action}: {key} is needed for typing, sending or leaving. Choose another key.")
+            raise ConfigError(f"ui.keys.{action}: {key} is needed for typing, sending or exiting. Choose another key.")
         known[action] = key  # type: ignore[index]
     for action in keys:
         for other in known:

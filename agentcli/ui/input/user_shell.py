@@ -45,7 +45,7 @@ async def run(
     Raises InputError for an empty command or a missing shell, and what `started_as` raises.
     """
     if not command:
-        raise InputError("There is no command after the !. Example: !git status")
+        raise InputError("No command after the !. Example: !git status")
     shell = os.environ.get("SHELL") or "/bin/sh"
     program = find_program(shell, [folder])
     if not program:

@@ -68,7 +68,7 @@ def began(before: State, after: State, look: Look) -> list[str]:
     known = {one.call_id for one in before.running}
     lines += [f"Running: {_title(one.title, look)}" for one in after.running if one.call_id not in known]
     if after.work and after.work.retry and (before.work is None or before.work.retry is not after.work.retry):
-        lines.append(f"{after.work.retry.text()}. Ctrl-C stops it; all is kept.")
+        lines.append(f"{after.work.retry.text()}. Ctrl-C stops it.")
     if before.work and after.work and after.work.doing != before.work.doing:
         lines.append(f"{after.work.doing}.")
     return lines

@@ -113,13 +113,13 @@ class PlainAsking:
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Let the person pick by number, and return the index of the item; None if cancelled."""
         self._terminal.say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
-        answer = await self._terminal.answer("Number, or nothing to leave it: ") or ""
+        answer = await self._terminal.answer("Number, or nothing to keep it: ") or ""
         return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
 
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
         """Ask for one line; nothing cancels."""
         self._terminal.say(title, *filter(None, [hint, text and f"Now: {text}"]))
-        return await self._terminal.ask("New, or nothing to leave it: ") or None
+        return await self._terminal.ask("New, or nothing to keep it: ") or None
 
     def _show(self, ask: ApprovalRequest, changed: Mapping[str, Any] | None = None) -> None:
         preview = ask.preview.rstrip("\n").split("\n") if ask.preview.strip() else []
@@ -156,7 +156,7 @@ class PlainAsking:
     async def _edited(self, ask: ApprovalRequest, changed: dict[str, Any] | None) -> dict[str, Any] | None:
         part = proposal.editable(ask, changed)
         self._terminal.say(f"It is: {part.text.rstrip()}")
-        text = await self._terminal.ask("Instead, or nothing to leave it: ")
+        text = await self._terminal.ask("Instead, or nothing to keep it: ")
         if not text:
             return changed
         return proposal.taken(ask, changed, part, text)

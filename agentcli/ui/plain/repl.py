@@ -140,7 +140,7 @@ class PlainTerminal:
     async def _loop(self) -> None:
         session = self.session
         self.say(
-            f"agentcli, {session.model.name}, mode {session.mode}. /help lists the commands, /quit leaves.",
+            f"agentcli, {session.model.name}, mode {session.mode}. /help lists the commands, /quit exits.",
             *session.notes,
         )
         await settle(self.host, session, self.confirm, self.say, self.move_to)

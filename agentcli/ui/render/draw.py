@@ -148,12 +148,12 @@ LEAST_CAUSE = 12
 
 def _retry(retry: Retrying, wait: float, columns: int) -> str:
     """Return the countdown to a retry: cause, wait, attempt, the key that stops it, and the time limit, shortened to fit, the cause first."""
-    line = f"✻ {safe(retry.text(wait))} · esc to stop"
+    line = f"✻ {safe(retry.text(wait))} · Esc to stop"
     if width(line) > columns:
-        left = f"{replace(retry, reason='').text(wait).removeprefix('. ')} · esc to stop"
+        left = f"{replace(retry, reason='').text(wait).removeprefix('. ')} · Esc to stop"
         room = columns - width(left) - 3
         return f"✻ {clip(safe(retry.reason), room)} {left}" if room >= LEAST_CAUSE else f"✻ {left}"
-    for more in (" (all is kept)", f" · gives up in {seconds_left(retry.left)}" if retry.left else ""):
+    for more in (f" · gives up in {seconds_left(retry.left)}" if retry.left else "",):
         line = f"{line}{more}" if width(line + more) <= columns else line
     return line
 
@@ -163,7 +163,7 @@ def _progress(doing: str, work: Work, now: float, columns: int) -> str:
     coming = work.received + work.coming
     tokens = [f"↑ {count(work.sent)}"] * bool(work.sent) + [f"↓ {count(coming)} tokens"] * bool(coming)
     for facts in (tokens, []):
-        line = f"✻ {doing}… ({' · '.join([duration(now - work.since), *facts, 'esc to interrupt'])})"
+        line = f"✻ {doing}… ({' · '.join([duration(now - work.since), *facts, 'Esc to interrupt'])})"
         if width(line) <= columns:
             break
     return line

@@ -87,7 +87,7 @@ async def run_script(command: str, status: Status, folder: Path) -> str:
             stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
     except OSError as error:  # the folder may be gone
-        return f"ui.status_command cannot be started: {error.strerror}"
+        return f"Can't start ui.status_command: {error.strerror}"
     try:
         async with asyncio.timeout(SCRIPT_SECONDS):
             out, _ = await process.communicate(json.dumps(facts).encode())

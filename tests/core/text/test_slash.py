@@ -55,6 +55,6 @@ def test_only_a_command_that_nobody_knows_is_unknown() -> None:
 
 def test_the_refusal_says_why_a_command_may_be_missing_and_how_to_send_text() -> None:
     assert str(no_command("revue", trusted=True)) == (
-        "There is no command /revue. Put a space before it to send it as text."
+        "Unknown command /revue. Put a space before it to send it as text."
     )
     assert "not trusted" in str(no_command("revue", trusted=False))

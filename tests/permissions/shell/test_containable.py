@@ -63,7 +63,7 @@ ASKS = {
     "node_modules could not be restored": ("rm -rf node_modules",),
     "deps holds node_modules, which could not be restored": ("rm -rf deps",),
     "work holds .git, which could not be restored": ("find -name x -delete", "find . -name x -delete"),
-    "rm of . can only destroy": ("rm -rf .",),
+    "rm of . is destructive": ("rm -rf .",),
     "removes what only the shell knows": ("rm -f", "rm $x", "rm -rf src $x", "ls | xargs rm", "find src | xargs rm -f"),
     "shred discards the old content": ("shred README.md",),
     "truncate discards the old content": ("truncate -s 0 README.md",),

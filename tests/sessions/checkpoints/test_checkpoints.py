@@ -205,7 +205,7 @@ def test_huge_files_and_a_full_store_are_told_only_when_they_changed(tmp_path: P
         (root / f"{n}").write_bytes(os.urandom(900))
     work.run("for n in 0 1 2 3 4 5 6 7; do echo >> $n; done")
     reasons = set(batches(work.records)[2].uncovered.values())
-    assert reasons == {"the checkpoints of this session hold 5,000 bytes already"}
+    assert reasons == {"the checkpoints of this session take 5,000 bytes already"}
 
 
 def test_a_link_out_of_the_workspace_is_not_followed(work: Work, tmp_path: Path) -> None:

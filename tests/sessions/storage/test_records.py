@@ -88,4 +88,4 @@ def test_a_record_that_the_system_does_not_give_out_is_reported_as_lost(tmp_path
     path.mkdir()
     opened = store.open(session.info.project_id, session.id, True)
     assert [entry.seq for entry in opened.history.entries] == [1, 3]
-    assert any("record 2 cannot be read" in note for note in opened.notes), opened.notes
+    assert any("can't read record 2" in note for note in opened.notes), opened.notes

@@ -43,7 +43,7 @@ def test_the_picture_is_taken_from_whatever_program_hands_it_over(tmp_path: Path
 @pytest.mark.parametrize("script", ["echo some text", "exit 1"])
 def test_a_clipboard_without_a_picture_is_told(tmp_path: Path, script: str) -> None:
     env = program(tmp_path / "bin", "wl-paste", script)
-    with pytest.raises(InputError, match="There is no picture on the clipboard"):
+    with pytest.raises(InputError, match="No image on the clipboard"):
         asyncio.run(save_picture(tmp_path / "pictures", env))
     assert not (tmp_path / "pictures").exists()
 

@@ -34,8 +34,8 @@ def test_each_retry_is_a_line() -> None:
         before, state = state, update(state, event, 0.0)
         lines += began(before, state, LOOK)
     assert lines == [
-        "Overloaded. Retrying in 3 s · attempt 1. Ctrl-C stops it; all is kept.",
-        "Overloaded. Retrying in 6 s · attempt 2. Ctrl-C stops it; all is kept.",
+        "Overloaded. Retrying in 3 s (attempt 1). Ctrl-C stops it.",
+        "Overloaded. Retrying in 6 s (attempt 2). Ctrl-C stops it.",
     ]
 
 

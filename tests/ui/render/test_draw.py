@@ -134,7 +134,7 @@ def test_in_a_low_window_the_list_of_steps_leaves_room_for_the_running_command()
         "☒ step 4",
         "☐ step 5",
         "☐ step 6",
-        "✻ Running… (0s · esc to inte…",
+        "✻ Running… (0s · Esc to inte…",
     ]
 
 
@@ -273,7 +273,7 @@ def test_the_rows_of_a_long_thought_stand_still_while_it_grows() -> None:
 def test_a_narrow_progress_line_keeps_how_to_interrupt() -> None:
     state = State(work=Work("Working", 0.0, 1000, 2000))
     line = draw(state, Edit(), Size(40, 15), Look(MUTE), [], 10.0).lines[0]
-    assert line == "✻ Working… (10s · esc to interrupt)"
+    assert line == "✻ Working… (10s · Esc to interrupt)"
 
 
 def test_a_retry_is_one_line_that_counts_down() -> None:
@@ -283,12 +283,12 @@ def test_a_retry_is_one_line_that_counts_down() -> None:
         return draw(state, Edit(), Size(columns, 15), Look(MUTE), [], now).lines[0]
 
     begin = "✻ Anthropic is overloaded (529). Retrying in"
-    assert line(10.0) == f"{begin} 12 s · attempt 4 · esc to stop (all is kept) · gives up in 8 min 20 s"
-    assert line(19.5) == f"{begin} 3 s · attempt 4 · esc to stop (all is kept) · gives up in 8 min 20 s"
-    assert line(10.0, 80) == f"{begin} 12 s · attempt 4 · esc to stop"
-    assert line(10.0, 66) == "✻ Anthropic is overlo… Retrying in 12 s · attempt 4 · esc to stop"
-    assert line(10.0, 50) == "✻ Retrying in 12 s · attempt 4 · esc to stop"
-    assert line(22.5) == "✻ Working… (22s · esc to interrupt)"
+    assert line(10.0) == f"{begin} 12 s (attempt 4) · Esc to stop · gives up in 8 min 20 s"
+    assert line(19.5) == f"{begin} 3 s (attempt 4) · Esc to stop · gives up in 8 min 20 s"
+    assert line(10.0, 80) == f"{begin} 12 s (attempt 4) · Esc to stop"
+    assert line(10.0, 66) == "✻ Anthropic is overlo… Retrying in 12 s (attempt 4) · Esc to stop"
+    assert line(10.0, 50) == "✻ Retrying in 12 s (attempt 4) · Esc to stop"
+    assert line(22.5) == "✻ Working… (22s · Esc to interrupt)"
 
 
 def test_a_long_menu_says_how_much_more_there_is() -> None:

@@ -116,7 +116,7 @@ def test_a_restart_is_printed_only_where_a_part_of_the_reply_is() -> None:
 def test_a_retry_is_listed_but_prints_nothing() -> None:
     state = after(Retrying(1, 3.0, "Overloaded"), Retrying(2, 6.0, "Overloaded"))
     assert state.finished == ()
-    assert state.acts == ("Overloaded. Retrying in 3 s · attempt 1", "Overloaded. Retrying in 6 s · attempt 2")
+    assert state.acts == ("Overloaded. Retrying in 3 s (attempt 1)", "Overloaded. Retrying in 6 s (attempt 2)")
 
 
 def test_every_automatic_act_is_told_once_and_kept() -> None:

@@ -24,7 +24,7 @@ def test_a_script_reads_the_status_and_gives_one_harmless_line(tmp_path: Path) -
 
 def test_a_script_that_fails_says_so(tmp_path: Path) -> None:
     assert ran("exit 3", tmp_path) == "ui.status_command: exit 3"
-    assert ran("true", tmp_path / "gone") == "ui.status_command cannot be started: No such file or directory"
+    assert ran("true", tmp_path / "gone") == "Can't start ui.status_command: No such file or directory"
 
 
 @pytest.mark.filterwarnings("error")

@@ -320,7 +320,7 @@ def test_an_unknown_command_runs_nothing_and_names_the_near_ones(tmp_path: Path)
     with preview(tmp_path) as t:
         ready(t)
         t.send("/compres now\r")
-        t.until("There is no command /compres. Did you mean /compress")
+        t.until("Unknown command /compres. Did you mean /compress")
         assert "Compaction" not in "\n".join(t.history())
 
 
@@ -832,7 +832,7 @@ def test_a_command_typed_while_it_works_acts_at_once_or_waits_and_is_never_said_
         t.send("/cost\r")
         t.until("$0.01 in 1 request")
         t.send("/nosuch\r")
-        t.until("There is no command /nosuch")
+        t.until("Unknown command /nosuch")
         t.send("/pin\r")
         t.until("queued: /pin")
         t.until("/pin will run after this turn")
