@@ -82,7 +82,7 @@ def built_wheel(checkout: Path, folder: Path) -> str:
     found = sorted(folder.glob("*.whl"))
     if why or not found:
         raise AgentError(
-            f"The wheel of this checkout cannot be built: {safe_line(why)}. Name one with --package WHEEL."
+            f"Can't build the wheel of this checkout: {safe_line(why)}. Name one with --package WHEEL."
         )
     return str(found[-1])
 
