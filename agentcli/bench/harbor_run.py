@@ -81,9 +81,7 @@ def built_wheel(checkout: Path, folder: Path) -> str:
         why = in_words(error)
     found = sorted(folder.glob("*.whl"))
     if why or not found:
-        raise AgentError(
-            f"Can't build the wheel of this checkout: {safe_line(why)}. Name one with --package WHEEL."
-        )
+        raise AgentError(f"Can't build the wheel of this checkout: {safe_line(why)}. Name one with --package WHEEL.")
     return str(found[-1])
 
 
