@@ -223,7 +223,7 @@ def test_a_call_is_decided_about_as_it_is_meant_and_runs_so(tmp_path: Path) -> N
     assert (project / "made").exists()
     assert unknown.output.endswith("(as bash)")
     said = [call.name for message in messages(session) for call in message.calls]
-    assert said == ["read", "read", "bash", "run_shell_command"]
+    assert said == ["read", "read", "bash", "bash"]
 
 
 def test_the_first_call_that_nobody_can_allow_tells_what_to_expect_and_the_others_do_not(tmp_path: Path) -> None:

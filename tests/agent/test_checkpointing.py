@@ -286,3 +286,26 @@ def test_the_diff_of_a_session_leaves_out_what_was_undone(tmp_path: Path, ids: t
     assert "+two" not in session.report.diff()
     session.undo_stack.redo()
     assert "+two" in session.report.diff()
+
+
+def test_one_undo_takes_back_all_files_of_a_patch_and_redo_makes_them_again(tmp_path: Path) -> None:
+    patch = (
+        "*** Begin Patch\n*** Update File: a.py\n*** Move to: moved/a.py\n@@\n-a\n+A\n"
+        "*** Add File: new/b.py\n+b\n*** Delete File: gone.py\n*** End Patch"
+    )
+    work, session = desk_on_disk(tmp_path, [say("", call("apply_patch", input=patch)), say("Done.")])
+    before = {"a.py": "a\n", "gone.py": "z\n"}
+    for name, text in before.items():
+        (work / name).write_text(text)
+    say_to(session, "go")
+
+    def there() -> dict[str, str]:
+        return {str(file.relative_to(work)): file.read_text() for file in work.rglob("*") if file.is_file()}
+
+    after = {"moved/a.py": "A\n", "new/b.py": "b\n"}
+    assert there() == after
+    session.undo_stack.undo()
+    assert there() == before
+    assert not (work / "new").exists()
+    session.undo_stack.redo()
+    assert there() == after
