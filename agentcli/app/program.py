@@ -61,6 +61,12 @@ from agentcli.tools.lib.gitignore import everything
 from agentcli.tools.registry import run
 
 
+def newcomer(home: Path, sessions: Path) -> list[str]:
+    """Return a note for a person who comes from Claude Code, before the first session of all."""
+    known = (home / ".claude").is_dir() and not any(sessions.glob("*/*/records/*"))
+    return ["Found ~/.claude: `agentcli import-config` takes over its settings, and lists them first."] if known else []
+
+
 class Program(ProjectContext):
     """Everything of one run of agentcli, which a front end may start. Parts are made when they are first needed."""
 
@@ -236,7 +242,16 @@ class Program(ProjectContext):
         """Return notes for the person about settings, extensions, hooks and servers before the first prompt."""
         unread = unstarted(self, attended=self.front_end.attended)
         trouble = filter(None, [self.workspace_policy.saved.rules()[1]])
-        return (*self.config.warnings, *trouble, *self.extensions.left_out, *hooks, *self.servers.problems, *unread)
+        found = newcomer(self.home, self.store.root) if self.front_end.attended and not self.front_end.one_turn else []
+        return (
+            *self.config.warnings,
+            *trouble,
+            *self.extensions.left_out,
+            *hooks,
+            *self.servers.problems,
+            *unread,
+            *found,
+        )
 
     def tools_with(self, servers: bool) -> Sequence[Tool]:
         """Return the tools of a session, including the tools that reach servers if there are any."""

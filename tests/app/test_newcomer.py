@@ -1,0 +1,21 @@
+"""The note for a person who comes from Claude Code, at the first start only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentcli.app.program import newcomer
+
+
+def test_import_config_is_named_at_the_first_start_if_there_is_something_to_import(tmp_path: Path) -> None:
+    sessions = tmp_path / "sessions"
+    assert newcomer(tmp_path, sessions) == []
+    (tmp_path / ".claude").mkdir()
+    [note] = newcomer(tmp_path, sessions)
+    assert "~/.claude" in note
+    assert "`agentcli import-config`" in note
+    records = sessions / "project" / "session" / "records"
+    records.mkdir(parents=True)
+    assert newcomer(tmp_path, sessions) == [note]
+    (records / "000001-message.json").write_text("{}")
+    assert newcomer(tmp_path, sessions) == []
