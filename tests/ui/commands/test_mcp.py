@@ -30,7 +30,7 @@ def opened(folder: Path, *tools: ServerTool) -> ScriptedContext:
 
 def test_the_servers_are_listed_with_their_state(tmp_path: Path) -> None:
     assert "git  connected, 0 tools" in said(opened(tmp_path, STATUS), "/mcp")
-    assert "No MCP servers are configured here" in said(opened(tmp_path), "/mcp")
+    assert "No MCP servers. See" in said(opened(tmp_path), "/mcp")
 
 
 def test_a_server_is_disabled_reconnected_and_looked_at(tmp_path: Path) -> None:
