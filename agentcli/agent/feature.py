@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
 
 from agentcli.agent.calls.call import Stage
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.calls.stages import FoundTools
 from agentcli.agent.core import SessionCore
-from agentcli.agent.ports import PromptSource
+from agentcli.agent.ports import Prompt, PromptSource
 from agentcli.agent.reply import ReplyBuilder
 from agentcli.agent.tool_context import Offer
 from agentcli.core.dataclass import dataclass
-from agentcli.core.event import Event
+from agentcli.core.event import Event, TurnEnded
 
 
 async def no_wait(_: asyncio.Event) -> None:
@@ -48,6 +48,10 @@ class Unfinished:
     notice: str = ""
 
 
+Follow = Callable[[TurnEnded, asyncio.Event], AsyncIterator[Event | Prompt]]
+"""Continues the work after a turn: yields events, and last a prompt for one more turn, if any. A TurnEnded replaces the turn's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionFeature:
     """Parts that a package adds to a session; everything but the name may be empty."""
@@ -77,6 +81,8 @@ class SessionFeature:
     """Hears that all calls of a reply have their results. Raises AgentError to end the turn."""
     before_end: Callable[[ReplyBuilder], Unfinished] = no_objection
     """Judges the reply with which a turn is about to end."""
+    follow: Follow | None = None
+    """Called after each turn of a session that has a state of the feature on record, under its name."""
     news: Callable[[], Sequence[str]] = tuple
     """Events outside of the conversation since the last call, for the model."""
     notices: Callable[[], Iterable[Event]] = tuple
@@ -130,6 +136,10 @@ class FeatureList:
         """Return the first objection to the end of a turn with this reply."""
         said = (one.before_end(reply) for one in self.all)
         return next((objection for objection in said if objection != Unfinished()), Unfinished())
+
+    def following(self, recorded: Container[str]) -> Sequence[Follow]:
+        """Return the ways to continue after a turn, of the features that have a state on record."""
+        return [one.follow for one in self.all if one.follow is not None and one.name in recorded]
 
     def news(self) -> Sequence[str]:
         """Return notices for the model of events outside of the conversation."""

@@ -20,7 +20,7 @@ from agentcli.core.event import Retrying
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices
-from agentcli.core.record import Compaction, Failure, Prune, Record, Retry, Settings, Title
+from agentcli.core.record import Compaction, Failure, FeatureState, Prune, Record, Retry, Settings, Title
 from agentcli.core.subagent_result import purpose, spent
 from agentcli.core.text.plural import plural
 from agentcli.providers.catalog import short_name
@@ -264,6 +264,8 @@ def _spent(records: Iterable[Record]) -> Iterator[tuple[Record, str, Usage, floa
                 yield record, f"{model} (summaries)", usage, cost
             case Title(usage=usage, model=model, cost=cost) if usage.total:
                 yield record, f"{model} (titles)", usage, cost
+            case FeatureState(feature, usage=usage, model=model, cost=cost) if usage.total:
+                yield record, f"{model} ({feature})", usage, cost
             case ToolResult() as result if spent(result)[1].total:
                 model, usage, cost = spent(result)
                 yield record, f"{model} ({purpose(result)})", usage, cost

@@ -111,9 +111,39 @@ class AgentSession:
         self._approval.forget(rule)
 
     async def turn(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
-        """Answer a prompt as `loop.turn` does. Ends with exactly one TurnEnded; raises AgentError if it cannot begin."""
+        """Answer a prompt as `loop.turn` does, then the prompts with which features continue the work.
+
+        Ends with exactly one TurnEnded; raises AgentError if it cannot begin.
+        """
+        spending = self.core.spending
+        spending.limits = self._setup.run.limits()
+        following: Prompt | None = prompt
+        while following is not None:
+            async with closing(self._answer(following, interrupt)) as events:
+                following, ended = None, TurnEnded("failed")
+                async for event in events:
+                    if isinstance(event, TurnEnded):
+                        ended = event
+                    else:
+                        yield event
+            for follow in self._features.following(self.history.features):
+                async with closing(follow(ended, interrupt)) as further:
+                    async for step in further:
+                        match step:
+                            case Prompt():
+                                following = step
+                            case TurnEnded():
+                                ended = step
+                            case _:
+                                yield step
+                if following is not None:
+                    spending.limits = spending.limits.rest(spending.steps, *spending.spent())
+                    break
+        yield ended
+
+    async def _answer(self, prompt: Prompt, interrupt: asyncio.Event) -> AsyncIterator[Event]:
+        """Answer one prompt."""
         await self.prepare(interrupt)
-        self.core.spending.limits = self._setup.run.limits()
         self.extensions.grant(prompt.grants)
         for notice in self._notices():
             yield notice

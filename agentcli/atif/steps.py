@@ -15,6 +15,7 @@ from agentcli.core.record import (
     Checkpoint,
     Compaction,
     Failure,
+    FeatureState,
     Pin,
     Prune,
     Record,
@@ -88,7 +89,7 @@ class StepBuilder:
                 if not self._unanswered:
                     yield from self._released()
                 self._system(record)
-            case Pin() | Unpin() | Retry() | Title() | Todo() | Checkpoint() | Unknown():
+            case Pin() | Unpin() | Retry() | Title() | Todo() | Checkpoint() | FeatureState() | Unknown():
                 self._aside({"seq": record.seq, "id": record.id, "time": record.time, "kind": record.kind}, record)
             case _:
                 assert_never(body)

@@ -17,6 +17,8 @@ from agentcli.core.record import (
     Checkpoint,
     Compaction,
     Failure,
+    FeatureState,
+    Kept,
     Pin,
     Prune,
     Record,
@@ -46,8 +48,8 @@ class History:
     output or input the provider drops on its side, so that they are sent whole, like thoughts before `held_thinking`. `turn` counts the user's
     prompts. `undone`: stretches from an edit to its undo, as the seqs of both, in which the model saw another view than the current one.
     `usage` and `cost` (USD, None if no price is known) are everything ever spent, even on records that were taken back.
-    Records up to number `foreign` came from a file from outside: their model, mode, policy, system prompt, tools and folder are ignored.
-    `folder` is where commands start, if they have left the session's folder.
+    Records up to number `foreign` came from a file from outside: their model, mode, policy, system prompt, tools, folder and states of features are ignored.
+    `folder` is where commands start, if they have left the session's folder. `features` are the newest states that features have recorded.
     """
 
     entries: tuple[Record, ...] = ()
@@ -73,6 +75,7 @@ class History:
     undone: tuple[tuple[int, int], ...] = ()
     foreign: int = 0
     folder: str = ""
+    features: Mapping[str, Kept] = field(default_factory=dict)
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -104,6 +107,7 @@ class History:
             cleared=dict(self.cleared),
             cleared_inputs=dict(self.cleared_inputs),
             folder=self.folder,
+            features=self.features,
         )
 
 
@@ -152,6 +156,9 @@ def evolve(history: History, record: Record) -> History:
                 tools=body.tools or history.tools,
                 folder=body.folder or history.folder,
             )
+        case FeatureState(feature, data, _, usage, cost):
+            own = {} if record.seq <= history.foreign else {feature: Kept(record.seq, data)}
+            return _spent(history, usage, cost, features={**history.features, **own})
         case Failure():
             return _spent(history, body.usage, body.cost)
         case Retry() | Checkpoint() | Unknown():
@@ -224,6 +231,7 @@ def _carried(history: History, seq: int, body: Compaction) -> History:
             system=carry.system,
             tools=carry.tools,
             folder=carry.folder,
+            features=carry.features,
         )
     return replace(
         history,

@@ -50,6 +50,14 @@ class TodoItem:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """The newest state that a feature has recorded, and the number of the record."""
+
+    seq: int
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Carry:
     """State of a fold before a compaction, so that a resume reads only the records of the view."""
 
@@ -71,6 +79,7 @@ class Carry:
     cleared_inputs: Mapping[str, int] = field(default_factory=dict)
     """Calls with the prune that cleared their input."""
     folder: str = ""
+    features: Mapping[str, Kept] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +229,17 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class FeatureState:
+    """The state of a feature from now on, whole; only the feature reads its `data`. `model` spent `usage` and `cost` for it, if any did."""
+
+    feature: str
+    data: Mapping[str, Any]
+    model: str = ""
+    usage: Usage = Usage()
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Something went wrong that the reader of the session should know of (kind `error`). A useless reply has its usage here."""
 
@@ -250,6 +270,7 @@ Body = (
     | Todo
     | Checkpoint
     | Settings
+    | FeatureState
     | Failure
     | Unknown
 )
@@ -267,6 +288,7 @@ KINDS: dict[type, str] = {
     Todo: "todo",
     Checkpoint: "checkpoint",
     Settings: "settings",
+    FeatureState: "feature",
     Failure: "error",
 }
 """The name of each kind in files. `Unknown` carries its own."""

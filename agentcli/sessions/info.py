@@ -15,7 +15,7 @@ from agentcli.core.codec.fields import items, number, table, text, whole
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Message, ToolResult, Usage
-from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, Record, Settings, Title
+from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, FeatureState, Record, Settings, Title
 from agentcli.core.sanitise import harmful
 from agentcli.core.subagent_result import changed_files, spent
 
@@ -202,7 +202,7 @@ def _noted(info: SessionInfo, record: Record) -> SessionInfo:
             return _touched(info, [path for side in sides for path in side if path not in folders])
         case Compaction(usage=usage, cost=cost):
             return _spent(replace(info, time=replace(info.time, compacting=record.time)), usage, cost)
-        case Failure(usage=usage, cost=cost):
+        case Failure(usage=usage, cost=cost) | FeatureState(usage=usage, cost=cost):
             return _spent(info, usage, cost)
         case Title(title, name, _, usage, cost):
             return _spent(replace(info, title=title or info.title, name=name or info.name), usage, cost)

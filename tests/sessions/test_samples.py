@@ -36,7 +36,7 @@ def test_there_is_a_sample_of_every_schema_and_kind() -> None:
 def test_a_sample_is_in_order_and_nothing_in_it_is_lost(store: Store) -> None:
     report = check(store.root / PROJECT / ID)
     assert report.problems == ()
-    assert report.records == 22
+    assert report.records == len([*(store.root / PROJECT / ID / "records").iterdir()]) >= 22
 
 
 def test_a_sample_says_what_it_said_when_it_was_written(store: Store) -> None:
@@ -59,7 +59,7 @@ def test_a_sample_says_what_it_said_when_it_was_written(store: Store) -> None:
     assert history.turn == 2
     assert history.entries[1].body.text == "Done \U0001f600 ünïcode \u2028 \ud800."
     assert session.info.usage == Usage(301, 61, 15, 3000, 150)
-    assert session.append(user("more", 3)).seq == 23
+    assert session.append(user("more", 3)).seq == history.last_seq + 1
     session.close()
 
 

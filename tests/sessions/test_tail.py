@@ -15,6 +15,7 @@ from agentcli.core.record import (
     Body,
     Compaction,
     Failure,
+    FeatureState,
     Pin,
     Prune,
     Record,
@@ -87,7 +88,9 @@ class Life:
             self.say(Pin(self.dice.choice(self.history.entries).seq))
 
     def rename(self) -> None:
-        self.say(self.dice.choice([Title("t", "n"), Todo((TodoItem("x"),)), Settings("m/x", "plan"), Failure("oh")]))
+        state = FeatureState(self.dice.choice("ab"), {"n": len(self.records)}, usage=Usage(1, 2), cost=0.5)
+        others = [Title("t", "n"), Todo((TodoItem("x"),)), Settings("m/x", "plan"), Failure("oh")]
+        self.say(self.dice.choice([*others, state]))
 
     def compact(self) -> None:
         seqs = [entry.seq for entry in self.history.entries]

@@ -32,6 +32,8 @@ from agentcli.core.record import (
     CompactionStatus,
     Editor,
     Failure,
+    FeatureState,
+    Kept,
     Pin,
     Prune,
     Record,
@@ -234,8 +236,13 @@ def _carry(raw: Mapping[str, Any]) -> Carry:
         pins=None if raw.get("pins") is None else items(raw, "pins", int),
         cleared=None if raw.get("cleared") is None else _all(int, table(raw, "cleared")),
         cleared_inputs=_all(int, table(raw, "cleared_inputs")),
+        features={name: _kept(kept) for name, kept in _all(dict, table(raw, "features")).items()},
         **{name: text(raw, name) for name in ("model", "mode", "policy", "title", "name", "folder")},
     )
+
+
+def _kept(raw: Mapping[str, Any]) -> Kept:
+    return Kept(whole(raw, "seq", None), table(raw, "data"))
 
 
 def _verbatim_text(raw: Mapping[str, Any]) -> VerbatimText:
@@ -250,6 +257,11 @@ def _todo(raw: Mapping[str, Any]) -> TodoItem:
 def _settings(raw: Mapping[str, Any]) -> Settings:
     names = (text(raw, "model"), text(raw, "mode"), text(raw, "policy"))
     return Settings(*names, items(raw, "system", str), items(raw, "tools", dict), text(raw, "why"), text(raw, "folder"))
+
+
+def _feature_state(raw: Mapping[str, Any]) -> FeatureState:
+    usage = usage_from_json(table(raw, "usage"))
+    return FeatureState(text(raw, "feature", None), table(raw, "data"), text(raw, "model"), usage, number(raw, "cost"))
 
 
 def _failure(raw: Mapping[str, Any]) -> Failure:
@@ -295,6 +307,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Body]] = {
     "todo": lambda raw: Todo(tuple(map(_todo, items(raw, "items", dict, None)))),
     "checkpoint": lambda raw: Checkpoint(table(raw, "data")),
     "settings": _settings,
+    "feature": _feature_state,
     "error": _failure,
 }
 assert set(_READERS) == set(KINDS.values())

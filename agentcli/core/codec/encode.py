@@ -22,6 +22,7 @@ from agentcli.core.record import (
     Checkpoint,
     Compaction,
     Failure,
+    FeatureState,
     Pin,
     Prune,
     Record,
@@ -132,6 +133,9 @@ def body_to_json(body: Body) -> Json:
             cause = {name: value for name, value in (("why", why), ("folder", folder)) if value}
             fixed = {"system": list(system), "tools": [dict(tool) for tool in tools]} if system or tools else {}
             return {"model": model, "mode": mode, "policy": policy, **cause, **fixed}
+        case FeatureState(feature, data, model, usage, cost):
+            payer = {"model": model} if usage.total else {}
+            return {"feature": feature, "data": dict(data), **payer, **_spent(usage, cost)}
         case Failure(message, where, usage, cost):
             return {"message": message, "where": where, **_spent(usage, cost)}
         case Unknown(_, raw):
@@ -268,7 +272,12 @@ def _carry_to_json(carry: Carry) -> Json:
         "cleared": None if carry.cleared is None else dict(carry.cleared),
         **({"cleared_inputs": dict(carry.cleared_inputs)} if carry.cleared_inputs else {}),
         **({"folder": carry.folder} if carry.folder else {}),
+        **({"features": _features_to_json(carry)} if carry.features else {}),
     }
+
+
+def _features_to_json(carry: Carry) -> Json:
+    return {name: {"seq": kept.seq, "data": dict(kept.data)} for name, kept in carry.features.items()}
 
 
 def _verbatim_to_json(piece: VerbatimText) -> Json:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult, Usage
-from agentcli.core.record import Body, Checkpoint, Compaction, Prune, Record, Settings, Title, Undo
+from agentcli.core.record import Body, Checkpoint, Compaction, FeatureState, Prune, Record, Settings, Title, Undo
 
 if TYPE_CHECKING:  # every opening of a session imports this module, and few take anything back
     from agentcli.sessions.checkpoints.checkpoints import Target
@@ -99,7 +99,7 @@ def results_in_force(results: Iterable[Record], all_batches: Sequence[Batch]) ->
 
 
 def lasting(before: History, after: History) -> Iterator[Body]:
-    """Yield records that reset the model, mode, policy and names to their values before an undo.
+    """Yield records that reset the model, mode, policy, names and states of features to their values before an undo.
 
     A rewind does not take these back: they belong to the session or the program, not to the conversation.
     """
@@ -109,6 +109,9 @@ def lasting(before: History, after: History) -> Iterator[Body]:
     settings = (before.model, before.mode, before.policy, before.system, before.tools)
     if settings != (after.model, after.mode, after.policy, after.system, after.tools):
         yield Settings(*settings)
+    for name, kept in before.features.items():
+        if after.features.get(name) != kept:
+            yield FeatureState(name, kept.data)
 
 
 def paid(undo: Undo, before: History, after: History) -> Undo:

@@ -24,8 +24,8 @@ class Command:
 
     run: Run
     help: str
-    at_once: bool = False
-    """It changes nothing under a running turn and does not wait for its end."""
+    at_once: bool | tuple[str, ...] = False
+    """It changes nothing under a running turn and does not wait for its end; or only with these arguments."""
     arguments: Arguments | None = None
     """Completions of the argument."""
     aliases: tuple[str, ...] = ()
@@ -69,6 +69,10 @@ class Command:
         """Return whether the command can be called with this argument."""
         return not argument or (self.takes_argument and (self.values is None or argument in self.values))
 
+    def acts_at_once(self, argument: str) -> bool:
+        """Return whether it runs with this argument without waiting for the end of a turn."""
+        return self.at_once if isinstance(self.at_once, bool) else argument in self.at_once
+
     def check(self, argument: str, typed: str) -> None:
         """Raise UsageError for an argument that it does not take; `typed` is the name that it was called by."""
         if self.takes(argument):
@@ -87,7 +91,7 @@ class Command:
 def command(
     *,
     where: Literal["terminal"] = "terminal",
-    at_once: bool = False,
+    at_once: bool | tuple[str, ...] = False,
     arguments: Arguments | None = None,
     aliases: Sequence[str] = (),
     values: Sequence[str] | None = None,
@@ -98,7 +102,7 @@ def command(
 def command(
     *,
     where: Literal["everywhere"],
-    at_once: bool = False,
+    at_once: bool | tuple[str, ...] = False,
     arguments: Arguments | None = None,
     aliases: Sequence[str] = (),
     values: Sequence[str] | None = None,
@@ -108,7 +112,7 @@ def command(
 def command(
     *,
     where: Literal["terminal", "everywhere"] = "terminal",
-    at_once: bool = False,
+    at_once: bool | tuple[str, ...] = False,
     arguments: Arguments | None = None,
     aliases: Sequence[str] = (),
     values: Sequence[str] | None = None,

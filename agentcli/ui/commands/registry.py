@@ -55,8 +55,9 @@ class SlashCommands:
 
     def acts_at_once(self, text: str) -> bool:
         """Return whether the command runs at once, without waiting for the end of the turn. Unknown commands are reported at once, too."""
-        found = self.all.get(self.known_as(name_and_argument(text)[0]))
-        return found is None or found.at_once
+        name, argument = name_and_argument(text)
+        found = self.all.get(self.known_as(name))
+        return found is None or found.acts_at_once(argument)
 
     def find(self, name: str) -> Command:
         """Return the command of that name. Raises UsageError with the nearest names."""
