@@ -10,6 +10,8 @@ import asyncio
 import base64
 import os
 import random
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -101,7 +103,11 @@ php -r 'echo file_get_contents("{f}");' ¦ column {f} ¦ (sleep 0; cat {f}) & wa
 alias c='cat {f}'; c ¦ coproc cat {f}; cat <&"${{COPROC[0]}}" ¦ command cat {f} ¦ \cat {f} ¦ unshare -Urm cat {f}
 unshare -Urm sh -c 'umount -l {f}; umount -l {d}; cat {f}' ¦ umount {f}; cat {f} ¦ chmod 777 {f}; cat {f} ¦ sudo cat {f}
 nsenter -t 1 -m cat $PWD/{f} ¦ echo x > {f}; cat {f} ¦ cat {f} 2>&1 ¦ cat {f} || true ¦ test -f {f} && cat {f} ¦ [ -s {f} ] && head {f}
-if true; then cat {f}; fi ¦ case x in x) cat {f};; esac ¦ ! cat {f}
+if true; then cat {f}; fi ¦ case x in x) cat {f};; esac ¦ ! cat {f} ¦ git show ':/first' ¦ git show 'HEAD^{{/f.*:*}}'
+git show {tree}:{b} ¦ git cat-file -p {tree}:{b} ¦ git cat-file -p '{blob}^{{}}' ¦ git show '{blob}^{{}}' -- README.md ¦ git diff {tree} -- {b}
+git grep TOP {tree} -- {b} ¦ git checkout {tree} -- {b}; cat {b} ¦ git restore --source={tree} {b}; cat {b} ¦ git tag t {blob}; git cat-file -p t
+git tag t {tree} && git show t:{b} ¦ git diff-tree -p {tree} HEAD -- {b} ¦ git show HEAD:README.md {blob} ¦ git reset -q {tree} .; git show :{b}
+git for-each-ref --format='%(raw)' ¦ git push -q file://$PWD {blob}:refs/tags/z; git cat-file -p z ¦ git show {blob} -- README.md
 """
 """Command lines as people write them, with a broken bar between them."""
 
@@ -177,7 +183,10 @@ def attack(
     """Run calls in a repository of a layout, in one session; the person gives this answer to every question."""
     work = base / "work"
     lay_out(work, layout, random.Random(seed))
-    replies = [{"calls": [call]} for call in calls]
+    calls = [with_ids(call, work) for call in calls]
+    # A `cd` lasts, and each case begins at the top.
+    back = {"name": "bash", "input": {"command": f"cd {shlex.quote(str(work))}"}}
+    replies = [{"calls": [each]} for call in calls for each in (back, call)]
     rule = layout.rule.format(work=work, home=base / "home")
     more: dict[str, Any] = {"deny": [rule]} if deny else {}
     settings = {"agent.repeat_limit": 0, "agent.max_steps": 10_000, "sandbox": sandbox, "tools.bash_timeout": 20}
@@ -187,14 +196,13 @@ def attack(
         return [event async for event in agentcli.query("go", **given)]
 
     found = Found()
-    for event in asyncio.run(main()):
-        if isinstance(event, agentcli.ToolResultEvent):
-            call = calls[found.cases]
-            found.ended[event.status] += 1
-            if holds_denied(event.output):
-                found.leaks.append(f"{layout.rule} in {mode}: {call} gave {event.output[:200]!r}")
-            if call["input"].get("command") in USEFUL and event.status != "success" and _repository(work, call):
-                found.useless.append(f"{layout.rule} in {mode}: {call} gave {event.status} {event.output[:300]!r}")
+    results = [event for event in asyncio.run(main()) if isinstance(event, agentcli.ToolResultEvent)]
+    for call, event in zip(calls, results[1::2], strict=True):
+        found.ended[event.status] += 1
+        if holds_denied(event.output):
+            found.leaks.append(f"{layout.rule} in {mode}: {call} gave {event.output[:200]!r}")
+        if call["input"].get("command") in USEFUL and event.status != "success" and _repository(work, call):
+            found.useless.append(f"{layout.rule} in {mode}: {call} gave {event.status} {event.output[:300]!r}")
     return found
 
 
@@ -253,6 +261,22 @@ def call_of(form: str, file: str, work: Path) -> Mapping[str, Any]:
     return {"name": "bash", "input": {"command": form.format(**words(file, work))}}
 
 
+_ID = re.compile(r"<id of (?P<of>[^>]*)>")
+
+
+def with_ids(call: Mapping[str, Any], work: Path) -> Mapping[str, Any]:
+    """A call with the ids of the files and folders that it names so: `<id of path>`; one of zeros for any that git does not know."""
+    if call["name"] != "bash" or not _ID.search(call["input"]["command"]):
+        return call
+
+    def id_of(match: re.Match[str]) -> str:
+        words = ["git", "rev-parse", "--verify", "-q", f"HEAD:{match['of']}"]
+        found = subprocess.run(words, cwd=work, capture_output=True, text=True, check=False).stdout.strip()
+        return found or "0" * 40
+
+    return {**call, "input": {"command": _ID.sub(id_of, call["input"]["command"])}}
+
+
 def tool_call(name: str, given: Mapping[str, Any], file: str, work: Path) -> Mapping[str, Any]:
     """A call of another tool for a denied file."""
     fill = words(file, work)
@@ -274,6 +298,8 @@ def words(file: str, work: Path) -> Mapping[str, str]:
         "up": f"../{work.name}/{file}",
         "name": work.name,
         "abs": str(work / file),
+        "blob": f"<id of {file}>",
+        "tree": f"<id of {folder}>",
     }
 
 

@@ -13,8 +13,9 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.denied.files import NOTHING, Held, Hidden, denial_of, existing, held_around
+from agentcli.permissions.denied.objects import Named, named_objects
 from agentcli.permissions.paths import Workspace, impossible, resolved
-from agentcli.permissions.readonly.git_table import GIT_READERS, covers, limits, shows_text
+from agentcli.permissions.readonly.git_table import GIT_READERS, covers, limits, path_named, shows_text
 from agentcli.permissions.readonly.option_grammar import Found, fit
 from agentcli.permissions.readonly.searches import search_of
 from agentcli.permissions.readonly.table import READERS
@@ -42,6 +43,10 @@ _TAKING = word_set("add commit stash")
 """Commands that may put the content of files of the work tree into the repository."""
 _SENDING = word_set("push pull fetch remote")
 """Commands that may use another repository on this machine, to which no rule would apply."""
+_ADDRESS = re.compile(r"(?!file:)[a-z][a-z+.-]*://|[^/:]+:(?!:)")
+"""Address of a repository on another machine: `https://host/path` or `host:path`."""
+_TREES = word_set("diff grep log show whatchanged rev-list diff-tree diff-index range-diff")
+"""Commands that show the text of files of a tree, if they show any."""
 _OID = re.compile(r"[0-9a-fA-F]{4,64}")
 _EXCLUDING = re.compile(r":(?:(?P<sign>[!^]/?|/[!^])|\((?P<words>[a-z,]*)\))(?P<rest>.*)", re.DOTALL)
 
@@ -80,8 +85,12 @@ def judge_git(
         fitting = fit(GIT_READERS[name], arguments)
         if not isinstance(fitting, str):
             return _reads(name, fitting[1], places, held, workspace)
-    elsewhere = name in _SENDING and any(os.path.lexists(folder / word) for folder in places for word in arguments)
+    elsewhere = name in _SENDING and _to_this_machine(name, arguments, places, held)
     if name in _CHANGING and _known_quiet(name, arguments) and not elsewhere:
+        named = _named(arguments, places, held, workspace)
+        for each in held:
+            if each.any and named.shows(each, trees=True):
+                return GitVerdict("denied", min(each.names, default=""), each)
         takes = name in _TAKING and not tracked and not _takes_named(name, arguments, places)
         hooks = any(repository_problem(folder, workspace, name) for folder in places)
         return GitVerdict("nothing", masked=takes or hooks)
@@ -94,6 +103,24 @@ def _known_quiet(name: str, arguments: Sequence[str]) -> bool:
         return True
     options = [word.partition("=")[0] for word in arguments if word.startswith("-")]
     return all(option in _QUIET for option in options)
+
+
+def _to_this_machine(name: str, arguments: Sequence[str], folders: Sequence[Path], held: Sequence[Held]) -> bool:
+    """Return True if a command may send to or fetch from a repository on this machine, also one that does not exist yet."""
+    if any(word.startswith("file:") or os.path.lexists(folder / word) for folder in folders for word in arguments):
+        return True
+    words = iter(arguments)
+    operands = [
+        word for word in words if not (word.startswith("-") and (word != "--depth" or next(words, "") is not None))
+    ]
+    if name == "remote":
+        return operands[:1] in (["add"], ["set-url"]) and not all(map(_ADDRESS.match, operands[2:]))
+    remotes = frozenset[str]().union(*(each.remotes for each in held))
+    return bool(operands) and operands[0] not in remotes and not _ADDRESS.match(operands[0])
+
+
+def _named(words: Iterable[str], folders: Sequence[Path], held: Sequence[Held], workspace: Workspace) -> Named:
+    return named_objects(words, folders, workspace.resolved_roots) if any(each.any for each in held) else Named()
 
 
 def _takes_named(name: str, arguments: Sequence[str], folders: Sequence[Path]) -> bool:
@@ -121,11 +148,17 @@ def _reads(name: str, found: Found, folders: Sequence[Path], held: Sequence[Held
     danger = any(workspace.git(folder).danger for folder in folders)
     shown = shows_text(name, found)
     values = [value for kind, value in found if kind == "rev"]
+    named = _named(values, folders, held, workspace)
     for each in held:
         if not each.any:
             continue
+        by_name = any(path_named(value) is not None for value in values)
+        if each.replaced and (shown or by_name):
+            return GitVerdict("denied", min(each.names, default=""), each)
         if file := _named_object(values, folders, each):
             return GitVerdict("denied", file, each)
+        if named.shows(each, trees=shown and name in _TREES):
+            return GitVerdict("denied", min(each.names, default=""), each)
         if name == "cat-file" and each.known:
             continue
         if shown and any(_in_scope(name, found, folder, each) for folder in folders):
@@ -139,8 +172,7 @@ def _named_object(values: Iterable[str], folders: Sequence[Path], held: Held) ->
     for value in values:
         if _OID.fullmatch(value) and (not held.known or any(blob.startswith(value.lower()) for blob in held.blobs)):
             return min(held.names, default=value)
-        path = value.rpartition(":")[2]
-        if ":" not in value or not path:
+        if not (path := path_named(value)):
             continue
         if not held.known:
             return path

@@ -277,7 +277,8 @@ _REFS = 20_000
 class Held:
     """Denied files in a repository: their `names` relative to the `top` of the work tree, and the ids of their `blobs`.
 
-    `objects` are the folders that store their content. `known` is false if the search failed.
+    `objects` are the folders that store their content. `known` is false if the search failed. `replaced` is true if references
+    let git show other objects than a commit names; `remotes` are the names of other repositories.
     """
 
     top: Path
@@ -285,6 +286,8 @@ class Held:
     names: frozenset[str] = frozenset()
     blobs: frozenset[str] = frozenset()
     known: bool = True
+    replaced: bool = False
+    remotes: frozenset[str] = frozenset()
 
     @property
     def any(self) -> bool:
@@ -324,27 +327,30 @@ def _look(top: Path, objects: tuple[Path, ...], specs: tuple[str, ...], state: o
         return Held(top, objects)
     heads = [head for head in _HEADS if any((folder.parent / head).is_file() for folder in objects)]
     walk = [*_LOG, "--ignore-missing", *heads, "--", *specs]
-    logged = _run(git, top, walk)
-    indexed = _run(git, top, ["ls-files", "--stage", "-z", "--full-name", "--", *specs])
+    logged = run_git(git, top, walk)
+    indexed = run_git(git, top, ["ls-files", "--stage", "-z", "--full-name", "--", *specs])
+    replaced = bool(run_git(git, top, ["for-each-ref", "--count=1", "refs/replace"]))
+    remotes = frozenset((run_git(git, top, ["remote"]) or "").split())
     if logged is None or indexed is None:
-        return Held(top, objects, known=False)
+        return Held(top, objects, known=False, replaced=replaced, remotes=remotes)
     changes = _CHANGE.findall(logged)
     staged = [entry.partition("\t")[::2] for entry in indexed.split("\0") if "\t" in entry]
     names = {name for *_, name in changes} | {name for _, name in staged}
     blobs = {oid for *oids, _ in changes for oid in oids if oid.strip("0")} | {
         about.split(" ")[1] for about, _ in staged
     }
-    return Held(top, objects, frozenset(names), frozenset(blobs))
+    return Held(top, objects, frozenset(names), frozenset(blobs), replaced=replaced, remotes=remotes)
 
 
-def _run(git: str, top: Path, arguments: Sequence[str]) -> str | None:
+def run_git(git: str, folder: Path, arguments: Sequence[str], given: str = "") -> str | None:
+    """Return what a git command that starts no program prints in a folder, `given` on stdin; None if it fails or takes too long."""
     env = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
             [git, "--no-pager", "--no-replace-objects", *arguments],
-            cwd=top,
+            cwd=folder,
             env={**env, **GIT_HARDENED_ENV},
-            stdin=subprocess.DEVNULL,
+            input=os.fsencode(given),
             capture_output=True,
             timeout=SECONDS,
             check=False,
@@ -355,8 +361,9 @@ def _run(git: str, top: Path, arguments: Sequence[str]) -> str | None:
 
 
 def _state(own: Path, common: Path) -> object:
-    """Return a value that changes whenever the references or the index of a repository change."""
-    files = [own / "HEAD", own / "index", own / "logs/HEAD", common / "packed-refs", common / "logs/refs/stash"]
+    """Return a value that changes whenever the references, the index or the remotes of a repository change."""
+    files = [own / "HEAD", own / "index", own / "logs/HEAD"]
+    files += [common / "packed-refs", common / "logs/refs/stash", common / "config"]
     files += [own / head for head in _HEADS]
     for number, (folder, _, names) in enumerate(os.walk(common / "refs")):
         files += [Path(folder), *(Path(folder, name) for name in names)]

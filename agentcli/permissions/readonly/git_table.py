@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -153,12 +154,33 @@ _LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index dif
 """Commands that take an operand for a path if a file of that name exists: git refuses to guess if it may also be a revision."""
 
 
+_MAYBE_FILE = re.compile(r"^[0-9a-fA-F]{4,64}$|\^\{")
+
+
+def path_named(revision: str) -> str | None:
+    """Return the path in a revision such as `HEAD:path` or `:0:path`; None if it has none.
+
+    As git reads it: a colon in braces belongs to a date or a pattern, and `:/text` is the commit with that message.
+    """
+    if revision.startswith(":"):
+        rest = revision[3:] if re.match(r":[0-3]:", revision) else revision[1:]
+        return None if revision.startswith(":/") else rest
+    depth = 0
+    for index, sign in enumerate(revision):
+        depth += {"{": 1, "}": -1 if depth else 0}.get(sign, 0)
+        if sign == ":" and not depth:
+            return revision[index + 1 :]
+    return None
+
+
 def shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence[str]) -> str:
     """Return a tracked protected file that a recognised git command may show, or the empty string."""
     if not tracked or not shows_text(subcommand, found):
         return ""
     here = os.path.realpath(folder)
-    specs = limits(subcommand, found, here)
+    # A pathspec limits what a commit shows, not a file that is named by its id.
+    by_id = any(_MAYBE_FILE.search(value) for kind, value in found if kind == "rev")
+    specs = [] if by_id else limits(subcommand, found, here)
     secrets = (path for path in tracked if names_protected(path, write=False))
     return next((path for path in secrets if not specs or any(covers(spec, here, path) for spec in specs)), "")
 
@@ -175,8 +197,8 @@ def shows_text(subcommand: str, found: Found) -> bool:
             return not options.isdisjoint(("-v", "--verbose"))
         case "cat-file":
             asked = "-p" in options or any(value == "blob" for kind, value in found if kind.startswith("="))
-            return asked and not all(":" in value for value in values)
-        case "show" if values and all(":" in value for value in values):
+            return asked and any(path_named(value) is None for value in values)
+        case "show" if values and all(path_named(value) is not None for value in values):
             return False
         case "stash" if any(value == "list" for kind, value in found if kind.startswith("=")):
             return patch
@@ -194,7 +216,8 @@ def limits(subcommand: str, found: Found, here: str) -> list[str]:
         return []
     behind = [value for kind, value in found if kind == "behind"]
     if ("option", "--") not in found:
-        behind = [value for kind, value in found if kind == "rev" and os.path.lexists(os.path.join(here, value))]
+        revs = (value for kind, value in found if kind == "rev")
+        behind = [value for value in revs if value[:1] != ":" and os.path.lexists(os.path.join(here, value))]
     return behind or (["."] if subcommand == "grep" else [])
 
 
