@@ -19,6 +19,8 @@ from agentcli.batch.agent_process import Ending, StartAgent, run_agent, start_pr
 from agentcli.batch.ledger import Row, State
 from agentcli.batch.work import Work, session_cost, session_spent
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError
+from agentcli.permissions.denied.files import existing
+from agentcli.permissions.rules import parse_rules
 from agentcli.system.git import GitError
 from agentcli.system.process import Command, run_until
 from agentcli.tools.bash import environment
@@ -120,7 +122,7 @@ async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Eve
             why = f"The check ended with exit code {checked}; see check.txt."
             # Many test suites download something, and find no network in the sandbox.
             hint = " It runs in the sandbox: fetch what it needs from the network in the set-up."
-            row = replace(row, state="failed", why=why + hint * work.plan.boxed)
+            row = replace(row, state="failed", why=why + hint * (work.plan.boxed and not work.task.check_input))
     return row
 
 
@@ -140,7 +142,10 @@ def _judged(code: int | None, result: Mapping[str, Any], stopped: bool) -> tuple
 
 
 async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> int | None:
-    """Run the check in the sandbox without secrets, since it runs the agent's code; return its exit code."""
+    """Run the check in the sandbox without secrets, since it runs the agent's code; return its exit code.
+
+    A check that needs no files, since it has its input, cannot read what the agent may not read either.
+    """
     argv: Sequence[str] = ["/bin/sh", "-c", work.task.check]
     files: dict[int, bytes] = {}
     folder = trees.workplace(work.repo, tree, work.plan.isolation)
@@ -148,10 +153,15 @@ async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> int | None
         settings = (*work.plan.settings, "general.sandbox=require")
         program = Program(Options(cwd=str(folder), settings=settings, trust="--trust" in work.plan.flags))
         policy = program.workspace_policy
-        boxed = policy.sandbox.wrap(argv, policy.workspace(), network=program.config.general.sandbox_network)
+        workspace = policy.workspace()
+        denials = parse_rules((), (), work.task.deny, "flag").deny if work.task.check_input else ()
+        hidden = existing([rule for rule in denials if rule.pattern], workspace)
+        network = program.config.general.sandbox_network
+        boxed = policy.sandbox.wrap(argv, workspace, network=network, hidden=hidden)
         argv, files = boxed.argv, dict(boxed.files)
     with (work.folder / "check.txt").open("wb") as file:
-        command = Command(argv, folder, environment(os.environ, work.task.env), files=files)
+        env = environment(os.environ, work.task.env)
+        command = Command(argv, folder, env, work.task.check_input, files=files)
         ended = await run_until(interrupt, command, _FileSink(file), work.task.max_time)
     return ended.exit_code if ended.why == "exit" else 124
 

@@ -41,7 +41,7 @@ DEFAULTS = ("check", "setup", "model", "max_cost", "max_turns", "max_time", "all
 class Task:
     """A task with everything that its run needs. `repo` is an absolute path or a URL; `env` names variables to pass on.
 
-    `settings` are `NAME=VALUE`. In a matrix, `of` is the id of the task that this is a run of, `variant` the label of its variant,
+    `settings` are `NAME=VALUE`. `check_input` is the standard input of the check. In a matrix, `of` is the id of the task that this is a run of, `variant` the label of its variant,
     and `repeat` its number.
     """
 
@@ -62,6 +62,7 @@ class Task:
     meta: Any = field(default=None)
     system_prompt: str = ""
     settings: tuple[str, ...] = ()
+    check_input: str = ""
     of: str = ""
     variant: str = ""
     repeat: int = 1
@@ -70,7 +71,7 @@ class Task:
     def digest(self) -> str:
         """SHA-256 of all fields that decide its result. Limits are not among them: they may be raised after a task reached one."""
         free = ("meta", "attempts", "max_cost", "max_time", "max_turns", "of", "variant", "repeat")
-        later = ("system_prompt", "settings")  # batches that began before these existed go on
+        later = ("system_prompt", "settings", "check_input")  # batches that began before these existed go on
         decisive = {name: value for name, value in asdict(self).items() if name not in free}
         decisive = {name: value for name, value in decisive.items() if name not in later or value}
         return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()

@@ -1,7 +1,8 @@
-"""The check of a task, run in the folder that an agent worked in: `python -I -m agentcli.bench.check WORD`.
+"""The check of a task, run in the folder that an agent worked in: `python -I -m agentcli.bench.check`, with the task on standard input.
 
-The hidden files come from the word only now, and the agent's files are copied away from its repository, so nothing that it
-left there takes part but what the check reads. Exit code 0 means that the task is solved.
+The agent's files are copied away from its repository, so nothing that it left there takes part but what the check reads. The check
+itself comes through pipes and never lies in a file: code of the agent that it runs finds no expected value. Exit code 0 means
+that the task is solved.
 """
 
 from __future__ import annotations
@@ -12,19 +13,25 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agentcli.bench.task_file import TaskFile, decoded, make_files, write_files
+from agentcli.bench.judging import REFUSED
+from agentcli.bench.task_file import CHECK, TaskFile, decoded, make_files, write_files
 
 
 def check(task: TaskFile, tree: Path) -> int:
     """Judge a tree by the check of a task; return its exit code."""
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        hidden, original, copy = (Path(folder, name) for name in ("hidden", "original", "tree"))
-        write_files(task.under("hidden"), hidden)
+    with tempfile.TemporaryDirectory(prefix="bench-") as mine, tempfile.TemporaryDirectory(prefix="tree-") as theirs:
+        hidden, original, copy = Path(mine, "hidden"), Path(mine, "original"), Path(theirs, "tree")
+        hidden.mkdir()
+        write_files({name: text for name, text in task.under("hidden").items() if f"hidden/{name}" != CHECK}, hidden)
         make_files(task, original)
-        shutil.copytree(tree, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", "__pycache__"))
-        command = [sys.executable, "-I", "-B", str(hidden / "check.py"), str(copy), str(original)]
-        return subprocess.run(command, cwd=hidden, stdin=subprocess.DEVNULL).returncode
+        try:
+            shutil.copytree(tree, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", "__pycache__"))
+        except (OSError, shutil.Error) as error:
+            print(f"{REFUSED}the agent's files cannot be copied: {error}")
+            return 1
+        command = [sys.executable, "-I", "-B", "-", str(copy), str(original)]
+        return subprocess.run(command, cwd=hidden, input=task.parts[CHECK].encode()).returncode
 
 
 if __name__ == "__main__":
-    sys.exit(check(decoded(sys.argv[1]), Path.cwd()))
+    sys.exit(check(decoded(sys.stdin.read()), Path.cwd()))

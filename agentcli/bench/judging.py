@@ -113,6 +113,10 @@ def _contents(folder: Path) -> dict[str, bytes]:
     found = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder)
-        if path.is_file() and not _LEFT_BEHIND.intersection(name.parts):
+        if _LEFT_BEHIND.intersection(name.parts):
+            continue
+        if path.is_symlink():
+            found[str(name)] = b"link to " + os.fsencode(os.readlink(path))
+        elif path.is_file():
             found[str(name)] = path.read_bytes()
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import shlex
 import signal
 import sys
@@ -134,13 +135,20 @@ def _task(task: TaskFile, out: Path, max_cost: float | None) -> Task:
         task.prompt,
         str(out / "repositories" / task.id),
         setup=task.setup,
-        check=shlex.join([sys.executable, "-I", "-m", "agentcli.bench.check", encoded(task)]),
+        check=shlex.join([sys.executable, "-I", "-m", "agentcli.bench.check"]),
+        check_input=encoded(task),
+        deny=(f"read({_literal(task.path.parent)}/*.txt)", f"read({_literal(out / 'tasks')}/**)"),
         max_cost=task.max_cost if max_cost is None else min(max_cost, task.max_cost),
         max_time=task.max_time,
         max_turns=task.max_turns,
         settings=tuple(task.settings),
         meta={"kill_after": task.kill_after} if task.kill_after else None,
     )
+
+
+def _literal(path: Path) -> str:
+    """Return a pattern that matches nothing but a path."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
 
 
 def most(tasks: Sequence[Task], settings: tuple[str, ...]) -> float | None:

@@ -7,14 +7,12 @@ file for the check, `hidden/check.py` the check itself (see `judging`).
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
 import subprocess
 import sys
 import tomllib
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -29,11 +27,11 @@ from agentcli.system.git import git
 
 FOLDER = Path(__file__).parent / "tasks"
 """Our own set."""
+CHECK = "hidden/check.py"
+"""Part that is the check."""
 OWN = "own"
 """Name of our own set."""
 _PART = re.compile(r"^-- (\S+) --\n", re.MULTILINE)
-_LONGEST = 100_000
-"""Characters of a word on a command line; Linux allows 131,071."""
 _WHO = {"NAME": "agentcli", "EMAIL": "agentcli@localhost", "DATE": "2024-01-01T00:00:00Z"}
 _AUTHOR = {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in _WHO.items()}
 
@@ -92,7 +90,7 @@ def read(path: Path) -> TaskFile:
         if name not in _HEADER:
             raise InputError(f"{path}: unknown key {name!r}.{did_you_mean(near_names(name, _HEADER))}")
     parts = dict(zip(rest[::2], rest[1::2], strict=True))
-    for name in ("prompt", "hidden/check.py"):
+    for name in ("prompt", CHECK):
         if name not in parts:
             raise InputError(f"{path} has no part {name!r}.")
     for name in parts:
@@ -102,20 +100,13 @@ def read(path: Path) -> TaskFile:
 
 
 def encoded(task: TaskFile) -> str:
-    """Return what the check needs as one word: it is handed over only after the run, and a sandbox need not show the file.
-
-    Raise InputError if that is too long for a command line.
-    """
-    parts = {name: text for name, text in task.parts.items() if name != "prompt"}
-    word = base64.b64encode(zlib.compress(json.dumps(parts).encode(), 9)).decode()
-    if len(word) > _LONGEST:
-        raise InputError(f"The files of {task.path} are too large. Let make.py make them.")
-    return word
+    """Return the parts that a check needs, as JSON: its standard input, which no other process can read."""
+    return json.dumps({name: text for name, text in task.parts.items() if name != "prompt"})
 
 
-def decoded(word: str) -> TaskFile:
-    """Return the task that `encoded` has made a word of, with all that the check needs."""
-    return TaskFile("task", Path("task.txt"), json.loads(zlib.decompress(base64.b64decode(word))))
+def decoded(text: str) -> TaskFile:
+    """Return a task with the parts in a text that `encoded` made."""
+    return TaskFile("task", Path("task.txt"), json.loads(text))
 
 
 def write_files(parts: Mapping[str, str], folder: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agentcli.bench.task_file import OWN, read_set
+from tests.bench.solve import write_known
 from tests.bench.tiny_set import model, tasks
 from tests.e2e.program import ROOT, Program
 
@@ -194,11 +195,54 @@ def test_a_run_in_the_sandbox_is_judged_as_well(program: Program) -> None:
     assert "failures: 1 model's mistake" in ran.out
 
 
+def test_a_run_can_read_neither_the_tasks_of_its_set_nor_the_files_of_other_runs(program: Program) -> None:
+    folder = tasks(program.base / "set [1]", 2)
+    commands = [
+        f"cat '{folder}/t01.txt'",
+        f"python3 -c \"print(open('{folder}/t00.txt').read())\"; cp number.txt answer.txt",
+    ]
+    calls = [{"calls": [{"name": "bash", "input": {"command": command}}]} for command in commands]
+    calls.insert(0, {"calls": [{"name": "read", "input": {"file_path": f"{folder}/t01.txt"}}]})
+    (program.base / "m.json").write_text(json.dumps({"replies": [*calls, {"text": "Done."}]}))
+    found = measured(program, str(folder), "-m", f"script:{program.base}/m.json")
+    assert found["variants"][0]["passed"] == 2
+    [out] = runs_of(program)
+    for events in out.glob("tasks/*/*/events.jsonl"):
+        lines = [json.loads(line) for line in events.read_text().splitlines()]
+        outputs = [each["output"] for each in lines if each["type"] == "tool_result"]
+        assert len(outputs) == 3
+        assert not any("kind = " in each for each in outputs), outputs
+
+
+CHEAT = """
+def seconds(text):
+    source = open({path!r}).read().partition("RIGHT = ")[2].partition("WRONG = ")[0]
+    known = eval(source)
+    if not isinstance(text, str):
+        raise TypeError(text)
+    if text not in known:
+        raise ValueError(text)
+    return known[text]
+"""
+
+
+def test_code_of_the_agent_cannot_read_the_answers_while_the_check_runs_it(program: Program) -> None:
+    [task] = [task for task in read_set(OWN) if task.id == "implement-spec"]
+    write = {"name": "write", "input": {"file_path": "duration.py", "content": CHEAT.format(path=str(task.path))}}
+    (program.base / "m.json").write_text(json.dumps({"replies": [{"calls": [write]}, {"text": "Done."}]}))
+    ran = program.run("bench", "--only", task.id, "-m", f"script:{program.base}/m.json", seconds=200)
+    if "No sandbox works here" in ran.err:
+        pytest.skip(ran.err)
+    assert "0/1 passed" in ran.out, ran.out
+    assert "is 'raised PermissionError'" in program.run("bench", "show", "LAST", task.id).out
+
+
 @pytest.mark.slow
 def test_our_own_tasks_are_solved_by_models_that_know_all_none_and_each_third(program: Program) -> None:
     words: list[str] = []
+    known = write_known(program.base / "known.json")
     for name, share in (("every", 1), ("third", 3), ("never", 0)):
-        command = f"cd $PWD && PYTHONPATH={ROOT} {sys.executable} -m tests.bench.solve {share}"
+        command = f"cd $PWD && PYTHONPATH={ROOT} {sys.executable} -m tests.bench.solve {share} {known}"
         replies = [{"calls": [{"name": "bash", "input": {"command": command}}]}, {"text": "Done."}]
         (program.base / f"{name}.json").write_text(json.dumps({"replies": replies}))
         words += ["-m", f"script:{program.base}/{name}.json"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,8 +29,8 @@ def tree_of(task: TaskFile, folder: Path) -> Path:
 
 
 def checked(task: TaskFile, tree: Path) -> tuple[int, str]:
-    command = [sys.executable, "-I", "-m", "agentcli.bench.check", encoded(task)]
-    done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
+    command = [sys.executable, "-I", "-m", "agentcli.bench.check"]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, input=encoded(task))
     return done.returncode, done.stdout + done.stderr
 
 
@@ -70,6 +72,59 @@ def test_code_that_ends_the_program_or_prints_answers_does_not_pass(tmp_path: Pa
     (tree / "agentcli").mkdir()
     (tree / "agentcli" / "__init__.py").write_text("import os; os._exit(0)")
     assert checked(task, tree)[0] == 1
+
+
+SPY = """
+import glob, os
+names = [name for top, _, names in os.walk("../..") for name in (os.path.join(top, each) for each in names)]
+for name in [*names, *glob.glob("/proc/[0-9]*/cmdline")]:
+    try:
+        text = open(name, errors="replace").read()
+    except OSError:
+        continue
+    if "78" "8645" in text:
+        raise SystemExit("found")
+def seconds(text):
+    return 0
+"""
+
+
+def test_code_that_a_check_runs_finds_no_expected_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = TASKS["implement-spec"]
+    assert "788645" in task.parts["hidden/check.py"]
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    tree = tree_of(task, tmp_path / "tree")
+    (tree / "duration.py").write_text(SPY)
+    code, said = checked(task, tree)
+    assert (code, "the code does not run" in said) == (1, False), said
+    # The same spy finds a value that a file has.
+    (tree / "duration.py").write_text(SPY + "# 788645")
+    assert "the code does not run" in checked(task, tree)[1]
+
+
+def link(tree: Path) -> None:
+    (tree / "more").symlink_to("/tmp")
+
+
+def replaced_by_link(tree: Path) -> None:
+    (tree / "plan.py").rename(tree / ".git" / "plan.py")
+    (tree / "plan.py").symlink_to(".git/plan.py")
+
+
+def pipe(tree: Path) -> None:
+    os.mkfifo(tree / "pipe")
+
+
+@pytest.mark.parametrize("change", [link, replaced_by_link, pipe])
+def test_links_and_files_that_cannot_be_copied_are_refused(change: Callable[[Path], None], tmp_path: Path) -> None:
+    task = TASKS["question-changes-nothing"]
+    tree = tree_of(task, tmp_path / "tree")
+    solve(task.id, "right", tree)
+    assert checked(task, tree)[0] == 0
+    change(tree)
+    code, said = checked(task, tree)
+    assert (code, said.split(":")[0]) == (1, "refused"), said
 
 
 def test_the_task_of_the_manual_is_a_task(tmp_path: Path) -> None:
