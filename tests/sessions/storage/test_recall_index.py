@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -15,11 +16,11 @@ from hypothesis import strategies as st
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record, Retry
-from agentcli.core.text.passage import Entry, OutOfTime, passages
+from agentcli.core.text.passage import Entry, Mark, OutOfTime, passages
 from agentcli.sessions.imported import Imported
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.session import Session
-from agentcli.sessions.storage.recall_index import LARGEST, SEGMENT, RecallIndex
+from agentcli.sessions.storage.recall_index import LARGEST, SEGMENT, RecallIndex, shared_segments
 from agentcli.sessions.store import Store
 from agentcli.tools.lib.literals import literals
 from tests.sessions.disks import Failing, Hasty
@@ -310,3 +311,91 @@ def test_any_piece_of_any_text_is_found_whatever_its_case(texts: list[str], data
     regex = re.compile(f"(?i){re.escape(piece)}")
     found = {seq for seq, _ in index.candidates(len(texts), records.get, literals(regex), save=False)}
     assert {n for n, text in enumerate(texts, 1) if text.strip() and regex.search(text)} <= found
+
+
+SPOKEN = {
+    1: Message("user", (Text("abcabd"),), 7),
+    2: Message("assistant", (ToolCall("c1", "read", {}), ToolCall("c2", "read", {})), 8),
+    3: ToolResult("c1", "read", "success", "xyz"),
+    4: Retry(1, 0.5, "busy"),
+    6: Message("user", (Text("x" * (LARGEST + 1)),), 9),
+    7: Message("user", (Text("x" * LARGEST),), 9),
+}
+
+
+def spoken(seq: int) -> Record | None:
+    """A record; the fifth and those behind the seventh are lost."""
+    return Record(seq, "", "", "", SPOKEN[seq]) if seq in SPOKEN else None
+
+
+def _of_pieces(text: str, pieces: int) -> str:
+    """The beginning of a text, and ASCII letters, that have so many pieces of three bytes."""
+    return text[: (pieces + 2) // 3] + "abc"[: (pieces + 2) % 3]
+
+
+def test_a_file_has_the_form_that_all_versions_read(tmp_path: Path) -> None:
+    index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    index.add(SEGMENT, spoken)
+    index.settle()
+    data = (tmp_path / "recall/000001.rows").read_bytes()
+    assert data[:8] == b"arx1" + zlib.crc32(data[8:]).to_bytes(4, "little")
+    rows = (
+        "07000000 0000 0200 03000000 089080"  # turn, calls, kind 2: a filter of the pieces abc, bca, cab and abd
+        "08000000 0200 0200 01000000 a12ad75e 1b7bdec7 00"  # CRCs of c1 and c2, and a text of no piece
+        "08000000 0100 0200 01000000 a12ad75e 20"  # the piece xyz
+        "08000000 0000 0100 00000000"  # kind 1: no text
+        "08000000 0000 0100 00000000"  # lost
+        "09000000 0000 0000 00000000"  # kind 0: too long for a filter
+        "09000000 0000 0200 01000000 02"  # a million times x, one piece
+    )
+    assert data[8:].hex() == rows.replace(" ", "") + "090000000000010000000000" * (SEGMENT - len(SPOKEN) - 1)
+    assert (len(index._rows), SEGMENT) == (0, 256)
+
+
+def test_marks_tell_the_size_of_the_texts_by_their_different_pieces(tmp_path: Path) -> None:
+    index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    marks = list(index.marks(7, spoken, ["abc", "xyz", "xxx"]))
+    assert marks == [
+        Mark(7, 9, 0b100, 2),
+        Mark(6, 9, 0b111, 1_000_000),
+        Mark(3, 8, 0b010, 2),
+        Mark(2, 8, 0, 2),
+        Mark(1, 7, 0b011, 6),  # a filter may err on this side
+    ]
+
+
+@pytest.mark.parametrize(("pieces", "size"), [(1, 2), (29, 30), (30, 32), (31, 32), (33, 36), (62, 64), (256, 288)])
+def test_sizes_are_rounded_up_so_that_there_are_few_of_them(tmp_path: Path, pieces: int, size: int) -> None:
+    text = "".join(
+        chr(0x4E00 + n) for n in range(400)
+    )  # each letter is three bytes, and so three pieces but for the ends
+    record = Record(1, "", "", "", Message("user", (Text(_of_pieces(text, pieces)),), 1))
+    index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    assert [mark.size for mark in index.marks(1, lambda _: record, ["x"])] == [size]
+
+
+def test_a_segment_that_is_not_full_stays_in_memory(tmp_path: Path) -> None:
+    index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    assert list(index.fill(SEGMENT - 1, spoken)) == []
+    assert [seq for seq, _ in index.candidates(SEGMENT - 1, spoken, [])] == [7, 6, 3, 2, 1]
+    assert not (tmp_path / "recall").exists()
+    assert list(index.fill(SEGMENT, spoken)) == [1.0]
+    assert list(index.fill(2 * SEGMENT, spoken, save=False)) == [1.0]
+    assert list(index.fill(2 * SEGMENT, spoken, save=False)) == [], "its rows are in memory"
+    assert [path.name for path in (tmp_path / "recall").iterdir()] == ["000001.rows"]
+
+
+def test_a_fork_shares_only_segments_whose_records_it_has_all(tmp_path: Path) -> None:
+    for segment in (1, 3):
+        (tmp_path / f"{segment:06d}.rows").touch()
+    names = {seq: [path.name for path in shared_segments(tmp_path, seq)] for seq in (0, 255, 256, 767, 768, 900)}
+    first, third = "000001.rows", "000003.rows"
+    assert names == {0: [], 255: [], 256: [first], 767: [first], 768: [first, third], 900: [first, third]}
+
+
+def test_the_turn_of_a_segment_goes_on_from_the_message_before_it(tmp_path: Path) -> None:
+    records = {seq: Record(seq, "", "", "", ToolResult("c", "read", "success", "xyz")) for seq in range(1, SEGMENT + 3)}
+    records[2] = Record(2, "", "", "", Message("user", (Text("go"),), 5))
+    index = RecallIndex(tmp_path / "recall", Hasty(), lambda _: "")
+    turns = dict(index.candidates(SEGMENT + 2, records.get, [["xyz"]]))
+    assert (turns[1], turns[3], turns[SEGMENT + 1], turns[SEGMENT + 2]) == (0, 5, 5, 5)
