@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import pytest
 
-from agentcli.core.errors import ToolError
-from agentcli.core.schema import WireName, check, parameters, wire_names
+from agentcli.core.annotation import read
+from agentcli.core.errors import ToolError, UsageError
+from agentcli.core.schema import KNOWN, WireName, check, parameters, schema_of, wire_names
 
 
 @pytest.mark.parametrize(("given", "number"), [(5, 5), ("5", 5), (" -5 ", -5), (5.0, 5)])
@@ -92,3 +95,66 @@ def test_only_parameters_with_another_name_on_the_wire_are_told() -> None:
     assert parameters(search)["required"] == ["pattern"]
     assert "required" not in parameters(search, skip=3)
     assert wire_names(search, skip=4) == {}
+
+
+@dataclasses.dataclass
+class Edit:
+    """One edit of a list."""
+
+    old: Annotated[str, "the text"]
+    new: str = ""
+    every: Annotated[bool, WireName("all"), "", "each of them"] = False
+
+
+TEXT = {"type": "string"}
+OF_EDIT = {
+    "type": "object",
+    "properties": {
+        "old": {"type": "string", "description": "the text"},
+        "new": TEXT,
+        "all": {"type": "boolean", "description": "each of them"},
+    },
+    "required": ["old"],
+}
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (str, TEXT),
+        (int, {"type": "integer"}),
+        (float, {"type": "number"}),
+        (bool, {"type": "boolean"}),
+        (Any, {}),
+        (str | None, TEXT),
+        (Annotated[str, "a path"], {"type": "string", "description": "a path"}),
+        (Annotated[int, WireName("n")], {"type": "integer"}),
+        (Annotated[str | None, "a path"], {"type": "string", "description": "a path"}),
+        (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
+        (Literal[1, 2], {"type": "integer", "enum": [1, 2]}),
+        (list[int], {"type": "array", "items": {"type": "integer"}}),
+        (Sequence[str | None], {"type": "array", "items": TEXT}),
+        (dict[str, int], {"type": "object"}),
+        (Mapping[str, Any], {"type": "object"}),
+        (Edit, OF_EDIT),
+        (list[Edit], {"type": "array", "items": OF_EDIT}),
+    ],
+)
+def test_each_annotation_has_its_schema(hint: Any, schema: Mapping[str, Any]) -> None:
+    assert schema_of(read(hint), "f.x") == schema
+
+
+@pytest.mark.parametrize(
+    ("hint", "why"),
+    [
+        (list, "f.x is a list of what? Write list[str], for example."),
+        (tuple[int, int], "f.x is a list of what? Write list[str], for example."),
+        (int | str, f"f.x has a type that no model can be told: int | str. {KNOWN}."),
+        (Literal["a", 1], f"f.x has a type that no model can be told: typing.Literal['a', 1]. {KNOWN}."),
+        (list[complex], f"f.x has a type that no model can be told: <class 'complex'>. {KNOWN}."),
+    ],
+)
+def test_a_type_that_no_model_can_be_told_is_named_with_its_place(hint: Any, why: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        schema_of(read(hint), "f.x")
+    assert str(refused.value) == why
