@@ -194,9 +194,6 @@ class _Search:
         if any(map(_covers, ended)):
             self.folders.append(Path(path))
             return ""
-        # Git's own folder contains no file of the work tree: enter it only for a pattern that names it.
-        if entry.name == ".git" and all(pattern[used] == "**" for pattern, used in states if used < len(pattern)):
-            return ""
         return path
 
 
