@@ -55,9 +55,9 @@ def add(folder: Path, place: Path, tests: Sequence[str], sources: Sequence[str])
     config = folder / "coverage.ini"
     include = ", ".join(each if each.endswith(".py") else f"{each}/*" for each in sources)
     config.write_text(f"[run]\nrelative_files = true\ninclude = {include}\ndata_file = {folder / LINES}\n")
-    run = [sys.executable, "-m", "coverage", "run", "--append", f"--rcfile={config}", "-m", "pytest", "-q", "-n", "0"]
+    run = [sys.executable, "-m", "coverage", "run", "--append", f"--rcfile={config}", "-m", "pytest", "-q"]
     for test in tests:
-        plugin = ["-p", "tests.bench.line_map", f"--line-map={folder}"]
+        plugin = ["-n", "0", "--timeout=0", "-p", "tests.bench.line_map", f"--line-map={folder}"]
         subprocess.run([*run, *SAME, *plugin, test], cwd=place, check=False)
 
 

@@ -8,9 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.codec.encode import encode
 from agentcli.core.message import Text
-from agentcli.core.record import Record
-from agentcli.sessions.storage.records import RecordFolder, read_file
+from agentcli.core.record import Body, Compaction, Record, Undo, Unknown
+from agentcli.sessions.storage.records import (
+    Reader,
+    RecordFolder,
+    digest,
+    file_name,
+    judge,
+    number_in,
+    read_file,
+    tail,
+)
 from agentcli.sessions.store import Store
 from tests.sessions.bodies import compaction, reply, user
 
@@ -89,3 +99,197 @@ def test_a_record_that_the_system_does_not_give_out_is_reported_as_lost(tmp_path
     opened = store.open(session.info.project_id, session.id, True)
     assert [entry.seq for entry in opened.history.entries] == [1, 3]
     assert any("can't read record 2" in note for note in opened.notes), opened.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("000001-message.json", 1),
+        ("1234567-message.json", 1_234_567),
+        ("7-.json", 7),
+        ("000001.json", None),
+        ("000001-message.json.tmp", None),
+        ("-message.json", None),
+        ("+1-message.json", None),
+        ("١-message.json", None),
+        ("²-message.json", None),
+        ("x-message.json", None),
+        ("", None),
+    ],
+)
+def test_only_the_name_of_a_record_file_has_a_number(name: str, number: int | None) -> None:
+    assert number_in(name) == number
+
+
+@pytest.mark.parametrize(
+    ("seq", "kind", "name"),
+    [
+        (1, "message", "000001-message.json"),
+        (1_234_567, "tool_result", "1234567-tool_result.json"),
+        (2, "../a b", "000002-___a_b.json"),
+        (3, "x" * 41, f"000003-{'x' * 40}.json"),
+        (4, "é", "000004-é.json"),
+    ],
+)
+def test_a_record_file_is_named_by_number_and_kind(seq: int, kind: str, name: str) -> None:
+    assert file_name(seq, kind) == name
+
+
+def filled(folder: Path, *bodies: Body) -> list[str]:
+    """Write records with their chain, and return their hashes."""
+    folder.mkdir()
+    hashes = [""]
+    for seq, body in enumerate(bodies, 1):
+        record = Record(seq, f"r{seq}", "2026-01-01T00:00:00Z", hashes[-1], body)
+        data = encode(record)
+        (folder / file_name(seq, record.kind)).write_bytes(data)
+        hashes.append(digest(data))
+    return hashes[1:]
+
+
+def test_records_are_found_by_number_whatever_their_kind(tmp_path: Path) -> None:
+    filled(
+        tmp_path / "r", user("a"), reply("b"), compaction(1, 2), Unknown("new kind", {"kind": "new kind"}), user("e")
+    )
+    (tmp_path / "r/notes.txt").write_text("x")
+    folder = RecordFolder(tmp_path / "r")
+    assert [folder.path(seq) for seq in (1, 3, 4, 6)] == [
+        tmp_path / "r/000001-message.json",
+        tmp_path / "r/000003-compaction.json",
+        tmp_path / "r/000004-new_kind.json",
+        None,
+    ]
+    assert [bool(folder.read(seq)) for seq in range(7)] == [False, True, True, True, True, True, False]
+    with folder.held_open() as held:
+        assert [held.read(seq) for seq in range(1, 6)] == [folder.read(seq) for seq in range(1, 6)]
+    assert folder.numbers() == [1, 2, 3, 4, 5]
+    assert [folder.numbers(kind) for kind in ("message", "compaction", "new kind", "undo")] == [[1, 2, 5], [3], [4], []]
+    missing = RecordFolder(tmp_path / "missing")
+    assert (missing.numbers(), missing.newest(3, 0), missing.mark(), missing.path(1)) == ([], 0, 0, None)
+
+
+def test_the_newest_record_is_known_without_a_listing_while_the_folder_is_unchanged(tmp_path: Path) -> None:
+    filled(tmp_path / "r", user("a"), reply("b"), user("c"))
+    folder = RecordFolder(tmp_path / "r")
+    mark = folder.mark()
+    assert mark == (tmp_path / "r").stat().st_mtime_ns
+    assert [folder.newest(hint, mark) for hint in (0, 1, 2, 3, 4)] == [3, 3, 3, 3, 3]
+    (tmp_path / "r/000009-undo.json").write_text("{}")
+    assert [folder.newest(3, given) for given in (mark, folder.mark())] == [9, 3], "the mark says that all is known"
+
+
+def test_several_files_of_one_number_are_named_with_the_one_that_is_read_first(tmp_path: Path) -> None:
+    filled(tmp_path / "r", user("a"), reply("b"))
+    for name in ("000002-a.json", "000002-undo.json", "000003-z.json", "000003-y.json"):
+        (tmp_path / "r" / name).write_text("{}")
+    assert RecordFolder(tmp_path / "r").files() == {
+        1: ["000001-message.json"],
+        2: ["000002-message.json", "000002-a.json", "000002-undo.json"],
+        3: ["000003-z.json", "000003-y.json"],
+    }
+
+
+def test_a_folder_with_a_record_s_name_is_told(tmp_path: Path) -> None:
+    filled(tmp_path / "r", user("a"))
+    (tmp_path / "r/000002-message.json").mkdir()
+    (tmp_path / "r/000003-message.json").symlink_to("000001-message.json")
+    (tmp_path / "r/000004-message.json").symlink_to("nowhere")
+    found = [RecordFolder(tmp_path / "r").path_of_no_file(seq) for seq in range(6)]
+    folder, link = tmp_path / "r/000002-message.json", tmp_path / "r/000004-message.json"
+    assert found == [None, None, folder, None, link, None]
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "record 1 is empty"),
+        (b"\0\0 \n", "record 1 is empty"),
+        (b"{", "record 1 is damaged"),
+        (encode(Record(2, "r", "", "", user("x"))), "record 1 is foreign: it says it is record 2"),
+    ],
+)
+def test_bytes_that_are_not_the_record_are_refused_with_the_reason(data: bytes, why: str) -> None:
+    found = judge(1, data)
+    assert isinstance(found, str)
+    assert found.startswith(why)
+
+
+def changed(folder: Path, seq: int) -> None:
+    """Change the text of a record, which stays a record."""
+    path = RecordFolder(folder).path(seq)
+    assert path is not None
+    path.write_bytes(path.read_bytes().replace(b'"text":"', b'"text":"not '))
+
+
+@pytest.mark.parametrize(
+    ("changes", "head", "read", "lost", "doubted"),
+    [
+        ((), True, [4, 3, 2, 1], [], []),
+        ((), False, [4, 3, 2, 1], [], []),
+        ((4,), True, [3, 2, 1], [4], []),
+        ((4,), False, [4, 3, 2, 1], [], []),
+        ((2,), True, [4, 3, 1], [2], []),
+        ((2,), False, [4, 3, 1], [2], []),
+        ((3,), False, [4, 3, 2, 1], [], [3]),
+        ((3,), True, [4, 2, 1], [3], []),
+        ((3, 2), True, [4, 2, 1], [3], []),
+    ],
+)
+def test_a_changed_record_is_lost_if_a_proven_one_says_so(
+    changes: tuple[int, ...], head: bool, read: list[int], lost: list[int], doubted: list[int], tmp_path: Path
+) -> None:
+    hashes = filled(tmp_path / "r", user("a"), reply("b"), user("c"), reply("d"))
+    for seq in changes:
+        changed(tmp_path / "r", seq)
+    reader = Reader(RecordFolder(tmp_path / "r"), hashes[-1] if head else "")
+    assert [record.seq for record in reader.down(4)] == read
+    assert ([loss.seq for loss in reader.losses], [loss.seq for loss in reader.doubts]) == (lost, doubted)
+    assert all(loss.file == RecordFolder(tmp_path / "r").path(loss.seq) for loss in reader.losses)
+    assert {loss.cause for loss in reader.losses} <= {"damaged"}
+
+
+def test_losses_tell_their_cause(tmp_path: Path) -> None:
+    filled(tmp_path / "r", *map(user, "abcd"))
+    folder = RecordFolder(tmp_path / "r")
+    (tmp_path / "r/000001-message.json").unlink()
+    (tmp_path / "r/000002-message.json").unlink()
+    (tmp_path / "r/000002-message.json").mkdir()
+    (tmp_path / "r/000003-message.json").write_bytes(b"")
+    reader = Reader(folder)
+    assert [record.seq for record in reader.down(4)] == [4]
+    assert [(loss.seq, loss.why, loss.file and loss.file.name, loss.cause) for loss in reader.losses] == [
+        (3, "record 3 is empty", "000003-message.json", "damaged"),
+        (2, "can't read record 2: Is a directory", "000002-message.json", "damaged"),
+        (1, "record 1 is missing", None, "missing"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "seqs"),
+    [
+        ([], []),
+        ([user("a"), reply("b")], [1, 2]),
+        ([user("a"), Compaction("auto", "compressed", "auto", kept_from=3), user("c")], [2, 3]),
+        ([user("a"), user("b"), Compaction("auto", "compressed", "auto", kept_from=2), user("c")], [2, 3, 4]),
+        ([user("a"), user("b"), Compaction("auto", "noop", "auto", kept_from=2), user("c")], [1, 2, 3, 4]),
+        (
+            [user("a"), user("b"), Compaction("auto", "compressed", "auto", kept_from=3, kept=(1,)), user("c")],
+            [1, 3, 4],
+        ),
+        ([user("a"), Compaction("auto", "compressed", "auto", kept_from=2), Undo(2), user("c")], [1, 3, 4]),
+        ([user("a"), user("b"), Undo(1, "rewind"), user("c")], [1, 3, 4]),
+        (
+            [
+                user("a"),
+                Compaction("auto", "compressed", "auto", kept_from=1),
+                Compaction("auto", "compressed", "auto", kept_from=2),
+            ],
+            [2, 3],
+        ),
+    ],
+)
+def test_a_tail_is_what_the_newest_compaction_left(bodies: list[Body], seqs: list[int], tmp_path: Path) -> None:
+    filled(tmp_path / "r", *bodies)
+    reader = Reader(RecordFolder(tmp_path / "r"))
+    assert [record.seq for record in tail(reader, len(bodies))] == seqs
+    assert not reader.losses
