@@ -12,7 +12,7 @@ from agentcli.core.message import File, Image
 from agentcli.core.record import Mode
 from agentcli.core.text.plural import plural
 from agentcli.core.tool import Boxed
-from agentcli.permissions.denied.files import denial_of, path_given, reading_denials
+from agentcli.permissions.denied.files import denial_of, paths_named, reading_denials
 from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import resolved
 from agentcli.permissions.rules import Rule, Rules
@@ -30,8 +30,8 @@ def require_readable(prompt: Prompt, rules: Rules, setup: SessionSetup) -> None:
     if not denials:
         return
     for name in given:
-        for path in dict.fromkeys((path_given(name), _LINES.sub("", name))):
-            if path and (rule := denial_of(path, denials, setup.workspace)):
+        for path in dict.fromkeys((*paths_named(name), _LINES.sub("", name))):
+            if rule := denial_of(path, denials, setup.workspace):
                 raise InputError(
                     f"{path} is not sent: {_forbidden(rule)}. Take it out of the prompt, or change the rule."
                 )
@@ -40,8 +40,8 @@ def require_readable(prompt: Prompt, rules: Rules, setup: SessionSetup) -> None:
 def require_readable_uri(uri: str, rules: Rules, setup: SessionSetup) -> None:
     """Require that deny rules allow reading the file of an address. Raises InputError if not."""
     denials = reading_denials(rules.deny, setup.tools.traits)
-    path = path_given(uri)
-    if denials and path and (rule := denial_of(path, denials, setup.workspace)):
+    paths = paths_named(uri) if denials else ()
+    if rule := next(filter(None, (denial_of(path, denials, setup.workspace) for path in paths)), None):
         raise InputError(f"{uri} is not read: {_forbidden(rule)}. Take it out of the prompt, or change the rule.")
 
 

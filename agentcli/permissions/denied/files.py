@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import Traits
@@ -73,12 +73,10 @@ def denial_of(path: str | Path, denials: Sequence[Rule], workspace: Workspace) -
 
 
 def paths_given(value: object) -> Iterator[str]:
-    """Yield the texts in an input that may be paths or `file:` addresses, as paths."""
+    """Yield what the texts in an input may name as paths; a text of several lines is a document, and names none."""
     match value:
         case str():
-            path = path_given(value)
-            if path and len(path) < _PATH and "\n" not in path:
-                yield path
+            yield from paths_named(value)
         case Mapping():
             yield from (path for inner in value.values() for path in paths_given(inner))
         case list() | tuple():
@@ -87,14 +85,31 @@ def paths_given(value: object) -> Iterator[str]:
             return
 
 
-def path_given(text: str) -> str:
-    """Return the path of a `file:` address, or any text that may be a path unchanged; empty for any other address."""
-    if not text.startswith("file:"):
-        return "" if "://" in text else text
-    try:
-        return unquote(urlsplit(text).path)
-    except ValueError:
-        return ""
+def paths_named(text: str) -> Iterator[str]:
+    """Yield the paths that a line may name: the line, its words, and the paths of `file:` and other local addresses in it."""
+    line = text.strip()
+    if "\n" not in line and len(line) < _PATH:
+        words = dict.fromkeys((line, *_BETWEEN_WORDS.split(line)))
+        yield from dict.fromkeys(unquote(form) for word in words for form in _forms(word) if form)
+
+
+_BETWEEN_WORDS = re.compile(r"[\s'\"`,;|&<>(){}\[\]=]+")
+_FILE_ADDRESS = re.compile(r"(?i)\bfile:(?://(?P<host>[^/?#]*))?(?P<path>[^?#]*)")
+_ADDRESS = re.compile(r"(?i)(?P<scheme>[a-z][a-z0-9+.-]+)://(?P<rest>.*)")
+_REMOTE = ("http", "https", "ws", "wss", "ftp", "ftps", "ssh", "git", "s3", "gs")
+
+
+def _forms(word: str) -> Iterator[str]:
+    """Yield a word, and the parts of it that a program may take for a path: without `@`, a line number or a fragment, after a colon."""
+    if local := _FILE_ADDRESS.search(word):
+        host, path = local["host"] or "", local["path"]
+        yield from (path,) if host.lower() in ("", "localhost") else (path, host + path)
+    elif address := _ADDRESS.fullmatch(word):
+        if address["scheme"].lower() not in _REMOTE:
+            yield from (address["rest"], "/" + address["rest"].partition("/")[2])
+    else:
+        spelled = word.lstrip("@").replace("\\", "/")
+        yield from (word, spelled, re.split(r"[#?]", spelled)[0], spelled.rpartition(":")[2], spelled.partition(":")[0])
 
 
 def whole(denials: Iterable[Rule]) -> tuple[Rule, ...]:

@@ -249,18 +249,40 @@ def test_file_tools_reach_nothing_in_a_denied_folder(
         assert found.decision == decision
 
 
-@pytest.mark.parametrize(
-    "value", ["secrets/key.txt", "file:///{}/secrets/key.txt", ["a", "secrets"], {"uri": "file:{}/secrets/key.txt"}]
+NAMING = (
+    *(
+        "secrets/key.txt",
+        " secrets/key.txt\n",
+        "@secrets/key.txt",
+        "secrets\\key.txt",
+        "secrets%2Fkey.txt",
+        "secrets/key.txt:3",
+    ),
+    *("file:///{}/secrets/key.txt", "FILE://{}/secrets/key.txt", " file:secrets/key.txt", "file://./secrets/key.txt"),
+    *("file://localhost{}/secrets/key.txt#L1", "vscode://file{}/secrets/key.txt", "resource://secrets/key.txt"),
+    *(
+        "cat secrets/key.txt",
+        "HEAD:secrets/key.txt",
+        "--file=secrets/key.txt",
+        '{{"path": "secrets/key.txt"}}',
+        "a,'secrets'",
+    ),
 )
+
+
+@pytest.mark.parametrize("value", [*NAMING, ["a", "secrets"], {"uri": "file:{}/secrets/key.txt"}])
 def test_a_path_or_address_in_the_input_of_a_foreign_tool_is_denied(value: object, workspace: Workspace) -> None:
-    filled = eval(repr(value).replace("{}", str(workspace.cwd)))
+    filled = eval(repr(value).replace("{}", str(workspace.cwd)).replace("{{", "{").replace("}}", "}"))
     for tool in ("mcp__files__read_file", "my_own_tool"):
         found = explain(ToolCall("c", tool, {"x": filled}), parse_rules(deny=DENY), "yolo", workspace)
         assert (found.decision, found.rule) == ("deny", "deny read(secrets/**)")
-        assert (
-            explain(ToolCall("c", tool, {"x": "src/a.py"}), parse_rules(deny=DENY), "yolo", workspace).decision
-            == "allow"
-        )
+        for beside in (
+            "src/a.py",
+            "https://example.org/secrets/key.txt",
+            "# About\n\nsecrets/key.txt holds the key.\n",
+        ):
+            given = ToolCall("c", tool, {"x": beside})
+            assert explain(given, parse_rules(deny=DENY), "yolo", workspace).decision == "allow"
 
 
 LEAVING_OUT = (
