@@ -130,6 +130,7 @@ class StatusFacts:
     which it is compacted if that pays, `compacts` that at which it is in any case; 0 if that does not happen by
     itself. `hit_rate` is the share of all input that came from the cache, 0 to 1, None before the first request.
     `budget` is the share used of the budget that is used most, None if none is set. `jobs` run in the background.
+    `folder` is where commands start, empty for the session's own.
     """
 
     sandbox: str = ""
@@ -139,6 +140,7 @@ class StatusFacts:
     jobs: int = 0
     early: int = 0
     compacts: int = 0
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from agentcli.agent.conversation import Conversation
+from agentcli.agent.core import SessionCore
 from agentcli.agent.ports import StatusFacts, WindowUsage
 from agentcli.agent.spending import Budget, Spent
 from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
@@ -26,7 +27,7 @@ from agentcli.core.text.plural import plural
 from agentcli.providers.catalog import short_name
 from agentcli.sessions.checkpoints.undo import batches, results_in_force
 from agentcli.sessions.info import local_day, local_minute
-from agentcli.tools.jobs import Job, Jobs
+from agentcli.tools.jobs import Job
 
 RETIRES_SOON = 30
 """Days before the end of a model from which on it is announced."""
@@ -35,10 +36,11 @@ LOSSES_TOLD = 5
 
 
 class SessionReport:
-    """Reports about one open session. `opened_at`: seq of the last record before this process opened it."""
+    """Reports about one open session."""
 
-    def __init__(self, conversation: Conversation, jobs: Jobs, sandbox: str, opened_at: int) -> None:
-        self._conversation, self._jobs, self._sandbox, self._opened_at = conversation, jobs, sandbox, opened_at
+    def __init__(self, conversation: Conversation, core: SessionCore) -> None:
+        self._conversation, self._jobs, self._folder = conversation, core.jobs, core.folder
+        self._sandbox, self._opened_at = core.setup.permissions.sandbox, core.opened_at
         self._journal = conversation.journal
 
     def budgets(self) -> Sequence[tuple[Budget, Spent]]:
@@ -109,6 +111,7 @@ class SessionReport:
             hit_rate=health.hit_rate if health.requests else None,
             budget=max((budget.used(spent) for budget, spent in state), default=None),
             jobs=len(self._jobs.running()),
+            folder=self._folder.shown(),
         )
 
     def diff(self) -> str:

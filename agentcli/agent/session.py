@@ -72,7 +72,7 @@ class AgentSession:
         self.conversation: Conversation = Conversation(core, own, source, background)
         self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
         self.compactor: Compactor = self.conversation.compactor
-        self.report = SessionReport(self.conversation, self.jobs, setup.permissions.sandbox, core.opened_at)
+        self.report = SessionReport(self.conversation, core)
         self._titles = TitleWriter(setup.models.summariser, setup.settings.agent.titles)
         self._model_warnings: set[str] = set()
 

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,21 +38,35 @@ class Preloaded:
 
     def __init__(self) -> None:
         self.free = threading.Lock()
-        env = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV") if name in os.environ}
-        command = [sys.executable, "-m", "tests.e2e.preloaded"]
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
+        self._process = self._start()
         self._folder = tempfile.TemporaryDirectory(prefix="agentcli-runs-")
         atexit.register(self._end)
 
+    def _start(self) -> subprocess.Popen[str]:
+        env = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV") if name in os.environ}
+        command = [sys.executable, "-m", "tests.e2e.preloaded"]
+        return subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            start_new_session=True,
+        )
+
     def _end(self) -> None:
+        self._end_process()
+        self._folder.cleanup()
+
+    def _end_process(self) -> None:
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.wait(10)
         self._process.stdout.close()
-        self._folder.cleanup()
 
     def run(
         self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, stdin: str | None, seconds: float
@@ -69,16 +84,22 @@ class Preloaded:
         if stdin is None:
             run["in"] = os.devnull
         self._process.stdin.write(json.dumps(run) + "\n")
-        pid = self._answer(60)
         try:
+            self._answer(60)
             code = self._answer(seconds)
         except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            self._answer(60)
+            self._restart()
             raise subprocess.TimeoutExpired(
                 list(argv), seconds, files["out"].read_text(), files["err"].read_text()
             ) from None
         return code, files["out"].read_text(), files["err"].read_text()
+
+    def _restart(self) -> None:
+        """End the run that takes too long, and the process with it: answers that come late would be taken for the next run's."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._end_process()
+        self._process = self._start()
 
     def _answer(self, seconds: float) -> int:
         assert self._process.stdout

@@ -67,7 +67,7 @@ def test_a_typo_names_what_was_probably_meant(typo: str, near: str) -> None:
 
 
 def test_what_is_like_nothing_points_to_the_list() -> None:
-    with pytest.raises(UsageError, match="/help lists them"):
+    with pytest.raises(UsageError, match="Type /help for the list"):
         COMMANDS.find("zzzzzz")
 
 

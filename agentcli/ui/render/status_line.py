@@ -61,7 +61,7 @@ class StatusLine:
             session=safe_line(now.name or now.title or self.session.journal.id)[:40],
             branch=safe_line(branch(self.session.cwd)),
             extra=self.extra,
-            folder=safe_line(self.session.core.folder.shown()),
+            folder=safe_line(glance.folder),
         )
         if not self.facts.split():
             return status

@@ -70,7 +70,7 @@ def test_what_a_command_leaves_running_on_its_own_goes_on(tmp_path: Path, mark: 
 
 
 def test_without_a_command_or_a_shell_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="no command after the !"):
+    with pytest.raises(InputError, match="No command after the !"):
         shown("", tmp_path)
     monkeypatch.setenv("SHELL", "/no/such/shell")
     with pytest.raises(InputError, match="Set SHELL"):
