@@ -98,8 +98,7 @@ async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool
             if response.status_code in (401, 403):
                 raise InputError(f"The login failed: the server still answers {response.status_code}.")
     except httpx2.ConnectError as error:
-        why = not_connected_to(str(error.request.url), error, 0)
-        raise InputError(f"The login failed: the server {why.removeprefix('it ')}.") from error
+        raise InputError(f"The login failed: {not_connected_to(str(error.request.url), error, 0)}.") from error
     except (OAuthFlowError, httpx2.HTTPError) as error:
         raise InputError(f"The login failed: {error}") from error
     vault.write(fresh.text)

@@ -270,7 +270,7 @@ def test_the_wider_always_covers_other_arguments_and_nothing_else(tmp_path: Path
     calls = [say("", call("bash", command=line)) for line in lines]
     session = open_session(tmp_path, [*calls, say("Done.")], person=person, saved=saved)
     say_to(session, "go")
-    assert saved == ["bash(make *)"] == list(person.asked[0].prefixes)
+    assert saved == ["bash(make build *)"] == list(person.asked[0].prefixes)
     assert [ask.preview for ask in person.asked] == ["make build 2>&1 | tail -3", "make --eval=x", "makes build"]
 
 

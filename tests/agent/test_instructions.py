@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,9 @@ def test_a_file_that_left_the_view_comes_again(project: Path) -> None:
     session.journal.append(Prune((first.call_id,), 100, "test"))
     assert list(session.nested_instructions) == []
     assert session._features.nested is not None
-    added = session._features.nested.added(first, project / "a/x.py", TRAITS["read"])
-    assert added.output.count("rules of a") == 2
+    bare = replace(first, output="x = 1", metadata={})
+    added = session._features.nested.added(bare, project / "a/x.py", TRAITS["read"])
+    assert added.output.count("rules of a") == 1
 
 
 def test_long_files_are_cut_and_all_together_have_a_limit(project: Path) -> None:

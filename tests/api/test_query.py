@@ -205,7 +205,7 @@ def test_cancelled_at_any_moment_a_run_leaves_a_session_that_goes_on(moment: str
 
 
 def test_a_prompt_without_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(agentcli.AgentError, match="no prompt") as caught:
+    with pytest.raises(agentcli.AgentError, match="No prompt") as caught:
         asyncio.run(agentcli.run(" \n", **options(tmp_path, "hello")))
     assert caught.value.exit_code == 42
 

@@ -201,7 +201,7 @@ def test_secrets_are_taken_out_of_every_text_and_lone_surrogates_do_no_harm():
     )
     assert SECRET not in json.dumps(document)
     assert redactor.changed > 8
-    assert redactor.notes()[0].startswith("Secrets were taken out")
+    assert redactor.notes()[0].startswith("Removed secrets from ")
     assert document["steps"][1]["message"] == "My key is [redacted secret] ?"
     assert document["steps"][2]["tool_calls"][0]["arguments"]["n"] is None
 

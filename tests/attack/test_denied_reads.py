@@ -27,7 +27,7 @@ NO_SANDBOX = not detect().masks
 def test_the_measure_sees_a_leak_where_no_rule_stands(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     calls = [
-        call_of(form, "secrets/key.txt", tmp_path / "work") for form in ("cat {f}", "cd {d} && base64 {b}", "rev {f}")
+        call_of(form, "secrets/key.txt", tmp_path / "work") for form in ("cat {f}", "rev {f}", "cd {d} && base64 {b}")
     ]
     assert len(attack(tmp_path, LAYOUTS[0], calls, "ask", 1, deny=False).leaks) == 3
     assert not holds_denied("ordinary line 1 of some text")

@@ -182,7 +182,10 @@ for number, reward in enumerate((1.0, 0.0, 1.0, None)):
     )
     (tools / "uv").write_text("#!/bin/sh\necho 'no network' >&2\nexit 1\n")
     ran = program.run("bench", "terminal-bench", "-m", "anthropic/x")
-    assert (ran.code, "cannot be built: no network. Name one with --package" in ran.err) == (1, True), ran.err
+    assert (ran.code, "Can't build the wheel of this checkout: no network. Name one with --package" in ran.err) == (
+        1,
+        True,
+    ), ran.err
 
 
 def test_a_run_in_the_sandbox_is_judged_as_well(program: Program) -> None:

@@ -138,7 +138,7 @@ def test_below_the_trigger_the_provider_is_asked_to_decide_by_its_own_count() ->
     assert (made.trigger, made.counts_uses, made.at_least) == (1_500, False, 200)
     assert made.keep >= 2
     assert made.exclude == ("todo", "skill")
-    assert set(made.inputs) == {"edit", "multi_edit", "write"}
+    assert set(made.inputs) == {"apply_patch", "edit", "multi_edit", "write"}
     assert window.view.foreseen is None
 
 

@@ -98,7 +98,7 @@ def test_explain_names_the_choices_of_an_approval_as_the_approval_does(program: 
     ran = program.run("permissions", "explain", "npm run build")
     assert ran.out.splitlines()[2:] == [
         "“Always in this project” would save: bash(npm run build)",
-        "“Always in this project, also with other arguments” would save: bash(npm run *)",
+        "“Always in this project, also with other arguments” would save: bash(npm run build *)",
     ]
     several = program.run("permissions", "explain", "make a\nmake b")
     assert r"“Always in this project” would save: bash(make a\nmake b)" in several.out.splitlines()

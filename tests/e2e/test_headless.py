@@ -104,7 +104,7 @@ def test_a_run_that_may_go_on_later_names_its_session_if_that_is_stored(program:
 
 
 def test_a_limit_of_cost_that_cannot_hold_is_told(program: Program) -> None:
-    told = "The price of local/some is not known, so limits in USD do not hold"
+    told = "The price of local/some is not known, so limits in USD have no effect"
     with Loopback(lambda _: say("fine")) as server:
         program.config(f'[providers.local]\nkind = "anthropic"\nbase_url = "{server.url}"')
         program.more = server.env

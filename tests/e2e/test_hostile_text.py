@@ -106,7 +106,7 @@ def test_nothing_hostile_reaches_the_terminal_by_any_display(program: Program) -
         until_idle(t)
         t.send("go on\r")
         until_idle(t)
-        assert "The end." in "\n".join(t.screen()), t.screen()
+        assert "The end." in "\n".join(t.history()), t.history()
         for command in COMMANDS:
             t.send(command + "\r")
             t.settle(0.25, 10)

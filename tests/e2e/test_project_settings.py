@@ -22,6 +22,7 @@ OPEN = (
     "agent.titles",
     "agent.thinking*",
     "agent.effort",
+    "agent.confirm_done",
     "agent.fallback_model",
     "agent.subagent_model",
     "agent.small_window",

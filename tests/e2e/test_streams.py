@@ -131,7 +131,7 @@ def test_warnings_and_errors_are_on_stderr_in_every_format(program: Program, for
     ran = program.run("-p", "hi", "-m", "script:echo", "--mode", "yolo", "-o", form)
     assert "context.soft" in ran.err
     assert ran.err.count("\n") == 1
-    assert "no session 'gone'" in program.run("resume", "gone", "-p", "hi", "-o", form).err
+    assert "Unknown session 'gone'" in program.run("resume", "gone", "-p", "hi", "-o", form).err
 
 
 def test_what_programs_read_is_utf8_whatever_the_locale(program: Program) -> None:

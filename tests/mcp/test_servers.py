@@ -286,7 +286,7 @@ def test_a_server_that_cannot_be_reached_is_named_with_its_address_and_no_key(tm
     with servers(tmp_path, {"web": {"type": kind, "url": f"http://me:secret@{address}/secret?key=secret"}}) as made:
         (state,) = settled(made)
     why = f"can't reach it at http://{address} (Connection refused); start it, or correct its address"
-    assert (str(state), state.sentence) == (f"failed: it {why}", f"Server web {why}.")
+    assert (str(state), state.sentence) == (f"failed: {why}", f"Server web failed: {why}.")
 
 
 def test_progress_of_a_call_is_told(tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_a_server_over_http_that_goes_away_fails_the_call_alone_and_is_reached_a
         with pytest.raises(ToolError, match="Server web"):
             call(made, "mcp__web__echo", text="gone")
         asyncio.run(until(lambda: made.states()[0].status == "failed"))
-        assert made.changes()[-1].startswith("Server web cannot be reached at ")
+        assert made.changes()[-1].startswith("Server web failed: can't reach it at ")
         with serving(port):
             assert wait(made.restart("web")).status == "connected"
             assert text(call(made, "mcp__web__echo", text="back")) == "back"

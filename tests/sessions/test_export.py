@@ -212,7 +212,7 @@ def test_an_export_says_which_states_of_files_it_lacks(store: Store, tmp_path: P
     assert "over 20 bytes (checkpoints.export_bytes)" in notes[0]
     assert len(json.loads((tmp_path / "export.json").read_text())["left_out"]) > 0
     _, notes = moved(store, tmp_path, session, 1_000_000)
-    assert "states of files are left out" in notes[0]
+    assert "File states are not exported" in notes[0]
     assert SECRET not in (tmp_path / "export.json").read_text()
 
 
@@ -323,7 +323,7 @@ def test_a_page_folds_calls_shows_pictures_and_colours_code():
     page = exported("html", *whole_session())
     tags = Page(page).tags
     assert [tag for tag, _ in tags].count("details") >= 4
-    assert ("img", {"alt": "picture", "src": f"data:image/png;base64,{PNG}"}) in tags
+    assert ("img", {"alt": "image", "src": f"data:image/png;base64,{PNG}"}) in tags
     assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in tags
     assert {"mi", "gi", "gd"} <= {attributes.get("class") for tag, attributes in tags if tag == "span"}
 

@@ -106,7 +106,10 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace) -> _Judge
     reading = reading_of(command, tuple(folders), workspace)
     if plain and reading.path:
         named = (word for word in words[1:] if not word.startswith(_SYSTEM_PROGRAMS) or ".." in word)
-        return _Judged(next(filter(None, (_word_problem(word, folders, workspace) for word in named)), ""))
+        why = next(filter(None, (_word_problem(word, folders, workspace) for word in named)), "")
+        # A link that leads out at the first look counts, even if another process has changed it since.
+        by_name = any(word.startswith(("/", "~")) or ".." in word for word in words[1:])
+        return _Judged(why or ("" if by_name else reading.why))
     if plain and (not reading.why or changes_inside(words, folders, workspace)):
         return _Judged(_overwriting(words, folders, workspace), trusted=True, reads=not reading.why and not part.writes)
     if words[0] == "git":

@@ -174,7 +174,7 @@ def test_a_model_is_taken_over_before_any_key_is_set(keys: Sequence[str], there:
     program = opened(home, keys)
     plan = import_plan(program, ["gemini"])
     assert [step.item.value for step in plan.new] == (["google/gemini-3.8-flash"] if there else [])
-    assert ("no key for google" in "\n".join(plan.skipped)) is not there
+    assert ("No key for google" in "\n".join(plan.skipped)) is not there
 
 
 def test_gemini_cli_keeps_its_dialect(home: Path) -> None:

@@ -251,7 +251,7 @@ def test_what_is_no_session_is_refused(tmp_path: Path, text: str):
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path):
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="Can't read"):
         read(tmp_path / "none.jsonl")
     binary = tmp_path / "binary.jsonl"
     binary.write_bytes(b'{"type": "session"}\n\xff\xfe\n\xff')
