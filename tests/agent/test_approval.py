@@ -266,12 +266,17 @@ def test_a_bare_no_asks_for_no_way_around_it(tmp_path: Path) -> None:
 def test_the_wider_always_covers_other_arguments_and_nothing_else(tmp_path: Path) -> None:
     saved: list[str] = []
     person = Person(ApprovalResponse("prefix"))
-    lines = ("make build 2>&1 | tail -3", "make test", "make --eval=x", "makes build")
+    lines = ("make build 2>&1 | tail -3", "make build fast", "make test", "make build --eval=x", "makes build")
     calls = [say("", call("bash", command=line)) for line in lines]
     session = open_session(tmp_path, [*calls, say("Done.")], person=person, saved=saved)
     say_to(session, "go")
     assert saved == ["bash(make build *)"] == list(person.asked[0].prefixes)
-    assert [ask.preview for ask in person.asked] == ["make build 2>&1 | tail -3", "make --eval=x", "makes build"]
+    assert [ask.preview for ask in person.asked] == [
+        "make build 2>&1 | tail -3",
+        "make test",
+        "make build --eval=x",
+        "makes build",
+    ]
 
 
 class Config(list[str]):

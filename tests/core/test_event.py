@@ -18,4 +18,4 @@ def test_a_wait_is_told_in_minutes_and_seconds_rounded_up(seconds: float, words:
 def test_a_repeated_request_is_told_with_the_wait_that_is_left() -> None:
     event = Retrying(2, 5.0, "overloaded")
     assert event.text() == "overloaded. Retrying in 5 s (attempt 2)"
-    assert event.text(0.5) == "overloaded. Retrying in 1 s · attempt 2"
+    assert event.text(0.5) == "overloaded. Retrying in 1 s (attempt 2)"

@@ -24,6 +24,7 @@ from agentcli.core.record import (
     Checkpoint,
     Compaction,
     Failure,
+    FeatureState,
     Pin,
     Prune,
     Record,
@@ -427,6 +428,7 @@ def every_kind() -> list[Body]:
         Todo(todo),
         Checkpoint({"before": {"a": None}}),
         Settings("m", "ask", "auto", ("system",), ({"name": "t"},), "why"),
+        FeatureState("goal", {"text": "all pass"}, "m"),
         Failure("broke", "model"),
         Unknown("newer", {"kind": "newer", "text": "t"}),
     ]
