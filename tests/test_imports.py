@@ -83,6 +83,11 @@ def test_a_headless_run_loads_neither_a_terminal_library_nor_another_providers_s
     assert not [module for module in modules if module.startswith("agentcli.context.snapshot")]  # hundreds of patterns
 
 
+def test_a_session_without_a_goal_loads_nothing_of_goals(tmp_path: Path) -> None:
+    run = "from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:steps:2'])"
+    assert not [module for module in loaded(run, tmp_path) if module.startswith("agentcli.goal")]
+
+
 @pytest.mark.parametrize("command", ["'models'", "'config', 'show'", "'stats'", "'permissions', 'show'", "'--help'"])
 def test_what_goes_into_a_pipe_is_printed_without_rich(tmp_path: Path, command: str) -> None:
     assert "rich" not in loaded(f"from agentcli.__main__ import main\nmain([{command}])", tmp_path)

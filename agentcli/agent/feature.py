@@ -85,6 +85,8 @@ class SessionFeature:
     """Called after each turn of a session that has a state of the feature on record, under its name."""
     news: Callable[[], Sequence[str]] = tuple
     """Events outside of the conversation since the last call, for the model."""
+    notes: Callable[[], Sequence[str]] = tuple
+    """Notes for the person when a session is opened that has a state of the feature on record."""
     notices: Callable[[], Iterable[Event]] = tuple
     """Notices for the person before a turn."""
     closed: Callable[[], None] = nothing
@@ -140,6 +142,10 @@ class FeatureList:
     def following(self, recorded: Container[str]) -> Sequence[Follow]:
         """Return the ways to continue after a turn, of the features that have a state on record."""
         return [one.follow for one in self.all if one.follow is not None and one.name in recorded]
+
+    def notes(self, recorded: Container[str]) -> Sequence[str]:
+        """Return notes for the person on an opened session, of the features that have a state on record."""
+        return [note for one in self.all if one.name in recorded for note in one.notes()]
 
     def news(self) -> Sequence[str]:
         """Return notices for the model of events outside of the conversation."""

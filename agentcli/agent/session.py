@@ -56,17 +56,18 @@ class AgentSession:
         self.for_people = frozenset(name for name, traits in setup.tools.traits.items() if traits.for_people)
         self.tools: Sequence[Tool] = setup.tools.offered
         self.sandbox = setup.permissions.sandbox
-        self.notes: Sequence[str] = [
-            *lost(journal),
-            *setup.run.notes,
-            *filter(None, [_unattended(setup, for_person, mode)]),
-        ]
-        """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self._setup = setup
         self.core = core = core_of(journal, setup, model, mode)
         self.jobs, self.hooks, self.buffers = core.jobs, core.hooks, core.buffers
         self._approval = core.approval
         self._features = own = Features(core, partial(AgentSession, features=features), features)
+        self.notes: Sequence[str] = [
+            *lost(journal),
+            *setup.run.notes,
+            *filter(None, [_unattended(setup, for_person, mode)]),
+            *own.notes(journal.history.features),
+        ]
+        """Notes for the person before the first prompt: records that were lost, settings that are ignored."""
         self.extensions = own.extensions
         background = own.subagents.wait_for_background if setup.alone else None
         self.conversation: Conversation = Conversation(core, own, source, background)

@@ -11,8 +11,8 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image
 from agentcli.core.record import Mode
 from agentcli.core.text.plural import plural
-from agentcli.core.tool import Boxed
-from agentcli.permissions.denied.files import denial_of, paths_named, reading_denials
+from agentcli.core.tool import Boxed, CommandSandbox
+from agentcli.permissions.denied.files import NOTHING, denial_of, paths_named, reading_denials
 from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import resolved
 from agentcli.permissions.rules import Rule, Rules
@@ -82,9 +82,17 @@ def shared_command(command: str, argv: Sequence[str], rules: Rules, mode: Mode, 
 
     Raises InputError if it would show such a file.
     """
+    if not reading_denials(rules.deny, setup.tools.traits):
+        return Boxed(argv)
+    outside = shared_sandbox(command, rules, mode, setup).outside
+    return outside(argv) if outside is not None else Boxed(argv)
+
+
+def shared_sandbox(command: str, rules: Rules, mode: Mode, setup: SessionSetup) -> CommandSandbox:
+    """Return the sandbox of the mode for a person's own command whose output the model sees. Raises InputError as `shared_command`."""
     denials = reading_denials(rules.deny, setup.tools.traits)
     if not denials:
-        return Boxed(argv)
+        return setup.permissions.sandboxes(mode, NOTHING).decided
     from agentcli.permissions.denied.commands import judge_reading, named_by
     from agentcli.permissions.shell.command_line import analyse
 
@@ -92,8 +100,7 @@ def shared_command(command: str, argv: Sequence[str], rules: Rules, mode: Mode, 
     denial = judge_reading(line, denials, setup.workspace)
     if rule := named_by(line, denials, setup.workspace) or denial.rule:
         raise InputError(f"{_forbidden(rule)}, and the model would see it. !!{command} shows it to you alone.")
-    outside = setup.permissions.sandboxes(mode, denial.hidden).decided.outside
-    return outside(argv) if outside is not None else Boxed(argv)
+    return setup.permissions.sandboxes(mode, denial.hidden).decided
 
 
 def _forbidden(rule: Rule) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionFeature
+from agentcli.agent.ports import Prompt
 from agentcli.app.feature import CheckedProgram, Feature, Row
+from agentcli.core.event import Event, TurnEnded
 from agentcli.core.model import ModelSpec
 from agentcli.tools import registry
 
@@ -107,6 +110,26 @@ def _changes() -> Sequence[Command]:
     return CHANGES
 
 
+def _goal() -> Sequence[Command]:
+    from agentcli.goal.commands import goal
+
+    return [goal]
+
+
+def _goal_of(core: SessionCore) -> SessionFeature:
+    def follow(ended: TurnEnded, interrupt: asyncio.Event) -> AsyncIterator[Event | Prompt]:
+        from agentcli.goal.session import follow
+
+        return follow(core, ended, interrupt)
+
+    def notes() -> Sequence[str]:
+        from agentcli.goal.session import notes
+
+        return notes(core)
+
+    return SessionFeature("goal", follow=follow, notes=notes)
+
+
 def _import_rows(program: CheckedProgram) -> Iterable[Row]:
     from agentcli.annexes import annex
 
@@ -135,6 +158,7 @@ FEATURES: Sequence[Feature] = (
     Feature("checkpoints", commands=_checkpoints),
     Feature("instructions", commands=_instructions),
     Feature("changes", commands=_changes),
+    Feature("goal", commands=_goal, session=_goal_of),
     Feature("importers", checks=_import_rows),
     Feature("terminal", commands=_terminal),
 )

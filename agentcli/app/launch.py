@@ -138,7 +138,9 @@ def _load_session(
 
 
 def _prompts(options: Options) -> tuple[str, ...]:
-    return ("/resume" if options.session == "" else options.prompt or "", *options.then)
+    if options.session == "":
+        return ("/resume", *options.prompts(""))
+    return options.prompts(options.prompt or "")
 
 
 def _ask_for_key(error: CredentialsError, options: Options) -> int:

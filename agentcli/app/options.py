@@ -124,6 +124,9 @@ class Options:
     handoff: Annotated[
         str | None, Flag("with -p: hand the session off to a new one; TEXT says what comes next", "TEXT")
     ] = None
+    goal: Annotated[
+        str, Flag("work until a check shows that this is reached; may begin with options of /goal", "TEXT")
+    ] = ""
     trust: Annotated[bool, Flag("trust this folder for this run", also=("acp",))] = False
     plain: Annotated[bool, Flag("print plain lines: no colours, no cursor movement", also=("demo",))] = False
     then: tuple[str, ...] = ()
@@ -134,6 +137,11 @@ class Options:
     def restates_system(self) -> bool:
         """True if this run sets its own system prompt, even if a continued session has one."""
         return self.system_prompt is not None or bool(self.append_system_prompt or self.add_dirs or self.agent)
+
+    def prompts(self, first: str) -> tuple[str, ...]:
+        """Return the prompts of the run in their order. A goal is set before the `first` prompt, or is the first one itself."""
+        goal = (f"/goal {'--wait ' if first else ''}{self.goal}",) if self.goal else ()
+        return (*goal, *([first] if first else ()), *self.then)
 
     @property
     def overrides(self) -> Mapping[str, Any]:

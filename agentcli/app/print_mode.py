@@ -42,11 +42,12 @@ def print_mode(program: Program, options: Options) -> int:
     """Answer one prompt without a REPL. The result is printed last, also after an unexpected error, which is raised then."""
     # Read before the loop runs, so that a signal can interrupt the wait for stdin.
     with program.preparing():
-        text = read_prompt(options.prompt)
-        print_command(text, program)
+        texts = options.prompts("" if options.goal and options.prompt is None else read_prompt(options.prompt))
+        for text in texts:
+            print_command(text, program)
     front = Headless(options.output_format)
     try:
-        return asyncio.run(_print(program, options, text, front))
+        return asyncio.run(_print(program, options, texts, front))
     except (AgentError, BrokenPipeError):
         raise
     except Exception as error:
@@ -56,7 +57,7 @@ def print_mode(program: Program, options: Options) -> int:
         raise
 
 
-async def _print(program: Program, options: Options, text: str, front: Headless) -> int:
+async def _print(program: Program, options: Options, texts: Sequence[str], front: Headless) -> int:
     interrupt = asyncio.Event()
     with _signals(interrupt, front) as caught:
         with program.preparing(), reports_on() as report:
@@ -69,7 +70,7 @@ async def _print(program: Program, options: Options, text: str, front: Headless)
             session = await _handed_off(program, session, options.handoff, interrupt, front)
         try:
             late = at_time_limit(session, interrupt)
-            ended = await _say(program, session, (text, *options.then), interrupt, front)
+            ended = await _say(program, session, texts, interrupt, front)
             if late is not None:
                 late.cancel()
             return _finish(session, ended, front, caught)

@@ -83,7 +83,7 @@ class UsageReported:
     usage: Usage
     cost: float | None
     context: int
-    kind: Literal["reply", "summary", "title", "subagent", "page"] = "reply"
+    kind: Literal["reply", "summary", "title", "subagent", "page", "check"] = "reply"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ TOPICS = (
         "bench",
         "benchmarks",
         "models",
+        "goals",
     ),
     *("instructions", "mcp", "skills", "commands", "agents", "hooks", "plugins", "import-config"),
     *("troubleshooting", "contributing"),
