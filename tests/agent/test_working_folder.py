@@ -50,6 +50,12 @@ def test_a_move_lasts_until_the_next_one_and_is_told(work: Path) -> None:
     assert session.core.folder.shown() == ""
 
 
+@pytest.mark.parametrize("rest", ["2>&1 | tail -5", "2>/dev/null | sort | uniq", "> out.txt 2>&1 | cat && pwd"])
+def test_a_move_lasts_before_a_pipe_with_redirections(work: Path, rest: str) -> None:
+    _, outputs = ran(work, f"cd a && ls {rest}", "pwd")
+    assert outputs[1] == f"{work}/a\n"
+
+
 def test_a_move_out_of_the_workspace_does_not_last(work: Path) -> None:
     _, outputs = ran(work, "cd / && pwd", "pwd", "cd a", "cd /tmp", "pwd")
     assert outputs[0].splitlines() == ["/", f"[the next command starts in {work} again]"]

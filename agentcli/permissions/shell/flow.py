@@ -87,6 +87,15 @@ def _followed(text: str, workspace: Workspace, follower: _Follower) -> _State | 
         return None
 
 
+def _last_of_list(node: Node) -> Node | None:
+    """Return the last command of a list that the grammar takes into a pipeline as a whole; None if there is no list.
+
+    In `cd x && make 2>&1 | tail` only `make` is part of the pipeline.
+    """
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
+    return body.children[-1] if body is not None and body.type == "list" and len(body.children) == 3 else None
+
+
 class _Follower:
     """Walker of syntax trees that collects runs. A state is a value: each step returns the state after a branch or subshell."""
 
@@ -148,12 +157,26 @@ class _Follower:
         return after
 
     def _pipeline(self, node: Node, state: _State, depth: int) -> _State:
+        first, *others = node.named_children
+        alone = _last_of_list(first)
+        if alone is not None:
+            state = self._before_last(first, state, depth)
         fed: Values | None = state.fed
-        for child in node.named_children:
+        for child in (first, *others):
             before = len(self.runs)
-            self.node(child, replace(state, fed=fed), depth)
+            if child is first and alone is not None:
+                self._redirected(first, replace(state, fed=fed), depth, alone)
+            else:
+                self.node(child, replace(state, fed=fed), depth)
             fed = self._listed(child, replace(state, fed=fed), before, depth)
         return state
+
+    def _before_last(self, node: Node, state: _State, depth: int) -> _State:
+        """Follow the commands of a list before its last one, which run in the shell itself."""
+        body = node.child_by_field_name("body")
+        assert body is not None
+        after = self.node(body.children[0], state, depth)
+        return _either(state, after) if body.children[1].type == "||" else after
 
     def _listed(self, node: Node, state: _State, before: int, depth: int) -> Values | None:
         """Return the names that a stage of a pipe prints, or None if they are unknown."""
@@ -167,8 +190,9 @@ class _Follower:
             names += found
         return tuple(dict.fromkeys(names))[:MOST] if node.type == "command" or names else None
 
-    def _redirected(self, node: Node, state: _State, depth: int) -> _State:
-        body = node.child_by_field_name("body")
+    def _redirected(self, node: Node, state: _State, depth: int, alone: Node | None = None) -> _State:
+        """Follow a statement with redirections, or only its part `alone`."""
+        body = alone or node.child_by_field_name("body")
         writes: list[str] = []
         fed: Values | None = state.fed
         script = ""
