@@ -65,6 +65,7 @@ class Features(FeatureList):
             lambda: [raw["name"] for raw in journal.history.tools],
             lambda: journal.history.todo,
             lambda: core.folder.now,
+            lambda: setup.workspace.tmp if core.approval.mode == "auto" else None,
         )
         repeats = RepeatGuard(setup.settings.agent.repeat_limit, alone=setup.alone)
         finish = Finish(core.record, repeats, prepare)

@@ -31,7 +31,7 @@ from agentcli.core.record import MODES, Mode, Pin, Settings, Title, Unpin
 from agentcli.core.streams import closing
 from agentcli.core.tool import Boxed, Tool
 from agentcli.permissions.rules import Rules
-from agentcli.permissions.unattended import for_model, for_person
+from agentcli.permissions.unattended import PRIVATE, for_model, for_person
 from agentcli.sessions.info import name_of
 
 
@@ -314,6 +314,8 @@ class AgentSession:
     def _remind(self, facts: Sequence[str]) -> None:
         """Add the reminders that are due to the next prompt."""
         unattended = _unattended(self._setup, for_model, self.mode)
+        if self.mode == "auto" and self._setup.workspace.tmp is not None:
+            facts = (*facts, PRIVATE)
         self.conversation.pending += self.conversation.reminders.due(
             self.mode, self._setup.today(), unattended, facts, self._features.listings()
         )

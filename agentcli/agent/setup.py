@@ -43,12 +43,14 @@ WHERE = "# Where you work"
 class Sandboxes:
     """The sandboxes of commands in one mode: `reader` for one that is allowed because it only reads, `decided` for any other.
 
-    `recorder` is for one with which git records something, unasked.
+    `recorder` is for one with which git records something, unasked; `permitted`, if it is another one, for a command
+    that a rule or a person allowed.
     """
 
     decided: CommandSandbox = NO_SANDBOX
     reader: Wrap | None = None
     recorder: CommandSandbox = NO_SANDBOX
+    permitted: CommandSandbox | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,7 @@ class Program(ProjectContext):
         """Close the resources of this run's sessions: connections of models, and MCP servers."""
         await self._models.close()
         await asyncio.to_thread(self.servers.close)
+        self.workspace_policy.close()
 
     def counts_for(self, history: History, policy: str) -> TokenCounter:
         """Return a token counter for a policy, the session's own if `policy` is empty; it has learned from the session's replies."""

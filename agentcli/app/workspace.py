@@ -22,8 +22,10 @@ from agentcli.permissions.decide import decide
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
 from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules
+from agentcli.permissions.shell.private_tmp import names_tmp
 from agentcli.permissions.started import Started, files_started
-from agentcli.sandbox import Sandbox, box_for, choose, protected_since
+from agentcli.sandbox import PrivateSpace, Sandbox, box_for, choose, protected_since
+from agentcli.sandbox.space import served_ports
 from agentcli.sessions.checkpoints.file_states import SKIPPED
 from agentcli.system.programs import trusted_path
 
@@ -40,12 +42,23 @@ class WorkspacePolicy:
     ) -> None:
         """`traits`: the traits of all tools that rules may be about, `started` the commands of hooks and servers."""
         self._context, self._approve, self._traits, self._started = context, approve, traits, started
+        self._let_out, self._kept_in = set[str](), set[str]()
 
     @cached_property
     def sandbox(self) -> Sandbox:
         """The sandbox of commands on this machine. Raises AgentError if one is required and none works."""
         self._context.leave_out(self._context.roots)  # the first program that is tried must not come from the workspace
         return choose(self._context.config.general.sandbox, self._context.roots)
+
+    @cached_property
+    def _space(self) -> PrivateSpace | None:
+        """The /tmp and the loopback that sandboxed commands share; None if they share none here."""
+        return PrivateSpace(self.sandbox.program) if self.sandbox.lasts else None
+
+    def close(self) -> None:
+        """Remove what lasted as long as the run."""
+        if self._space is not None:
+            self._space.close()
 
     def workspace(self) -> Workspace:
         """Return the workspace as permission decisions need it."""
@@ -60,6 +73,8 @@ class WorkspacePolicy:
             sandboxed=self.sandbox.working,
             masks=self.sandbox.masks,
             records=self.sandbox.kind in ("bubblewrap", "seatbelt"),
+            tmp=self._space.path if self._space is not None else None,
+            loopback=self._space.same_port if self._space is not None and not self._opens_network else None,
             undo=self._undo,
             readable=lambda: context.extensions.readable,
             destroys=context.config.permissions.destructive == "allow",
@@ -68,6 +83,10 @@ class WorkspacePolicy:
             env=context.given_env,
             started=files_started(self._started(), tuple(map(resolved, self._context.roots))),
         )
+
+    @property
+    def _opens_network(self) -> bool:
+        return self._context.config.general.sandbox_network
 
     @property
     def _undo(self) -> UndoCover | None:
@@ -108,8 +127,9 @@ class WorkspacePolicy:
     def sandboxes(self, mode: Mode, hidden: Hidden = NOTHING) -> Sandboxes:
         """Return the sandboxes of commands in this mode.
 
-        Commands that a person or a rule allowed run without a sandbox. Of the others, commands that only read run in the
-        sandbox of `reader`, in every mode; in mode auto the rest run in a sandbox with a writable workspace.
+        Commands that a person or a rule allowed run without a sandbox, unless one is required. Of the others, commands
+        that only read run in the sandbox of `reader`, in every mode; in mode auto the rest run in a sandbox with a
+        writable workspace.
         Paths that deny rules protect from reading are hidden in every mode, from allowed commands as well.
         """
         config = self._context.config
@@ -126,23 +146,36 @@ class WorkspacePolicy:
             return self.sandbox.mask(argv, hidden, workspace)
 
         outside = mask if hidden.paths and self.sandbox.masks else None
-        if mode != "auto" and config.general.sandbox != "require":
+        required = config.general.sandbox == "require"
+        if mode != "auto" and not required:
             return Sandboxes(CommandSandbox(outside, outside=outside), reader)
+        space = self._space if mode == "auto" else None
+
+        def leaving(argv: Sequence[str]) -> Boxed:
+            """Run a command outside, with the session's /tmp if it names that: commands in the sandbox put their files there."""
+            if space is not None and names_tmp(argv[-1]):
+                return self.sandbox.with_tmp(argv, hidden, workspace, space)
+            return outside(argv) if outside is not None else Boxed(argv)
 
         def wrap(argv: Sequence[str]) -> Boxed:
-            return self.sandbox.wrap(argv, workspace, network=config.general.sandbox_network, hidden=hidden)
+            if argv[-1] in self._let_out:
+                return leaving(argv)
+            return self.sandbox.wrap(argv, workspace, network=self._opens_network, hidden=hidden, space=space)
 
         def watch() -> Callable[[], Sequence[str]]:
             before = box_for(workspace).readonly
             return lambda: protected_since(workspace, before)
 
         def recorder(argv: Sequence[str]) -> Boxed:
-            return self.sandbox.wrap(argv, workspace, git=True, hidden=hidden)
+            return self.sandbox.wrap(argv, workspace, git=True, hidden=hidden, space=space)
 
+        same_port = workspace.loopback or (lambda port: port not in served_ports())
+        contained = CommandSandbox(wrap, self._escalate, watch, outside=leaving, same_port=same_port)
         return Sandboxes(
-            CommandSandbox(wrap, self._escalate, watch, outside=outside),
+            contained,
             reader,
-            CommandSandbox(recorder, self._escalate, watch, hardened=True, outside=outside),
+            CommandSandbox(recorder, self._escalate, watch, hardened=True, outside=leaving),
+            contained if required else CommandSandbox(leaving, outside=leaving),
         )
 
     @cached_property
@@ -156,12 +189,19 @@ class WorkspacePolicy:
 
         add_to_list(self._context.dirs.config_file, "permissions", "allow", *rules)
 
-    async def _escalate(self, command: str, reason: str) -> bool:
+    async def _escalate(self, command: str, reason: str) -> bool | None:
+        """Ask once about a command; return None if nobody is there to answer."""
+        if command in self._kept_in:
+            return False
         call = ToolCall("escalate", "bash", {"command": command})
         answer = await self._approve(
             ApprovalRequest(call, "Run it again outside the sandbox?", reason, command, "command")
         )
-        return answer is not None and answer.choice != "no"
+        if answer is None:
+            return None
+        leaves = answer.choice != "no"
+        (self._let_out if leaves else self._kept_in).add(command)
+        return leaves
 
 
 def _denied(tool: str) -> Rules:

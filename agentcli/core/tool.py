@@ -186,8 +186,8 @@ class CommandSandbox:
     """Sandbox of a command; without `wrap` it runs unconfined."""
 
     wrap: Wrap | None = None
-    escalate: Callable[[str, str], Awaitable[bool]] | None = None
-    """Asks whether a command may run again outside the sandbox: (command, reason)."""
+    escalate: Callable[[str, str], Awaitable[bool | None]] | None = None
+    """Asks whether a command may run again outside the sandbox: (command, reason). None if nobody is there to answer."""
     watch: Callable[[], Callable[[], Sequence[str]]] | None = None
     """Called before a command; call its result afterwards for the protected files that the command created."""
     hardened: bool = False
@@ -198,6 +198,8 @@ class CommandSandbox:
     """A line for the model, added to the output of a failed command."""
     outside: Wrap | None = None
     """The remaining wrapper of a command that runs again outside the sandbox."""
+    same_port: Callable[[int], bool] = lambda _: True
+    """Tells if a command meets at a port of this machine what it would meet outside the sandbox."""
 
 
 NO_SANDBOX = CommandSandbox()

@@ -69,6 +69,11 @@ class Decision:
     hidden: Hidden = NOTHING
     """Files to hide from the command when it runs."""
 
+    @property
+    def contained(self) -> bool:
+        """True for a command that nobody allowed: it may run because the sandbox of mode auto contains it."""
+        return self.rule == "mode auto"
+
 
 def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace) -> Decision:
     """Decide about a call: deny rules before ask rules, ask before allow, and all rules before the mode.

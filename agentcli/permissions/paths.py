@@ -61,6 +61,10 @@ class Workspace:
     """True if single files can be hidden from any command, even from one that a person allowed."""
     records: bool = False
     """True if the sandbox can open a repository to git alone, with its settings and hooks closed."""
+    tmp: Path | None = None
+    """Folder that commands in the sandbox see as /tmp, for the life of the session; None if their /tmp does not last."""
+    loopback: Callable[[int], bool] | None = None
+    """True for a port of loopback at which a command in the sandbox meets whatever it would meet outside; None if it meets nothing there."""
     undo: UndoCover | None = None
     """Extent of /undo; None if nothing is restored."""
     destroys: bool = False
@@ -252,7 +256,7 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
                 return PathVerdict("protected", f"{part} is protected", Path(target))
     if write and (started := _started(Path(target), workspace)):
         return PathVerdict("protected", started, Path(target))
-    if not _is_below(target, workspace.resolved_roots):
+    if not _is_below(target, [*workspace.resolved_roots, *filter(None, [workspace.tmp])]):
         return PathVerdict("outside", f"{target} is outside the workspace", Path(target))
     return PathVerdict("free", "", Path(target))
 

@@ -10,6 +10,12 @@ NOBODY = "No one can approve it, so it is denied"
 FIRST_DENIAL = "Calls like this one, and variants of it, will be denied again; continue without them and say at the end what could not be run."
 """Text for the model, added to the first call that is denied because no person is there."""
 
+PRIVATE = (
+    "In mode auto /tmp is private to your commands and lasts as long as this session; on localhost they reach the servers that they "
+    "started, and no others."
+)
+"""Text for the model about what its commands share in the sandbox."""
+
 _RUNS: Mapping[Mode, str] = {
     "ask": "edits and commands that may change files are denied",
     "auto-edit": "commands that may change files, and edits outside the workspace, are denied",

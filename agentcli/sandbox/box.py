@@ -58,6 +58,8 @@ class Box:
     scratch: str = "/tmp"
     readable: tuple[Path, ...] | None = None
     home: Path | None = None
+    tmp: Path | None = None
+    """The folder that it sees as /tmp; None for an empty one of its own."""
     denied: Hidden = NOTHING
     """Files and folders that deny rules keep from being read."""
 

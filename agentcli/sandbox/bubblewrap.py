@@ -27,17 +27,18 @@ def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
 
     calls = namespaced_program(sockets=box.readable is None)
     refusing = ("--seccomp", str(_CALLS)) if calls else ()
-    seen = [*_system(), *_folders(box)] if box.readable is None else [*_only(box, box.readable)]
+    seen = [*_system(box.tmp), *_folders(box)] if box.readable is None else [*_only(box, box.readable)]
     inside = [program, *_namespaces(box), *seen, *_denied(box.denied), *_surroundings(box), *refusing, "--", *argv]
     return Boxed(inside, {_CALLS: calls} if calls else {})
 
 
-def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[str]) -> Boxed:
+def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[str], tmp: Sequence[str] = ()) -> Boxed:
     """Return the command line that runs `argv` with `hidden` unreadable, the folders `around` it fixed, and no other limits.
 
-    The command has no capabilities, with which it could remove the mounts that hide the files.
+    The command has no capabilities, with which it could remove the mounts that hide the files. `tmp` are the mounts of
+    the session's /tmp, if it is to see that.
     """
-    held = [word for folder in around for word in ("--dev-bind", str(folder), str(folder))]
+    held = [*tmp, *(word for folder in around for word in ("--dev-bind", str(folder), str(folder)))]
     free = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--dev-bind", "/", "/")
     return Boxed([program, *free, *held, *_denied(hidden), "--", *argv])
 
@@ -79,13 +80,24 @@ def _namespaces(box: Box) -> Iterator[str]:
         yield "--share-net"
 
 
-def _system() -> Iterator[str]:
+def mounts_of_tmp(tmp: Path, roots: Sequence[Path]) -> list[str]:
+    """Return the mounts that show a folder as /tmp, and the workspace where it was."""
+    inside = [str(root) for root in roots if root.is_relative_to("/tmp")]
+    return ["--bind", str(tmp), "/tmp", *(word for root in inside for word in ("--bind", root, root))]
+
+
+def _system(tmp: Path | None) -> Iterator[str]:
     yield from ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
     # Root has the rights of the files' owner even without capabilities: writing here would act outside.
     for name in _PROC_FILES:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
     # Sockets are here: a container engine's, a message bus, an agent that holds keys.
-    yield from ("--tmpfs", "/tmp", "--tmpfs", "/run", "--tmpfs", "/var/tmp")
+    yield from ("--tmpfs", "/run", "--tmpfs", "/var/tmp")
+    if tmp is None:
+        yield from ("--tmpfs", "/tmp")
+    else:
+        # By both names: file tools, and commands that a person allowed, know it by its own.
+        yield from ("--bind", str(tmp), "/tmp", "--bind", str(tmp), str(tmp))
     yield from (
         "--ro-bind-try",
         "/run/systemd/resolve",

@@ -16,6 +16,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.sandbox import bubblewrap, landlock, seatbelt
 from agentcli.sandbox.box import Box, box_for, fixed
 from agentcli.sandbox.reading import box_for_reader
+from agentcli.sandbox.space import PrivateSpace
 from agentcli.system.programs import find_program
 
 Setting = Literal["auto", "require", "off"]
@@ -73,17 +74,32 @@ class Sandbox:
         network: bool = False,
         git: bool = False,
         hidden: Hidden = NOTHING,
+        space: PrivateSpace | None = None,
     ) -> Boxed:
         """Return the command line that runs `argv` in the box: no network unless asked for, writing in the workspace only.
 
-        With `git`, the workspace's repository is writable too, except for its settings and hooks. Without a working
+        In a `space` it shares /tmp and the loopback with the other commands there. With `git`, the workspace's repository is writable too, except for its settings and hooks. Without a working
         sandbox, `argv` is returned; the caller must have shown `state` to the user.
         """
-        return (
-            self._boxed(argv, replace(box_for(workspace, network, git=git), denied=hidden))
-            if self.working
-            else Boxed(argv)
-        )
+        if not self.working:
+            return Boxed(argv)
+        box = replace(box_for(workspace, network, git=git), denied=hidden)
+        if space is None or not self.lasts:
+            return self._boxed(argv, box)
+        entering = () if network else space.entering()
+        boxed = self._boxed(argv, replace(box, tmp=space.folder(), network=network or bool(entering)))
+        return replace(boxed, argv=[*entering, *boxed.argv])
+
+    @property
+    def lasts(self) -> bool:
+        """True if commands can share a /tmp that is not the machine's."""
+        return self.kind == "bubblewrap"
+
+    def with_tmp(self, argv: Sequence[str], hidden: Hidden, workspace: Workspace, space: PrivateSpace) -> Boxed:
+        """Return the command line that runs `argv` without limits but with the /tmp of the space, and `hidden` unreadable."""
+        roots = workspace.resolved_roots
+        tmp = bubblewrap.mounts_of_tmp(space.folder(), roots)
+        return bubblewrap.masked(self.program, hidden, fixed(hidden, roots), argv, tmp)
 
     def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str, hidden: Hidden = NOTHING) -> Boxed:
         """Return the command line for a command that only reads: no writing, no network, and nothing visible but the system, the workspace and the programs on `path`."""

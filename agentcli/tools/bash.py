@@ -40,9 +40,14 @@ _NO_TERMINAL = (
     r"press \^C at any time to quit|new password:|output is not to a terminal|\[y/n\][)?: ]*$"
 )
 _BLOCKED = (
-    r"(?i)[^\n]*(?:read-only file system|permission denied|operation not permitted|network is unreachable|could not resolve|"
-    r"name resolution|getaddrinfo|connection refused|no route to host|EROFS|EACCES|EPERM|ENETUNREACH|EAI_AGAIN)[^\n]{0,100}"
+    r"(?i)[^\n]*(?:read-only file system|permission denied|operation not permitted|EROFS|EACCES|EPERM|(?P<network>"
+    r"network is unreachable|could not resolve|name resolution|getaddrinfo|no such host|lookup address|no route to host|"
+    r"ENETUNREACH|EAI_AGAIN|ENOTFOUND))[^\n]{0,100}"
 )
+_REFUSED = (
+    r"(?i)[^\n]*(?:connection refused|ECONNREFUSED|failed to connect|can't connect|could not connect)[^\n]{0,100}"
+)
+_PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |\D{0,3}port \(?)(\d{2,5})"
 _TAIL = 4_000
 """Characters at the end of an output that are searched for reasons."""
 
@@ -62,11 +67,31 @@ async def bash(
     created = sandbox.watch() if sandbox.watch is not None else tuple
     outcome = _with_protected_files(await _run(ctx, call_id, command, prepared, timeout), created())
     outcome = _with_notes(outcome, sandbox)
-    reason = _blocked_by_sandbox(outcome) if sandbox.wrap is not None else ""
-    if not reason or sandbox.escalate is None or not await sandbox.escalate(command, reason):
+    reason = _blocked_by_sandbox(outcome, sandbox) if sandbox.wrap is not None else ""
+    leaves = await sandbox.escalate(command, f"it says “{reason}”") if reason and sandbox.escalate else False
+    if not leaves:
+        if reason and sandbox.escalate is not None:
+            outcome = _with_cause(outcome, reason, NOBODY if leaves is None else KEPT_IN)
         return await asyncio.to_thread(with_files_seen, ctx, command, outcome)
     again = _with_notes(await _run(ctx, call_id, command, _prepared(ctx, command, sandbox.outside), timeout), sandbox)
-    return replace(again, output=f"[run again outside the sandbox, as the user allowed: {reason}]\n{again.output}")
+    return replace(
+        again, output=f"[run again outside the sandbox, as the user allowed: it says “{reason}”]\n{again.output}"
+    )
+
+
+HELD = "[it ran in a sandbox, which {limit}. If that is why it failed: {next}]"
+NO_NETWORK = "reaches no network but servers that you started"
+NO_WRITING = "can write only in the workspace and /tmp, and not in .git and other protected files"
+KEPT_IN = "the user did not let it run outside. Do it another way, or leave it out and say so"
+NOBODY = "no one can let it run outside. Do it another way, or leave it out and say at the end what could not be run"
+
+
+def _with_cause(outcome: ToolOutput, reason: str, after: str) -> ToolOutput:
+    """Add what the sandbox does not allow to the output of a command that failed on it."""
+    found = re.search(_BLOCKED, reason)
+    limit = NO_WRITING if found is not None and not found["network"] else NO_NETWORK
+    note = HELD.format(limit=limit, next=after)
+    return replace(outcome, output=f"{outcome.output.rstrip(chr(10))}\n{note}")
 
 
 def _with_notes(outcome: ToolOutput, sandbox: CommandSandbox) -> ToolOutput:
@@ -178,12 +203,19 @@ def _with_protected_files(outcome: ToolOutput, created: Sequence[str]) -> ToolOu
     return replace(outcome, output=output, metadata={**outcome.metadata, "protected": list(created)})
 
 
-def _blocked_by_sandbox(outcome: ToolOutput) -> str:
-    """Return the operation that the sandbox seems to have denied a failed command; empty if it failed for another reason."""
+def _blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
+    """Return the line in which a failed command tells of an error that the kernel gives in the sandbox; empty if there is none.
+
+    A refused connection is one only if a program outside serves the port.
+    """
     if outcome.status != "error" or not outcome.metadata["exit_code"]:
         return ""
-    line = _sandbox_complaint(outcome.output)
-    return f"it says “{line}”" if line else ""
+    tail = outcome.output[-_TAIL:]
+    if found := re.search(_BLOCKED, tail):
+        return found.group().strip()
+    refused = re.search(_REFUSED, tail)
+    ports = {int(port) for port in re.findall(_PORT, refused.group())} if refused else set()
+    return refused.group().strip() if refused and not all(map(sandbox.same_port, ports)) else ""
 
 
 def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None) -> Command:
@@ -266,12 +298,6 @@ def _needs_terminal(command: str) -> str:
 def _wanted_terminal(output: str) -> bool:
     """Return True if a program complains about a missing terminal or input."""
     return re.search(_NO_TERMINAL, output[-_TAIL:]) is not None
-
-
-def _sandbox_complaint(output: str) -> str:
-    """Return the output line that looks like a denial by the sandbox, or an empty text."""
-    found = re.search(_BLOCKED, output[-_TAIL:])
-    return found.group().strip() if found else ""
 
 
 class _ProgressSink:

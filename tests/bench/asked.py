@@ -87,7 +87,7 @@ class Outcome:
 def workspace_in(top: Path, session: Transcript) -> Workspace:
     """Make a workspace in which the session could have happened: a repository with the files that it names."""
     work, home = top / "work", top / "home"
-    for folder in (work / ".git/objects", work / ".git/refs", work / ".git/hooks", home):
+    for folder in (work / ".git/objects", work / ".git/refs", work / ".git/hooks", home, top / "tmp"):
         folder.mkdir(parents=True, exist_ok=True)
     (work / ".git/HEAD").write_text("ref: refs/heads/main\n")
     (work / ".git/config").write_text("[core]\n\tbare = false\n")
@@ -111,6 +111,8 @@ def workspace_in(top: Path, session: Transcript) -> Workspace:
         home,
         sandboxed=True,
         records=True,
+        tmp=top / "tmp",
+        loopback=lambda _: True,
         undo=cover,
         path="/usr/local/bin:/usr/bin:/bin",
         env={},
@@ -125,6 +127,7 @@ def placed(recorded: Recorded, session: Transcript, workspace: Workspace) -> tup
     inside = folder == session.folder or folder.startswith(session.folder + "/")
     if not inside:
         command = f"cd {folder} && {command}"
+    command = re.sub(r"(?<![\w/.])/private/tmp(?![\w.-])", "/tmp", command)  # its name on macOS
     command = re.sub(rf"{re.escape(session.folder)}(?=[/\s'\"`;&|)]|$)", top.replace("\\", "\\\\"), command)
     if not inside or folder == session.folder:
         return command, workspace
@@ -177,7 +180,7 @@ def _count(
         tally.auto += 1
         tally.auto_local += local
         outcome.auto.append((auto.why, recorded.command, local))
-    plain = replace(here, sandboxed=False)
+    plain = replace(here, sandboxed=False, tmp=None, loopback=None)
     rules = kept[session.folder]
     ask = decided(command, rules, "ask", plain)
     if ask.decision != "allow":

@@ -377,7 +377,11 @@ def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(
     ctx.scope = CallScope(sandbox=CommandSandbox(wrap=lambda argv: Boxed([*box, *argv]), escalate=escalate))
     command = "if [ $BOXED ]; then echo x: Read-only file system; exit 1; fi; echo fine # "
     held = call("bash", command=command + "no")
-    assert held.output == "x: Read-only file system\n[exit code 1]"
+    assert held.output == (
+        "x: Read-only file system\n[exit code 1]\n"
+        "[it ran in a sandbox, which can write only in the workspace and /tmp, and not in .git and other protected files. "
+        "If that is why it failed: the user did not let it run outside. Do it another way, or leave it out and say so]"
+    )
     again = call("bash", command=command + "yes")
     assert again.output.endswith(
         "outside the sandbox, as the user allowed: it says “x: Read-only file system”]\nfine\n"
@@ -385,6 +389,31 @@ def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(
     assert again.status == "success"
     assert call("bash", command="echo ordinary failure; exit 1").status == "error"
     assert [reason for _, reason in asked] == ["it says “x: Read-only file system”"] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "limit"),
+    [
+        ("OSError: [Errno 30] Read-only file system: '/etc/x'", "can write only in the workspace and /tmp"),
+        ("EPERM: operation not permitted, open '/x'", "can write only in the workspace and /tmp"),
+        ("curl: (6) Could not resolve host: example.com", "reaches no network but servers that you started"),
+        ("Error: getaddrinfo EAI_AGAIN registry.example", "reaches no network but servers that you started"),
+        ("connect ECONNREFUSED 127.0.0.1:5432", "reaches no network but servers that you started"),
+        ("connect ECONNREFUSED 127.0.0.1:3000", ""),
+        ("failed: 3 tests", ""),
+    ],
+)
+def test_an_error_of_the_kernel_in_the_sandbox_is_explained_when_nobody_can_answer(
+    line: str, limit: str, call: Call, ctx: Bench
+) -> None:
+    async def nobody(command: str, reason: str) -> None:
+        return None
+
+    sandbox = CommandSandbox(wrap=Boxed, escalate=nobody, same_port=lambda port: port == 3000)
+    ctx.scope = CallScope(sandbox=sandbox)
+    output = call("bash", command=f'echo "{line}"; exit 1').output
+    assert ("it ran in a sandbox" in output, limit in output) == (bool(limit), True)
+    assert ("no one can let it run outside" in output) == bool(limit)
 
 
 def test_without_a_sandbox_nobody_is_asked_to_leave_it(call: Call, ctx: Bench) -> None:

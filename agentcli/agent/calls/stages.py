@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -89,14 +90,19 @@ class Prepare(Stage):
         offered: Callable[[], Collection[str]] | None = None,
         todo: Callable[[], Sequence[TodoItem]] = tuple,
         start: Callable[[], Path] | None = None,
+        tmp: Callable[[], Path | None] = lambda: None,
     ) -> None:
-        """`offered` names the tools that the model was offered, `todo` is the present list, `start` the folder of commands."""
+        """`offered` names the tools that the model was offered, `todo` is the present list, `start` the folder of commands.
+
+        `tmp` is the folder that commands see as /tmp, if the mode runs them in a sandbox.
+        """
         self.tools = tools
         self._offered = offered or (lambda: ())
         self._todo = todo
         self._server_tools = server_tools
         self._cwd = cwd
         self._start = start or (lambda: cwd)
+        self._tmp = tmp
 
     def named(self, parts: Sequence[Part]) -> tuple[Part, ...]:
         """Return the parts of a reply whose calls are calls of our tools, if they can be."""
@@ -143,8 +149,21 @@ class Prepare(Stage):
         if tool is None:
             return Call(call, call, sent.name)
         meant = mended(tool, call.input, self._cwd)
-        call = replace(call, input=meant.input)
+        call = replace(call, input=self._in_tmp(tool.traits, meant.input))
         return Call(call, call, sent.name, meant.ignored)
+
+    def _in_tmp(self, traits: Traits, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an input that names a file of the commands' /tmp by the place where it lies."""
+        path, tmp = given.get(traits.subject), self._tmp() if traits.subject else None
+        files = traits.edits_files or traits.reads_files or traits.searches
+        if tmp is None or not files or not isinstance(path, str) or not path.startswith(f"{_TMP}/"):
+            return dict(given)
+        there = tmp / path.removeprefix(f"{_TMP}/")
+        made = os.path.lexists(there) or (traits.edits_files and not os.path.lexists(path))
+        return {**given, traits.subject: str(there)} if made and tmp not in Path(path).parents else dict(given)
+
+
+_TMP = "/tmp"
 
 
 class ApprovalStage(Stage):
@@ -274,6 +293,8 @@ class SandboxStage(Stage):
         note, if_failed = (left_out, "") if decision.hidden.told else ("", left_out)
         if decision.records:
             return replace(sandboxes.recorder, note=note, if_failed=if_failed)
+        if not harmless and sandboxes.permitted is not None and not decision.contained:
+            return replace(sandboxes.permitted, note=note, if_failed=if_failed)
         if not harmless or sandboxes.reader is None or decision.machine == "only":
             return replace(sandboxes.decided, hardened=harmless, note=note, if_failed=if_failed)
         blind = _BLIND if decision.machine else ""

@@ -12,6 +12,8 @@ from pathlib import Path
 from agentcli.permissions.paths import Workspace, could_name_protected, impossible, judge_path, names_protected
 from agentcli.permissions.readonly.commands import Looks, Reading, looks_at_machine, read_in_turn, read_only
 from agentcli.permissions.readonly.fed import fed_files
+from agentcli.permissions.readonly.option_grammar import fit
+from agentcli.permissions.readonly.searches import find_reads
 from agentcli.permissions.readonly.table import READERS
 from agentcli.permissions.shell.consequences import named_consequence
 from agentcli.permissions.shell.containable import ASKED, Containment, containment
@@ -98,8 +100,16 @@ class CommandLine:
         """Verdict on the line in the sandbox. It walks folders, so it is computed only if a mode asks for it."""
         if self.workspace is None or not self.workspace.sandboxed or self.destroys or self.protected:
             return ASKED
-        folders = _folders(self.parts, self.workspace)
-        return containment(self.text, self.parts, self.whole, bool(self.commands), folders, self.workspace)
+        return containment(self.text, self.parts, self.whole, bool(self.commands), self._places, self.workspace)
+
+    @cached_property
+    def _places(self) -> tuple[tuple[Path, ...], ...]:
+        """For each part the folders that it may run in: by the moves before it, or all that the line moves to."""
+        ran: dict[tuple[str, ...], tuple[Path, ...]] = {}
+        for run in self.followed or ():
+            ran[run.words] = (*ran.get(run.words, ()), *run.folders)
+        words = (tuple(piece.text for piece in part.words) for part in self.parts)
+        return tuple(tuple(dict.fromkeys(ran.get(each) or self.places))[:_FOLDERS] for each in words)
 
     @cached_property
     def unsaved(self) -> str:
@@ -284,7 +294,7 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -
         if not reading.why or reading.protected:
             return reading.why
     name = os.path.basename(values[0]) if values else ""
-    reads = name in _READING or (name == "git" and values[1:2] and values[1] in _READING_GIT)
+    reads = name in _READING or (name == "git" and values[1:2] and values[1] in _READING_GIT) or _fits(name, values)
     targets = [(word, not reads) for word in values[1:]] + [(piece.text, True) for piece in part.writes]
     for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
         for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
@@ -292,6 +302,13 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace) -
                 if why := _word_protected(candidate, write, folder, workspace):
                     return why
     return ""
+
+
+def _fits(name: str, values: Sequence[str]) -> bool:
+    """Return True if the arguments are those with which a program only reads, wherever that is."""
+    if name == "find":
+        return not isinstance(find_reads(values[1:]), str)
+    return name in READERS and not isinstance(fit(READERS[name], values[1:]), str)
 
 
 def _could_stand_for_protected(text: str) -> bool:

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -16,7 +17,9 @@ from agentcli.permissions.readonly.git_table import GIT_READERS
 from agentcli.permissions.readonly.option_grammar import fit
 from agentcli.permissions.shell.effects import CHANGING, changes_inside, git_placed, records_in_git
 from agentcli.permissions.shell.known_programs import INTERPRETERS, SHELLS, is_ordinary, uses_network, word_set
+from agentcli.permissions.shell.loopback import network_problem
 from agentcli.permissions.shell.parse import UNKNOWN, Command, Part, assigned_words, runs
+from agentcli.permissions.shell.private_tmp import seen_parts, seen_path, seen_text
 
 _OUTSIDE = word_set("""
 sudo doas su pkexec runuser systemctl service launchctl crontab at batch kill killall pkill skill reboot shutdown halt poweroff init
@@ -59,22 +62,26 @@ def containment(
     parts: Sequence[Part],
     whole: bool,
     plain: bool,
-    folders: Sequence[Path],
+    places: Sequence[Sequence[Path]],
     workspace: Workspace,
 ) -> Containment:
     """Judge a line as it would run in the sandbox.
 
-    `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only; `folders` are the
-    folders that its commands may run in.
+    `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only; `places` are the
+    folders that each of its parts may run in.
     """
     if not whole:
         return Containment("hides what it runs")
+    written = parts
+    text, parts = seen_text(text, workspace), seen_parts(parts, workspace)
+    places = [[seen_path(folder, workspace) for folder in folders] for folders in places]
+    folders = list(dict.fromkeys(chain.from_iterable(places))) or [workspace.cwd]
     if any(_outside(str(folder), (folder,), workspace) for folder in folders):
         return Containment("leads outside the workspace")
     for word in assigned_words(text):
         if why := _word_problem(word, folders, workspace):
             return Containment(why)
-    judged = [_judged(part, folders, workspace) for part in parts]
+    judged = [_judged(part, each, workspace) for part, each in zip(parts, places, strict=True)]
     if why := next((one.why for one in judged if one.why), ""):
         return Containment(why)
     if why := _scripts_problem(text, parts):
@@ -82,7 +89,8 @@ def containment(
     records = any(one.records for one in judged)
     if records and not (plain and all(one.records or one.trusted for one in judged)):
         return Containment("git changes the repository beside programs that are not known")
-    return Containment(records=records, reads=plain and all(one.reads for one in judged))
+    # A command that only reads has a sandbox without the session's /tmp.
+    return Containment(records=records, reads=plain and parts == written and all(one.reads for one in judged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +136,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
         if name == "git" and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why
         if uses_network(named, folders):
-            yield f"{name} uses the network"
+            yield network_problem(named, workspace.loopback)
         yield _removal_problem(name, arguments, part, folders, workspace)
     yield _overwriting(words, folders, workspace)
     if words[0] in CHANGING or not is_ordinary(words):
@@ -169,6 +177,8 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged("git leads outside the workspace")
     if len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words)):
         return _Judged(_shown_in_git(words, folders, workspace))
+    if _in_tmp([folder / "." / "x" for folder in folders], workspace):
+        return _Judged()
     if not alone:
         return _Judged("git is called in a way that is not known")
     if any(UNKNOWN in word for word in words):
@@ -177,9 +187,19 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged("git changes the repository, which this sandbox cannot open to git alone")
     if why := records_in_git(words, folders, workspace):
         return _Judged(why)
-    if words[1] == "checkout" and any(os.path.lexists(folder / word) for word in words[2:] for folder in folders):
-        return _Judged("git checkout discards changes")
+    if why := _discarded(words, folders, workspace):
+        return _Judged(why)
     return _Judged(records=True)
+
+
+def _discarded(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason why undo could not bring back the files that a command of git replaces; empty if it replaces none."""
+    if words[1] not in ("checkout", "restore") or not {"-b", "--staged", "-S"}.isdisjoint(words):
+        return ""
+    if workspace.undo is not None and _too_large(workspace, workspace.undo):
+        return f"git {words[1]} discards changes, and the workspace is too large to be restored"
+    named = (folder / word for word in words[2:] for folder in folders if word != "--")
+    return next(filter(None, (_lost(path, workspace) for path in named)), "")
 
 
 _READING_GIT = GIT_READERS.keys() - word_set("config worktree symbolic-ref notes bisect branch tag remote stash reflog")
@@ -210,7 +230,7 @@ def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Work
             folder / form for word in words[2:] for form in (word, word.partition("=")[2]) for folder in folders if form
         )
         files = (path for path in named if len(str(path)) < 4_000 and path.is_file())
-        if why := next(filter(None, (_lost(path, workspace.undo) for path in files)), ""):
+        if why := next(filter(None, (_lost(path, workspace) for path in files)), ""):
             return why
     if fits_reader(words) and not any(UNKNOWN in word for word in words):
         return reading.why if "protected" in reading.why else ""
@@ -236,7 +256,7 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
         return ""
     if _outside(text, folders, workspace):
         return f"{text} is outside the workspace"
-    return next(filter(None, (_lost(folder / text, workspace.undo) for folder in folders)), "") if write else ""
+    return next(filter(None, (_lost(folder / text, workspace) for folder in folders)), "") if write else ""
 
 
 def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> str:
@@ -259,6 +279,13 @@ def _leads_out(word: str, folders: Sequence[Path]) -> bool:
     return any(os.path.lexists(folder / (before if up else word)) for folder in folders)
 
 
+def _in_tmp(paths: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if all paths lie in the private /tmp of the session, as far as they are known."""
+    tmp = workspace.tmp
+    known = (os.path.normpath(str(path).partition(UNKNOWN)[0]) for path in paths)
+    return tmp is not None and all(path.startswith(f"{tmp}/") for path in known)
+
+
 def _outside(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
     return any(judge_path(word, workspace, write=False, cwd=folder).verdict != "free" for folder in folders)
 
@@ -273,6 +300,8 @@ def _removal_problem(
     if name not in _REMOVING and not finds:
         return ""
     operands = [word for word in arguments if not word.startswith("-")]
+    if operands and _in_tmp([folder / word for word in operands for folder in folders], workspace):
+        return ""
     if workspace.undo is None:
         return "removes files, and nothing could put them back"
     if (
@@ -286,7 +315,7 @@ def _removal_problem(
     removed = [path for word in operands for folder in folders for path in _matches(word, folder)]
     if _too_large(workspace, workspace.undo):
         return "removes files, and the workspace is too large to be restored"
-    return next(filter(None, (_lost(path, workspace.undo) for path in removed)), "")
+    return next(filter(None, (_lost(path, workspace) for path in removed)), "")
 
 
 def _matches(word: str, folder: Path) -> list[Path]:
@@ -303,11 +332,14 @@ def _overwriting(words: Sequence[str], folders: Sequence[Path], workspace: Works
     targets = words[1:] if words[0] == "sed" else words[-1:]
     found = (folder / word for word in targets for folder in folders)
     files = (path for path in found if len(str(path)) < 4_000 and path.is_file())
-    return next(filter(None, (_lost(path, workspace.undo) for path in files)), "")
+    return next(filter(None, (_lost(path, workspace) for path in files)), "")
 
 
-def _lost(path: Path, undo: UndoCover | None) -> str:
-    """Return the reason why undo could not restore the content of a path; empty if it could, or if nothing exists there."""
+def _lost(path: Path, workspace: Workspace) -> str:
+    """Return the reason why undo could not restore the content of a path; empty if it could, or if nothing of value exists there."""
+    undo = workspace.undo
+    if _in_tmp([path], workspace):
+        return ""
     most = undo.bytes if undo is not None else 0
     skipped = undo.skipped if undo is not None else frozenset()
     try:

@@ -103,7 +103,7 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     "mv": (Shape("-kvn --verbose --dry-run", "path path path*"),),
     "rm": (Shape("-rqn --cached --quiet --dry-run --ignore-unmatch", "path path*"),),
     "branch": (Shape("-qt --quiet --track --no-track", "branch rev?"),),
-    "tag": (Shape("-am:text --annotate --message=text", "name name?"),),
+    "tag": (Shape("-am:text --annotate --message=text", "branch rev?"),),
     "checkout": (
         Shape("-q -b:branch --quiet --track --no-track", "rev?", needs="-b"),
         Shape("-q --quiet --detach", "rev"),
@@ -123,7 +123,10 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
             "rev*",
         ),
     ),
-    "rebase": (Shape("--continue --abort --skip --quit", needs="--continue --abort --skip --quit"),),
+    "rebase": (
+        Shape("--continue --abort --skip --quit", needs="--continue --abort --skip --quit"),
+        Shape("-q --quiet --autostash --no-autostash --onto=rev --onto:rev --keep-base --no-stat --stat", "rev rev?"),
+    ),
     "cherry-pick": (Shape(f"-nx -m:number --mainline=number --allow-empty {_MERGING}", "rev*"),),
     "revert": (Shape(f"-n -m:number --mainline=number {_MERGING}", "rev*"),),
     "restore": (Shape("-Sq --staged --quiet", "rev rev*", needs="-S --staged"),),
@@ -134,6 +137,12 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     ),
 }
 """Commands by which git records something and loses nothing that it does not keep."""
+_OF_CONFLICT = "--ours --theirs --quiet -q"
+DISCARDING: dict[str, tuple[Shape, ...]] = {
+    "checkout": (Shape(_OF_CONFLICT, "rev rev*"),),
+    "restore": (Shape("-qWSs:rev --worktree --staged --source=rev --quiet --ours --theirs", "rev rev*"),),
+}
+"""Commands by which git replaces files of the workspace, which only /undo could bring back."""
 
 
 def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:
@@ -154,14 +163,24 @@ def changes_inside(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     return not isinstance(fitting, str) and _inside(fitting[1], folders, workspace, write=True)
 
 
+def replaces_files(words: Sequence[str]) -> bool:
+    """Return True if git, by its words, replaces files of the workspace by the ones of the repository."""
+    return words[1] == "restore" or (words[1] == "checkout" and not {"--", "--ours", "--theirs"}.isdisjoint(words))
+
+
 def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the reason why git does more than record, in a repository of the workspace that starts no program; or the empty string."""
+    """Return the reason why git does more than record, in a repository of the workspace that starts no program; or the empty string.
+
+    If files can be restored, git may also replace them.
+    """
     _, *arguments = words
     name = arguments[0] if arguments else ""
-    fitting = fit(RECORDING[name], arguments[1:]) if name in RECORDING else ""
+    replacing = workspace.undo is not None and bool(name) and replaces_files(words)
+    shapes = (*RECORDING.get(name, ()), *(DISCARDING[name] if replacing else ()))
+    fitting = fit(shapes, arguments[1:]) if shapes else ""
     if isinstance(fitting, str):
         return f"git {name} changes the repository".replace("  ", " ")
-    if not _inside(fitting[1], folders, workspace, write=name in ("mv", "rm")):
+    if not _inside(fitting[1], folders, workspace, write=replacing or name in ("mv", "rm")):
         return f"git {name} leads outside the workspace"
     problems = (repository_problem(folder, workspace, name) or _tracking(arguments, folder) for folder in folders)
     return next(filter(None, problems), "")

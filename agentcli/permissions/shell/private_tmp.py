@@ -1,0 +1,58 @@
+"""Paths as a command in the sandbox sees them: there /tmp is the private folder of the session."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.shell.parse import Part, Piece
+from agentcli.permissions.shell.values import BELOW
+
+_TOP = "/tmp"
+_NAMED = re.compile(r"(?<![^\s'\"=:,(@<>`])/tmp(?=/|\Z|[\s'\":;,)`&|])")
+"""The folder where a word, a value or a text inside a script begins with it."""
+
+
+def names_tmp(text: str) -> bool:
+    """Return True if a text names /tmp, or something in it."""
+    return _NAMED.search(text) is not None
+
+
+def seen_text(text: str, workspace: Workspace) -> str:
+    """Return a text with the session's folder in the place of /tmp, but for the workspace's own folders there."""
+    tmp = workspace.tmp
+    if tmp is None or _TOP not in text:
+        return text
+    roots = [str(root) for root in (*workspace.resolved_roots, *workspace.roots, workspace.cwd, tmp)]
+    own = [root for root in roots if root.startswith(f"{_TOP}/")]
+
+    def placed(found: re.Match[str]) -> str:
+        rest = text[found.start() :]
+        return (
+            _TOP if any(rest == root or rest.startswith(f"{root}/") or _ends(rest, root) for root in own) else str(tmp)
+        )
+
+    return _NAMED.sub(placed, text)
+
+
+def _ends(text: str, root: str) -> bool:
+    """Return True if a text begins with a root, and the name ends there."""
+    return text.startswith(root) and not re.match(r"[\w.@+-]", text[len(root) :])
+
+
+def seen_path(path: Path, workspace: Workspace) -> Path:
+    """Return the folder that a path leads to in the sandbox."""
+    return Path(seen_text(os.path.normpath(path).replace(BELOW, "x"), workspace))
+
+
+def seen_parts(parts: Sequence[Part], workspace: Workspace) -> tuple[Part, ...]:
+    """Return commands with the words that name something in /tmp as the sandbox sees them."""
+
+    def seen(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+        return tuple(replace(piece, text=seen_text(piece.text, workspace)) for piece in pieces)
+
+    return tuple(Part(seen(part.words), seen(part.writes), seen(part.reads)) for part in parts)
