@@ -111,10 +111,12 @@ def through(tests: Map, mutant: Mutant) -> Sequence[Sequence[str]]:
 
 
 def _importing(tests: Map, file: str) -> Iterator[str]:
-    """The tests in files that import a module."""
+    """The tests in files that import a module, or any."""
     line = f"from {file.removesuffix('.py').replace('/', '.')} import"
     importing = {
-        str(file.relative_to(CHECKOUT)) for file in CHECKOUT.glob("tests/**/test_*.py") if line in file.read_text()
+        str(file.relative_to(CHECKOUT))
+        for file in CHECKOUT.glob("tests/**/test_*.py")
+        if line in (text := file.read_text()) or "pkgutil" in text
     }
     return (test for test in tests.seconds if test.partition("::")[0] in importing)
 
