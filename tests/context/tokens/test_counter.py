@@ -16,6 +16,7 @@ from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import (
     NO_VOCABULARY,
     VOCABULARIES,
+    Calibrated,
     Chars4,
     Gemini,
     Shannon,
@@ -25,8 +26,8 @@ from agentcli.context.tokens.estimators import (
 )
 from agentcli.context.view import View, view
 from agentcli.core.history import History, evolve, fold
-from agentcli.core.message import Image, Message, Text, ToolCall, ToolResult, Usage
-from agentcli.core.model import ToolSchema
+from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.model import RequestMessage, ToolSchema
 from agentcli.core.record import Body, Carry, Compaction, Prune, Record, Undo
 from tests.context import realsession
 from tests.context.transcripts import PIXEL
@@ -246,3 +247,116 @@ def test_counting_by_another_estimator_forgets_what_was_measured() -> None:
     counter.set_exact(seen, 7)
     counter.use(Chars4())
     assert counter.prompt(seen) == 25
+
+
+def asked(*parts: Part | ToolResult) -> RequestMessage:
+    return RequestMessage("user", parts)
+
+
+def output(size: int) -> ToolResult:
+    return ToolResult("c", "read", "success", "x" * size)
+
+
+SUMMARY = Text("s" * 40, True, "compactor")
+REQUEST = (
+    asked(Text("a" * 40)),  # 10 tokens
+    asked(output(400), Text("b" * 4)),  # 101
+    asked(SUMMARY, output(80)),  # 30
+    asked(Text("c" * 8)),  # 2
+    asked(SUMMARY),  # 10
+)
+
+
+def test_sums_over_a_request_grow_with_it_and_are_those_of_the_whole() -> None:
+    kept = TokenCounter(Chars4())
+    for messages in (REQUEST[:2], REQUEST, REQUEST[:3], (*REQUEST[:1], asked(Text("z" * 12))), (), REQUEST[3:]):
+        sizes, fresh = kept.sizes(messages), TokenCounter(Chars4()).sizes(messages)
+        through = [sizes.through(number) for number in range(len(messages))]
+        assert through == [fresh.through(number) for number in range(len(messages))]
+        assert sizes.snapshot == fresh.snapshot
+    sizes = kept.sizes(REQUEST)
+    assert [sizes.through(number) for number in range(-1, 5)] == [0, 10, 111, 141, 143, 153]
+
+
+@pytest.mark.parametrize(("count", "snapshot"), [(0, -1), (2, -1), (3, 2), (5, 2)])
+def test_the_first_message_of_the_compactor_is_known(count: int, snapshot: int) -> None:
+    counter = TokenCounter(Chars4())
+    assert counter.sizes(REQUEST).snapshot == 2
+    assert counter.sizes(REQUEST[:count]).snapshot == snapshot
+
+
+@pytest.mark.parametrize(
+    ("least", "end", "newest"),
+    [
+        (1, 5, 2),
+        (20, 5, 2),
+        (21, 5, 1),
+        (100, 5, 1),
+        (101, 5, -1),
+        (20, 3, 2),
+        (20, 2, 1),
+        (20, 1, -1),
+        (1, 0, -1),
+    ],
+)
+def test_the_newest_large_result_before_a_message_is_found(least: int, end: int, newest: int) -> None:
+    assert TokenCounter(Chars4()).sizes(REQUEST).newest_result(least, end) == newest
+
+
+def test_each_part_of_a_request_costs_its_block_too() -> None:
+    counter = TokenCounter(Calibrated(rate=0.5, per_block=10.0))
+    sizes = counter.sizes((asked(Text("a" * 100), output(40)),))
+    assert sizes.through(0) == round(counter.units(Text("a" * 100)) * 0.5 + counter.units(output(40)) * 0.5 + 20)
+    at = counter.part(output(40))
+    assert [sizes.newest_result(least, 1) for least in (at, at + 1)] == [0, -1]
+
+
+@pytest.mark.parametrize(("doubt", "believed"), [(1.9, False), (2.1, True)])
+def test_a_report_is_believed_within_a_factor_of_the_estimate(doubt: float, believed: bool) -> None:
+    history = session(Message("user", (Text("x" * 300_000),)), reply(51_000, 0))
+    counter = TokenCounter(model="m", doubt=doubt)
+    counter.learn(history)
+    assert (counter.prompt(view(history)) == 51_000) is believed
+
+
+def test_a_small_prompt_is_never_doubted() -> None:
+    history = session(Message("user", (Text("x" * 5_500),)), reply(100, 0))
+    counter = TokenCounter(model="m")
+    counter.learn(history)
+    assert counter.prompt(view(history)) == 100
+
+
+def test_the_provider_s_own_count_holds_for_its_very_view() -> None:
+    counter, seen = TokenCounter(Chars4()), view(session(Message("user", (Text("a" * 40),))))
+    counter.set_exact(seen, 7)
+    assert counter.prompt(seen) == 7
+    assert counter.prompt(view(session(Message("user", (Text("a" * 40),))))) == 10
+
+
+def test_the_sizes_of_messages_are_the_same_however_often_they_are_asked_for() -> None:
+    counter = TokenCounter(Chars4(), remember=1)
+    messages = view(session(Message("user", (Text("a" * 40),)), reply(1, text="b" * 8))).messages
+    assert [counter.each(messages), counter.each(messages[:1]), counter.each(messages)] == [(10, 2), (10,), (10, 2)]
+    counter.use(Gemini())
+    assert counter.each(messages) == (10, 2)
+    assert counter.each(messages) is counter.each(messages)
+
+
+def test_each_kind_of_part_is_counted_with_all_its_text() -> None:
+    counter = TokenCounter(Chars4())
+    assert [
+        counter.part(Text("a" * 40)),
+        counter.part(Thinking("a" * 40)),
+        counter.part(File("text/plain", "a" * 20, "b" * 20)),
+        counter.part(ToolCall("c", "read", {"a": "b" * 28})),
+        counter.part(ToolResult("c", "read", "success", "a" * 40)),
+    ] == [10, 10, 10, 10, 10]
+    picture = counter.part(Image("image/png", PIXEL))
+    assert picture > 0
+    shown = ToolResult("c", "read", "success", "a" * 40, images=(Image("image/png", PIXEL),) * 2)
+    assert counter.part(shown) == 10 + 2 * picture
+
+
+def test_an_estimator_is_told_with_its_note() -> None:
+    assert TokenCounter(Chars4()).description().startswith("Token counts: chars4 estimate.")
+    assert not TokenCounter(Chars4()).description().endswith(" ")
