@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentcli.context.assemble import assemble
-from agentcli.context.clearing import as_shown, clearing_of, reported
+from agentcli.context.clearing import as_shown, clearing_of, held, reported
 from agentcli.context.clearing_settings import NativeSettings
 from agentcli.context.policies import plan, plan_prune, prunes_from
 from agentcli.context.pruning.plan import Pressure
@@ -30,6 +30,8 @@ from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.settings import BUILT_IN
 from agentcli.tools.registry import TRAITS
 from tests.agent.compaction.test_compact_properties import busy_sessions
+from tests.context.made import history as history_of
+from tests.context.made import prompt, reply, thought
 from tests.context.story import Story
 from tests.context.transcripts import MODEL, Session, sessions
 from tests.loopback.anthropic_edits import PLACEHOLDER, edited
@@ -335,3 +337,41 @@ def test_a_report_counts_the_tokens_of_new_outputs_and_of_thoughts_that_are_newl
     assert fewer is not None
     assert (fewer.call_ids, fewer.restored, fewer.tokens) == ((), first.call_ids[1:], 0)
     assert told(EditsApplied(0, 0, 0, 0)) is None
+
+
+def test_what_the_provider_drops_is_marked_and_the_whole_is_kept_beside_it() -> None:
+    story = reads(2)
+    story.edits("a.py", "new text")
+    whole = view(fold(story.records))
+    calls = {call.name: call.call_id for message in whole.messages for call in message.calls}
+    chosen = [block.tool_use_id for block in whole.blocks if isinstance(block.part, ToolResult)]
+    shown = held(whole, chosen[:1], [calls["edit"]], 0)
+    changed = [
+        (type(was.part).__name__, block.tool_use_id, block.cleared, block.held, block.original is was.part)
+        for was, block in zip(whole.blocks, shown.blocks, strict=True)
+        if block is not was
+    ]
+    assert changed == [
+        ("ToolResult", chosen[0], True, True, True),
+        ("ToolCall", "", True, True, True),
+    ]
+    assert not any(block.held for block in as_shown(shown).blocks)
+    assert held(shown, chosen[:1], [calls["edit"]], 0).messages == shown.messages, "no more than once"
+    untouched = [one is other for one, other in zip(whole.messages, shown.messages, strict=True)]
+    assert untouched.count(False) == 2, "the other messages stay the same objects"
+
+
+def test_hidden_thoughts_are_those_before_a_record() -> None:
+    talk = history_of(prompt("a"), reply(thought("one"), "b"), prompt("c", 2), reply(thought("two"), "d", turn=2))
+    whole = view(talk)
+    marks = [
+        [
+            (block.held, block.cleared, block.part == HIDDEN)
+            for block in held(whole, (), (), before).blocks
+            if block.original
+        ]
+        for before in (0, 2, 3, 4, 5)
+    ]
+    gone = (True, True, True)
+    assert marks == [[], [], [gone], [gone], [gone, gone]]
+    assert [held(whole, (), (), before).held_thinking for before in (0, 3)] == [0, 3]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agentcli.context.settings import ContextSettings
-from agentcli.context.window import limits_of, output_ratio, price_ratios
+from agentcli.context.window import limits_of, output_ratio, price_ratios, reply_tokens
 from agentcli.core.model import ModelSpec, Prices
 
 
@@ -55,3 +55,7 @@ def test_a_policy_counts_by_its_own_estimator_and_else_by_the_common_one(policy:
     assert settings.estimator_of(policy) == "tiktoken"
     common = replace(common, **{policy: replace(getattr(common, policy), estimator="")})
     assert common.estimator_of(policy) == common.estimator_of("auto") == "shannon"
+
+
+def test_a_small_window_reserves_a_quarter_for_the_reply_and_any_other_half() -> None:
+    assert [reply_tokens(window) for window in (0, 4_000, 10_000, 10_001, 200_000)] == [0, 1_000, 2_500, 5_000, 100_000]
