@@ -1,7 +1,18 @@
+import pytest
+
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.snapshot.form import Snapshot, last_cited, parse, render
-from agentcli.context.snapshot.reconcile import from_ledger, ledger_lines, merged
+from agentcli.context.snapshot.reconcile import (
+    from_ledger,
+    is_ledger_line,
+    is_lookup,
+    is_report,
+    is_test_line,
+    ledger_lines,
+    merged,
+    same_step,
+)
 from agentcli.core.record import TodoItem, VerbatimText
 from tests.context.folding import folded
 from tests.context.story import Story
@@ -254,3 +265,124 @@ def test_knowledge_is_new_unless_it_has_the_same_words_or_nearly_and_the_same_na
         "It builds with `make all`",
         "With `make test` it builds",
     )
+
+
+@pytest.mark.parametrize(
+    ("claim", "stays"),
+    [
+        ("The lexer is slow.", True),
+        ("All tests pass.", False),
+        ("The tests are green.", False),
+        ("1 failed, 2 passed of the tests.", True),
+        ("The tests: 2 passed.", True),
+        ("The tests: 3 passed.", False),
+        ("The tests passed with 1 failure.", True),
+        ("Tests still fail.", True),
+        ("`pytest -q` passed.", False),
+        ("`pytest -q` failed.", True),
+        ("`pytest -q` works with errors.", True),
+        ("`make build` failed.", True),
+        ("`make build` works.", True),
+        ("We deleted `src/a.py`.", False),
+        ("We removed the file src/a.py.", False),
+        ("We created src/a.py.", False),
+        ("We created b.py.", True),
+        ("We modified src/a.py.", True),
+        ("We edited b.py.", True),
+        ("We modified other.py.", True),
+        ("We deleted other.py.", True),
+    ],
+)
+def test_knowledge_stays_where_the_ledger_does_not_contradict_it(claim: str, stays: bool) -> None:
+    assert bool(merged(Snapshot("g", knowledge=(claim,)), None, worked(), SETTINGS).knowledge) is stays
+
+
+@pytest.mark.parametrize(
+    ("action", "stays"),
+    [
+        ("Ran `make build`, it failed", False),
+        ("Ran `make build`, it works", True),
+        ("`make build` → exit 1", False),
+        ("Ran `pytest -q`: passed", False),
+        ("Last test run: `x` passed", False),
+        ("Looked at the parser", True),
+        ("The tests passed", False),
+        ("Removed src/a.py", False),
+    ],
+)
+def test_an_action_stays_where_the_ledger_neither_contradicts_nor_tells_it(action: str, stays: bool) -> None:
+    assert (action in merged(Snapshot("g", actions=(action,)), None, worked(), SETTINGS).actions) is stays
+
+
+@pytest.mark.parametrize(
+    ("line", "remark"),
+    [
+        ("READ: `src/a.py` - the heart", "the heart"),
+        ("READ `src/a.py`: the heart", "the heart"),
+        ("**MODIFIED**: src/a.py (+3 -1) - the heart [#5]", "the heart"),
+        ("READ: `/w/src/a.py` — the heart", "the heart"),
+        ("DELETED: `src/a.py` - the heart", ""),
+        ("CREATED: `src/a.py` - the heart", ""),
+        ("MODIFIED: `src/a.py`", ""),
+        ("MOVED: `src/a.py` - the heart", ""),
+        ("READ: `c.py` - the heart", ""),
+    ],
+)
+def test_a_remark_on_a_file_stays_unless_the_state_beside_it_is_wrong(line: str, remark: str) -> None:
+    files = merged(Snapshot("g", files=(line,)), None, worked(), SETTINGS).files
+    assert [each.partition(" - ")[2].partition(" [#")[0] for each in files if "src/a.py" in each] == [remark]
+
+
+@pytest.mark.parametrize(
+    ("line", "ledgers", "report", "test", "lookup"),
+    [
+        ("`ls` → exit 0", True, False, False, True),
+        ("`cd /w && ls src` → exit 0", True, False, False, True),
+        ("`sed -n 1p a` → exit 0", True, False, False, True),
+        ("`git log` → exit 0", True, False, False, True),
+        ("`ls > a` → exit 0", True, False, False, False),
+        ("`make` → exit 0", True, False, False, False),
+        ("`lsof` → exit 0", True, False, False, False),
+        ("`git push` → exit 0", True, False, False, False),
+        ("(turn 3) the assistant said: done", True, True, False, False),
+        ("(turn x) the assistant said: done", False, False, False, False),
+        ("Last test run: `pytest` passed: 1", True, False, True, False),
+        ("(5 older items left out; recall finds them)", True, False, False, False),
+        ("Ran `ls` → fine", False, False, False, False),
+    ],
+)
+def test_a_line_of_the_ledger_is_known_by_its_form(
+    line: str, ledgers: bool, report: bool, test: bool, lookup: bool
+) -> None:
+    assert (is_ledger_line(line), is_report(line), is_test_line(line)) == (ledgers, report, test)
+    assert is_lookup(line) is lookup
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("[TODO] Fix the parser", "[DONE] fix parser", True),
+        ("Fix it", "fix it!", True),
+        ("a b c d e f g h i j", "a b c d e f g x y z", True),
+        ("a b c d e f g h i j", "a b c d e f w x y z", False),
+        ("a b c", "a b c d e f g", True),
+        ("Fix the parser [#3]", "Fix the parser", True),
+    ],
+)
+def test_steps_are_the_same_if_most_words_of_the_shorter_are_in_the_longer(one: str, other: str, same: bool) -> None:
+    assert same_step(one, other) is same_step(other, one) is same
+
+
+def test_a_folder_that_a_command_enters_first_is_told_unless_it_is_the_session_s() -> None:
+    story = Story()
+    story.user("go")
+    story.runs("cd /w && make")
+    story.runs("cd /other && make")
+    story.runs("echo `x`")
+    story.runs("echo `x`")
+    lines = merged(Snapshot("g"), None, folded(Ledger(cwd="/w/"), story.records), SETTINGS).actions
+    assert [line.partition(" [#")[0] for line in lines] == [
+        "`make` → exit 0",
+        "`cd /other && make` → exit 0",
+        "`echo 'x'` → exit 0 (2 runs)",
+    ]
