@@ -31,7 +31,7 @@ from agentcli.core.errors import ConfigError
 from agentcli.core.history import fold
 from agentcli.core.message import Text, Usage
 from agentcli.core.model import ModelSpec, Prices
-from agentcli.core.record import Compaction, Pin, Prune
+from agentcli.core.record import Carry, Compaction, Pin, Prune
 from agentcli.seeds.gemini import split_point, under_pressure, weight
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
@@ -803,3 +803,43 @@ def test_a_split_frees_what_is_summarised_and_the_former_snapshot_and_adds_the_n
     first = sum(map(again.size, compactable(again.view)[:2]))
     assert snapshot > 500
     assert split_plan("auto", "manual", again, 2, 300).tokens_after_estimate == again.tokens - first - snapshot + 300
+
+
+def compacted(by: str, turn: int, after: int = 0) -> Story:
+    """A long talk that a compaction has just left whole, then so many characters and a prompt that waits."""
+    story = long_talk()
+    story.add(
+        Compaction(by, "compressed", "auto", (0, 0), 1, "<state_snapshot/>", carry=Carry(turn=turn))  # type: ignore[arg-type]
+    )
+    if after:
+        story.says("Done.")
+        story.user("word " * (after // 5))
+    return story
+
+
+def test_after_a_compaction_by_hand_one_for_its_price_waits_for_something_new() -> None:
+    fresh = early(compacted("manual", 1, after=1_000))
+    assert fresh.trigger is None
+    assert re.fullmatch(r"Only \d{3} tokens are new since the last compaction\.", fresh.reasons[-1])
+    assert early(compacted("manual", 1, after=100_000)).optional
+    assert early(compacted("auto", 1, after=1_000)).optional, "after one of the policy's own only its turn counts"
+
+
+def test_a_turn_is_compacted_again_at_the_hard_mark_only() -> None:
+    again = early(compacted("auto", 2))
+    assert again.trigger is None
+    assert again.reasons[-1].startswith("This turn was compacted before, and ")
+    assert again.reasons[-1].endswith(f" tokens are below the hard mark of {limits_of(LARGE, SETTINGS).hard:,}.")
+    assert early(compacted("auto", 1)).trigger == "soft", "the compaction was in the turn before"
+    assert plan(window(compacted("auto", 2), SETTINGS, LARGE), forced=True).trigger == "manual"
+    small = replace(LARGE, window=90_000, max_output=8_000)
+    assert early(compacted("auto", 2), model=small).trigger == "hard"
+
+
+def test_what_precedes_the_newest_steps_must_be_worth_a_summary() -> None:
+    story = talk(400, 400, 100)
+    made = planned("auto", story)
+    assert (made.trigger, made.does_something) == ("manual", False)
+    assert re.fullmatch(
+        r"Too little precedes the newest steps to be worth a summary \([\d,]+ tokens in all\)\.", made.reasons[0]
+    )
