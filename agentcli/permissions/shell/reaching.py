@@ -151,7 +151,7 @@ def _operands(arguments: Sequence[str], valued: Sequence[str]) -> tuple[list[str
 def _outputs(name: str, arguments: Sequence[str]) -> Iterator[str]:
     """Yield the values of options that name a file or folder to write to."""
     options = _OUTPUTS.get(name, ())
-    if name.endswith("tar") and not any(re.match(r"-?[a-zA-Z]*x|--extract|--get", word) for word in arguments[:2]):
+    if name.endswith("tar") and not _extracts(arguments):
         return
     for word, after in zip(arguments, [*arguments[1:], ""], strict=False):
         for option in options:
@@ -161,6 +161,12 @@ def _outputs(name: str, arguments: Sequence[str]) -> Iterator[str]:
                 yield word.partition("=")[2]
             elif not option.startswith("--") and word.startswith(option) and not word.startswith("--"):
                 yield word[2:]
+
+
+def _extracts(arguments: Sequence[str]) -> bool:
+    """Return True if tar may extract files; its first word alone may give short options without a hyphen."""
+    bundled = bool(arguments) and re.match(r"[a-zA-Z]*x", arguments[0]) is not None
+    return bundled or any(re.match(r"-[a-zA-Z]*x|--extract|--get", word) for word in arguments)
 
 
 def _found(arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
