@@ -27,7 +27,7 @@ def check(task: TaskFile, tree: Path) -> int:
         try:
             shutil.copytree(tree, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", "__pycache__"))
         except (OSError, shutil.Error) as error:
-            print(f"{REFUSED}the agent's files cannot be copied: {error}")
+            print(f"{REFUSED}can't copy the agent's files: {error}")
             return 1
         command = [sys.executable, "-I", "-B", "-", str(copy), str(original)]
         return subprocess.run(command, cwd=hidden, input=task.parts[CHECK].encode()).returncode

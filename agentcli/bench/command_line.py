@@ -225,6 +225,32 @@ def _about(out: Path, task: str, result: Result) -> list[str]:
     return lines
 
 
+@app.command("export")
+def export(
+    name: Annotated[str, typer.Argument(metavar="RUN", help="a folder of a run, or LAST")] = "LAST",
+    folder: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="write to this folder (default: in the run)")
+    ] = None,
+    keep_secrets: Annotated[bool, typer.Option("--keep-secrets", help="do not redact secrets")] = False,
+) -> None:
+    """Write a run as logs of Inspect AI, one for each variant, which `inspect view` shows."""
+    import os
+
+    from agentcli.bench.inspect_log import write_logs
+    from agentcli.bench.running import find
+    from agentcli.core.text.secrets import known_secrets
+    from agentcli.sessions.exporting import Redactor
+    from agentcli.system.key_store import KeyStore
+
+    dirs = app_dirs()
+    out = find(name, dirs)
+    redactor = Redactor((*known_secrets(os.environ), *KeyStore(dirs.config).keys().values()))
+    for path in write_logs(out, folder or out / "inspect", str if keep_secrets else redactor):
+        say(str(path))
+    for note in () if keep_secrets else redactor.notes():
+        aside(note, "agentcli")
+
+
 @app.command("terminal-bench")
 def terminal_bench(
     model: Named = "",

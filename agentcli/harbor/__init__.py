@@ -35,7 +35,7 @@ from agentcli.app.options import flags
 from agentcli.atif.document import ImageFolder, subagents_in, to_atif
 from agentcli.core.errors import ConfigError, ContextError, CredentialsError, InputError, LimitReached
 from agentcli.core.message import Usage
-from agentcli.providers.registry import PRESETS, PROVIDERS, SERVERS
+from agentcli.providers.registry import PROVIDERS, kind_of, variables_of
 from agentcli.sessions.exporting import Redactor
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.selecting import is_subagent
@@ -180,8 +180,7 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
     @property
     def _kind(self) -> str:
         """Kind of the provider, by its own name or a common alias; empty if it is unknown."""
-        kinds = {name: kind for kind, provider in PROVIDERS.items() for name in (kind, *provider.also)}
-        return kinds.get(self._provider) or PRESETS.get(self._provider, ("", None))[0]
+        return kind_of(self._provider)
 
     @property
     def _model(self) -> str:
@@ -197,10 +196,8 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
 
     def _keys(self) -> Mapping[str, str]:
         """Return the variables of the model's provider that are set here: its key, and the address of its server."""
-        kinds = [self._kind] if self._kind else SERVERS
-        names = [name for kind in kinds for name in (*PROVIDERS[kind].key_variables, PROVIDERS[kind].base_url_variable)]
-        names += [PRESETS[self._provider][1].key_variable] if self._provider in PRESETS else []
-        return {name: value for name in names if name and (value := self._get_env(name)) is not None}
+        names = variables_of(self._provider)
+        return {name: value for name in names if (value := self._get_env(name)) is not None}
 
     def _classify_exec_error(self, command: str, result: Any) -> Exception:
         """Classify by the run's result alone: output of tools and of the model proves nothing."""

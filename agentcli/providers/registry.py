@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from types import MappingProxyType
 
@@ -201,3 +201,18 @@ PRESETS: Mapping[str, tuple[str, Preset]] = MappingProxyType(
     {preset.name: (kind, preset) for kind, provider in PROVIDERS.items() for preset in provider.presets}
 )
 """Every preset by its name, with the kind whose wire format it uses."""
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of a provider, by its own name or a common alias; empty if it is unknown."""
+    kinds = {each: kind for kind, provider in PROVIDERS.items() for each in (kind, *provider.also)}
+    return kinds.get(name) or PRESETS.get(name, ("", None))[0]
+
+
+def variables_of(name: str) -> Sequence[str]:
+    """Return the environment variables of a provider: its key, and the address of its server; of every server if it is unknown."""
+    own = kind_of(name)
+    kinds = (own,) if own else SERVERS
+    found = [each for kind in kinds for each in (*PROVIDERS[kind].key_variables, PROVIDERS[kind].base_url_variable)]
+    found += [PRESETS[name][1].key_variable] if name in PRESETS else []
+    return list(filter(None, found))
