@@ -16,16 +16,17 @@ _HARMFUL = re.compile(
     "\U000e0000-\U000e0fff]"  # tags and the rest of the plane's ignorable characters
 )
 _JOINING = re.compile("[\u200c\u200d\ufe00-\ufe0f]+")
-_EMOJI = re.compile(
+# Texts, which `re` compiles when they are first used: that takes milliseconds.
+_EMOJI = (
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299"
     "\U0001f000-\U0001faff]"
 )
-_JOINED_SCRIPTS = re.compile(
+_JOINED_SCRIPTS = (
     "[\u0620-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\u1a20-\u1aaf\u1b00-\u1c4f\ua800-\ua8ff\ua930-\uaadf\uabc0-\uabff"
     "\ufb50-\ufdff\ufe70-\ufefc\U00010a00-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f]"
 )
 """Scripts whose letters U+200C and U+200D join or separate: Arabic, Indian and related scripts."""
-_VARIED = re.compile(
+_VARIED = (
     "[\u1000-\u109f\u2200-\u22ff\u2a00-\u2aff\u3000-\u303f\u3400-\u9fff\ua840-\ua87f\uaa60-\uaa7f\uf900-\ufaff\uff00-\uffef"
     "\U00020000-\U0003ffff]"
 )
@@ -115,8 +116,8 @@ def _needed(match: re.Match[str]) -> bool:
     return "\ufe00" <= run <= "\ufe02" and len(run) == 1 and _fits(_VARIED, before)
 
 
-def _fits(kind: re.Pattern[str], letter: str) -> bool:
-    return not letter or bool(kind.match(letter))
+def _fits(kind: str, letter: str) -> bool:
+    return not letter or bool(re.match(kind, letter))
 
 
 def _spelled(match: re.Match[str]) -> str:

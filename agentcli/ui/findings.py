@@ -30,7 +30,7 @@ def findings(answer: str) -> tuple[Finding, ...]:
     listed = [_finding(one) for one in blocks if one.item]
     if any(listed):
         return tuple(filter(None, listed))
-    sentences = [replace(one, text=text) for one in blocks for text in _SENTENCE.split(one.text)]
+    sentences = [replace(one, text=text) for one in blocks for text in re.split(_SENTENCE, one.text)]
     places: dict[tuple[str, int], Finding] = {}
     for found in filter(None, map(_finding, sentences)):
         places.setdefault((found.path, found.line), found)
@@ -57,28 +57,27 @@ class _Block:
 
 
 _NAME = r"(?:[\w.@+~-]+/)*(?:[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,9}|Makefile|Dockerfile)"
-_PLACE = re.compile(
+_PLACE = (
     rf"(?<![\w/.:@+~-])`?(?P<path>/?{_NAME})[`*]*(?::|\#L|[`*]*,?\s+\(?(?:at\s+)?(?:lines?\s+|L(?=\d)))(?P<line>\d+)(?:[-–:,]\s?L?\d+)*`?"
     rf"|[Ll]ines?\s+(?P<line_before>\d+)(?:[-–]\d+)?\s+(?:of|in)\s+[`*]*(?P<path_after>/?{_NAME})"
 )
-_ITEM = re.compile(r" ?(?:(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)|(?=(?:\*\*)?\[\w+\]))")
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*$|\*\*([^*]+)\*\*:?$")
-_FENCE = re.compile(r"\s*(```|~~~)")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*])|\n")
+_ITEM = r" ?(?:(?:[-*+•]|\d{1,3}[.)])\s+(?=\S)|(?=(?:\*\*)?\[\w+\]))"
+_HEADING = r" {0,3}#{1,6}\s+(.*?)\s*#*$|\*\*([^*]+)\*\*:?$"
+_FENCE = r"\s*(```|~~~)"
+_SENTENCE = r"(?<=[.!?])\s+(?=[A-Z`*])|\n"
 _WORDS: dict[str, Severity] = {
     **dict.fromkeys(("critical", "blocker", "severe", "high", "major"), "high"),
     **dict.fromkeys(("medium", "moderate"), "medium"),
     **dict.fromkeys(("low", "minor", "nit"), "low"),
 }
-_SEVERITY = re.compile(
-    rf"[\[(]({'|'.join(_WORDS)})(?:[ -](?:severity|priority))?[\])]:?|\b(?:severity|priority)\W{{1,4}}({'|'.join(_WORDS)})\b"
-    rf"|^[\s*_]*({'|'.join(_WORDS)})(?:[ -](?:severity|priority))?(?=\W*(?:[:–—]|$| - ))",
-    re.IGNORECASE,
+_SEVERITY = (
+    rf"(?i)[\[(]({'|'.join(_WORDS)})(?:[ -](?:severity|priority))?[\])]:?|\b(?:severity|priority)\W{{1,4}}({'|'.join(_WORDS)})\b"
+    rf"|^[\s*_]*({'|'.join(_WORDS)})(?:[ -](?:severity|priority))?(?=\W*(?:[:–—]|$| - ))"
 )
-_LABEL = re.compile(r"\W*(?:file|location|place|where|in|at|severity)?\W*", re.IGNORECASE)
+_LABEL = r"(?i)\W*(?:file|location|place|where|in|at|severity)?\W*"
 
 
-_LEFT_OVER = re.compile(r"\*\*|\(\s*\)|\[\s*\]")
+_LEFT_OVER = r"\*\*|\(\s*\)|\[\s*\]"
 LONGEST = 200_000
 """Characters of an answer that are read."""
 
@@ -88,57 +87,59 @@ def _blocks(answer: str) -> Iterator[_Block]:
     lines: list[str] = []
     fresh = True
     for line in [*answer.split("\n"), "# "]:
-        if _FENCE.match(line):
+        if re.match(_FENCE, line):
             fenced = not fenced
             continue
         if fenced:
             continue
-        title = _HEADING.match(line)
-        starts = title or _ITEM.match(line) or (fresh and line.strip() and not line.startswith("  ") and not item)
-        ends = starts or (fresh and item and line.strip() and not line.startswith(" ") and not _HEADED.match(lines[0]))
+        title = re.match(_HEADING, line)
+        starts = title or re.match(_ITEM, line) or (fresh and line.strip() and not line.startswith("  ") and not item)
+        ends = starts or (
+            fresh and item and line.strip() and not line.startswith(" ") and not lines[0].startswith(_HEADED_MARK)
+        )
         if ends and lines:
             yield _Block(item, "\n".join(lines), heading, _WORDS.get(severity, ""))
             lines = []
         fresh = not line.strip()
         if title:
             heading = (title[1] or title[2] or "").strip()
-            item = _PLACE.search(heading) is not None
+            item = re.search(_PLACE, heading) is not None
             severity = severity if item and not _severity(heading) else _severity(heading)
             lines = [f"{_HEADED_MARK}{heading}"] if item else []
         elif line.strip():
-            item = item if lines else _ITEM.match(line) is not None
+            item = item if lines else re.match(_ITEM, line) is not None
             lines.append(line)
 
 
 _HEADED_MARK = "# "
-_HEADED = re.compile(_HEADED_MARK)
 
 
 def _severity(text: str) -> str:
-    found = _SEVERITY.search(text)
+    found = re.search(_SEVERITY, text)
     return next(filter(None, found.groups())).lower() if found else ""
 
 
 def _finding(block: _Block) -> Finding | None:
-    text = _ITEM.sub("", block.text.removeprefix(_HEADED_MARK), count=1) if block.item else block.text
-    place = _PLACE.search(text)
+    text = re.sub(_ITEM, "", block.text.removeprefix(_HEADED_MARK), count=1) if block.item else block.text
+    place = re.search(_PLACE, text)
     if place is None:
         return None
     own = _severity(text.split("\n")[0]) or _severity(text)
-    before = _clean(_SEVERITY.sub("", text[: place.start()]))
-    within = before and not block.item and not _LABEL.fullmatch(before)
+    before = _clean(re.sub(_SEVERITY, "", text[: place.start()]))
+    within = before and not block.item and not re.fullmatch(_LABEL, before)
     kept = text if within else text[: place.start()] + text[place.end() :]
-    lines = (_clean(line) for line in _SEVERITY.sub("", kept).split("\n"))
+    lines = (_clean(line) for line in re.sub(_SEVERITY, "", kept).split("\n"))
     return Finding(
         _WORDS.get(own, block.severity),
         place["path"] or place["path_after"],
         int(place["line"] or place["line_before"]),
-        " ".join(line for line in lines if not _LABEL.fullmatch(line)) or _clean(_SEVERITY.sub("", block.heading)),
+        " ".join(line for line in lines if not re.fullmatch(_LABEL, line))
+        or _clean(re.sub(_SEVERITY, "", block.heading)),
     )
 
 
 def _clean(text: str) -> str:
     """Return the text in one line, without Markdown's stars and the punctuation around removed parts."""
-    text = " ".join(_LEFT_OVER.sub("", text).split()).strip(" :;,–—-")
+    text = " ".join(re.sub(_LEFT_OVER, "", text).split()).strip(" :;,–—-")
     text = text.strip("() ") if text.count("(") != text.count(")") else text
     return text.strip("` ") if text.count("`") % 2 else text

@@ -24,15 +24,15 @@ class Tests:
 
 def is_test_run(command: str) -> bool:
     """Return True if a command runs tests, by the names of the runners."""
-    return bool(_RUNNER.search(command[:_HEAD]) or _RUNNER.search(command[_HEAD:][-_HEAD:]))
+    return bool(re.search(_RUNNER, command[:_HEAD]) or re.search(_RUNNER, command[_HEAD:][-_HEAD:]))
 
 
 def read_tests(output: str) -> Tests | None:
     """Return the report of a test runner (pytest, unittest, jest, vitest, mocha, node, cargo, go, …), or None if there is none."""
     lines = [_plain(line) for line in output.splitlines()]
-    summary = [line.strip(" =-")[:_LINE] for line in lines if _SUMMARY.search(line)]
-    failing = [_cut(found["name"]) for line in lines if (found := _FAILING.search(line))]
-    if not summary and not any(_FAILING_TEST.search(line) for line in lines):
+    summary = [line.strip(" =-")[:_LINE] for line in lines if re.search(_SUMMARY, line)]
+    failing = [_cut(found["name"]) for line in lines if (found := re.search(_FAILING, line))]
+    if not summary and not any(re.search(_FAILING_TEST, line) for line in lines):
         return None  # A linter marks its findings with the same signs.
     return Tests("; ".join(dict.fromkeys(summary[-6:])), tuple(dict.fromkeys(failing))[:_NAMES])
 
@@ -40,8 +40,8 @@ def read_tests(output: str) -> Tests | None:
 def tries(command: str, test: str) -> bool:
     """Return True if a run of tests includes a test, by the files and names in the command; without any, it includes all."""
     name = test.split(" - ")[0].strip()
-    wanted = [word for words in _SELECTING.findall(command) for word in words if word]
-    paths = [word for word in _TEST_PATH.findall(command) if not word.startswith("-")]
+    wanted = [word for words in re.findall(_SELECTING, command) for word in words if word]
+    paths = [word for word in re.findall(_TEST_PATH, command) if not word.startswith("-")]
     if paths and not any(_names(path, name) for path in paths):
         return False
     return not wanted or any(part in name for word in wanted for part in re.findall(r"\w{3,}", word))
@@ -57,17 +57,17 @@ def _names(path: str, test: str) -> bool:
     return test.startswith(path) or file.startswith(path) or path.endswith(file) or path.split("::")[0].endswith(file)
 
 
-_SELECTING = re.compile(r"(?:-k|-t|--grep|--testNamePattern|-run)[ =](?:'([^']*)'|\"([^\"]*)\"|(\S+))")
-_TEST_PATH = re.compile(r"(?<![\w/.=-])[\w./-]+(?:\.\w+|/)(?:::[\w\[\]:.-]+)?(?![\w/])")
+_SELECTING = r"(?:-k|-t|--grep|--testNamePattern|-run)[ =](?:'([^']*)'|\"([^\"]*)\"|(\S+))"
+_TEST_PATH = r"(?<![\w/.=-])[\w./-]+(?:\.\w+|/)(?:::[\w\[\]:.-]+)?(?![\w/])"
 
 
 def outcome(output: str, failed: bool) -> str:
     """Return the most informative line of an output: the error of a failure, otherwise the last line with words."""
     lines = [line for line in (_plain(line).strip() for line in output.splitlines()) if re.search(r"\w", line)]
-    lines = [line for line in lines if not _NOISE.search(line)]
+    lines = [line for line in lines if not re.search(_NOISE, line)]
     if failed:
-        errors = [line for line in lines if _ERROR.search(line)]
-        named = [line for line in errors if _NAMED_ERROR.search(line)]
+        errors = [line for line in lines if re.search(_ERROR, line)]
+        named = [line for line in errors if re.search(_NAMED_ERROR, line)]
         lines = named[-1:] or errors[:1] or lines
     return _cut(lines[-1]) if lines else ""
 
@@ -84,16 +84,16 @@ def _cut(line: str) -> str:
 
 
 def _plain(line: str) -> str:
-    return _COLOUR.sub("", line)
+    return re.sub(_COLOUR, "", line)
 
 
-_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_RUNNER = re.compile(
+_COLOUR = r"\x1b\[[0-9;?]*[A-Za-z]"
+_RUNNER = (
     r"(?<![\w/.-])(?:\S*/)?(?:pytest|py\.test|unittest|nose2|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|"
     r"(?:npm|yarn|pnpm|bun|deno|cargo|go|dotnet|mvn|gradle|gradlew|make|mix|swift|zig build|node --)\s*(?:-\S+\s+)*(?:run\s+)?(?:test|check|nextest)(?:[:_-][\w-]+)*(?!\w))"
     r"(?![\w/.-]*\.(?:toml|ini|cfg|js|ts)\b)(?=$|[\s;&|:)'\"])"
 )
-_SUMMARY = re.compile(
+_SUMMARY = (
     r"^=*\s*(?:\d+ \w+, )*\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+m?s"  # pytest
     r"|^=*\s*no tests ran in"
     r"|^Ran \d+ tests? in|^(?:OK|FAILED)(?: \(.*\))?$"  # unittest
@@ -107,19 +107,13 @@ _SUMMARY = re.compile(
     r"|^(?:Passed!|Failed!)\s+-"  # dotnet
     r"|^\d+% tests passed"  # ctest
 )
-_FAILING = re.compile(
-    r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|\s+(?:✕|✗|×)\s+|not ok \d+ - )(?P<name>\S.*?)\s*$"
-)
-_FAILING_TEST = re.compile(r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|not ok \d+ - )")
-_ERROR = re.compile(
-    r"\b(?:error|exception|fatal|failed|failure|panic|denied|not found|no such|cannot|undefined|invalid|refused)\b|\w(?:Error|Exception)\b",
-    re.IGNORECASE,
-)
-_NOISE = re.compile(
+_FAILING = r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|\s+(?:✕|✗|×)\s+|not ok \d+ - )(?P<name>\S.*?)\s*$"
+_FAILING_TEST = r"^(?:(?:FAILED|ERROR)\s+(?=\S+(?:::|\.py))|(?:FAIL|ERROR):\s+|--- FAIL:\s+|not ok \d+ - )"
+_ERROR = r"(?i)\b(?:error|exception|fatal|failed|failure|panic|denied|not found|no such|cannot|undefined|invalid|refused)\b|\w(?:Error|Exception)\b"
+_NOISE = (
     # Lines about the program itself, whatever the result of its work.
-    r"^(?:waiting for the debugger|debugger (?:attached|listening)|for help,? see:|starting inspector|command exited with code|exit (?:code|status):?) ?"
+    r"(?i)^(?:waiting for the debugger|debugger (?:attached|listening)|for help,? see:|starting inspector|command exited with code|exit (?:code|status):?) ?"
     r"|^(?:npm|pnpm|yarn) (?:notice|warn|info)\b|^a complete log of this run|^hint:|^\(use \"git |^warning: (?:lf|crlf) will be"
-    r"|^done(?: in [\d.]+ ?m?s)?[.!]?$|^✨|^\$ |^> |^\(no output\)$|^(?:real|user|sys)\s+\d+m|^\d+%\||^\[\d+/\d+\]$|^downloading\b|^[{}()\[\];,]+$",
-    re.IGNORECASE,
+    r"|^done(?: in [\d.]+ ?m?s)?[.!]?$|^✨|^\$ |^> |^\(no output\)$|^(?:real|user|sys)\s+\d+m|^\d+%\||^\[\d+/\d+\]$|^downloading\b|^[{}()\[\];,]+$"
 )
-_NAMED_ERROR = re.compile(r"^(?:E\s+)?[\w.]*(?:Error|Exception|Interrupt|Exit)\b(?::|$)")
+_NAMED_ERROR = r"^(?:E\s+)?[\w.]*(?:Error|Exception|Interrupt|Exit)\b(?::|$)"

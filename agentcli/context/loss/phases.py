@@ -19,7 +19,7 @@ def open_question(view: View) -> bool:
     if not messages or not messages[-1].is_prompt or _changes_subject(messages[-1]):
         return False
     answer = next((message.answer for message in reversed(messages) if message.answer), "")
-    return bool(_QUESTION.search(answer[-_TAIL:]))
+    return bool(re.search(_QUESTION, answer[-_TAIL:]))
 
 
 def phase_end(view: View, tools: Mapping[str, Traits]) -> str:
@@ -39,7 +39,7 @@ def phase_end(view: View, tools: Mapping[str, Traits]) -> str:
 
 def _changes_subject(prompt: ViewMessage) -> bool:
     texts = [getattr(block.part, "text", "") for block in prompt.blocks if block.source == "user"]
-    return any(_NEW_SUBJECT.match(text) for text in texts)
+    return any(re.match(_NEW_SUBJECT, text) for text in texts)
 
 
 def _newest_step(view: View) -> list[Answered]:
@@ -75,7 +75,7 @@ def _command(call: ToolCall, tools: Mapping[str, Traits]) -> str:
 
 
 def _commits(call: ToolCall, result: ToolResult, tools: Mapping[str, Traits]) -> bool:
-    return _succeeded(result) and bool(_COMMIT.search(_command(call, tools)))
+    return _succeeded(result) and bool(re.search(_COMMIT, _command(call, tools)))
 
 
 def _completes(call: ToolCall, result: ToolResult) -> bool:
@@ -98,13 +98,12 @@ def _tests(answered: Iterable[Answered], tools: Mapping[str, Traits]) -> list[An
 
 _TAIL = 400
 """Characters at the end of an answer to search for a question."""
-_QUESTION = re.compile(r"[?？؟][\s*_`\"'”’»)\]]*\Z")
-_COMMIT = re.compile(r"\bgit(?: -C \S+)? commit\b")
-_NEW_SUBJECT = re.compile(
-    r"\s*(?:/clear\b|new (?:task|topic|subject)\b|next (?:task|topic|thing)\b|something (?:else|different)\b|"
+_QUESTION = r"[?？؟][\s*_`\"'”’»)\]]*\Z"
+_COMMIT = r"\bgit(?: -C \S+)? commit\b"
+_NEW_SUBJECT = (
+    r"(?i)\s*(?:/clear\b|new (?:task|topic|subject)\b|next (?:task|topic|thing)\b|something (?:else|different)\b|"
     r"(?:a |on a )different (?:task|topic|subject)\b|forget (?:all |about )?(?:that|this|it)\b|"
     r"(?:let'?s|now let'?s|we can) (?:move on|start over|start fresh)\b|moving on\b|start(?:ing)? (?:over|afresh|fresh)\b|"
     r"(?:neues|anderes|nächstes) thema\b|etwas (?:ganz )?anderes\b|autre (?:sujet|chose)\b|passons à\b|"
-    r"otro tema\b|otra cosa\b|pasemos a\b)",
-    re.IGNORECASE,
+    r"otro tema\b|otra cosa\b|pasemos a\b)"
 )

@@ -14,11 +14,11 @@ _SHORTEST = 8
 
 def holds_secret(name: str, value: str) -> bool:
     """Return True if a variable of the environment must be hidden from commands, by its name or by its value."""
-    if _NAME.search(_CAMEL.sub("_", name)):
+    if re.search(_NAME, re.sub(_CAMEL, "_", name)):
         return True
-    if _holds_any(value, _TOKEN_HINTS) and _TOKEN.search(value):
+    if _holds_any(value, _TOKEN_HINTS) and re.search(_TOKEN, value):
         return True
-    return "://" in value and "@" in value and bool(_URL_PASSWORD.search(value))
+    return "://" in value and "@" in value and bool(re.search(_URL_PASSWORD, value))
 
 
 def is_secret_file(path: str) -> bool:
@@ -39,14 +39,14 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
             text = text.replace(secret, SECRET)
     # Most texts contain no secret: try each pattern only if the text contains the common part of all its matches.
     if _PRIVATE_KEY_HINT in text:
-        text = _PRIVATE_KEY.sub(SECRET, text)
+        text = re.sub(_PRIVATE_KEY, SECRET, text)
     if "://" in text and "@" in text:
-        text = _URL_PASSWORD.sub(rf"\1{SECRET}@", text)
+        text = re.sub(_URL_PASSWORD, rf"\1{SECRET}@", text)
     if _holds_any(text, _TOKEN_HINTS):
-        text = _TOKEN.sub(SECRET, text)
+        text = re.sub(_TOKEN, SECRET, text)
     text = _without_assigned(text)
     if _holds_sent(_folded(text)):
-        text = _SENT.sub(rf"\1{SECRET}", text)
+        text = re.sub(_SENT, rf"\1{SECRET}", text)
     return text
 
 
@@ -57,8 +57,8 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
     """
     text = mask(text, known)
     if "@" in text and _holds_address(text):
-        text = _MAIL.sub(EMAIL, text)
-    return _DIGITS.sub(_hide_card, text) if _DIGITS_HINT.search(text) else text
+        text = re.sub(_MAIL, EMAIL, text)
+    return re.sub(_DIGITS, _hide_card, text) if re.search(_DIGITS_HINT, text) else text
 
 
 def _without_assigned(text: str) -> str:
@@ -68,9 +68,9 @@ def _without_assigned(text: str) -> str:
     """
     pieces: list[str] = []
     done = 0
-    for hint in _ASSIGNED_HINT.finditer(_folded(text)):
-        for keyword in _KEYWORD.finditer(text, max(done, hint.start() - _BEGINNING), hint.end()):
-            found = _ASSIGNED.match(text, keyword.start())
+    for hint in re.finditer(_ASSIGNED_HINT, _folded(text)):
+        for keyword in re.compile(_KEYWORD).finditer(text, max(done, hint.start() - _BEGINNING), hint.end()):
+            found = re.compile(_ASSIGNED).match(text, keyword.start())
             if found:
                 pieces += (text[done : found.start()], _hide_value(found))
                 done = found.end()
@@ -90,7 +90,7 @@ def _holds_sent(folded: str) -> bool:
     for word in _SENT_WORDS:
         place = folded.find(word)
         while place >= 0:
-            if _SENT_HINT.match(folded, place):
+            if re.compile(_SENT_HINT).match(folded, place):
                 return True
             place = folded.find(word, place + 1)
     return False
@@ -110,7 +110,7 @@ def is_plain(text: str) -> bool:
     """Return True if every engine finds `POSSIBLE` in a text in which this module finds it."""
     if text.isascii():
         return True
-    if "\u0130" in text or "\u0131" in text or _DIGITS_HINT.search(text):
+    if "\u0130" in text or "\u0131" in text or re.search(_DIGITS_HINT, text):
         return False
     try:
         text.encode("utf-8")
@@ -134,33 +134,26 @@ def luhn(digits: str) -> bool:
 
 # Whole words, or the last part of one (PGPASSWORD, NPMTOKEN); not SSH_AUTH_SOCK, GIT_AUTHOR_NAME, SSH_ASKPASS, PATH, BYPASS_CACHE,
 # TOKENIZERS_PARALLELISM or MY_KEYBOARD.
-_NAME = re.compile(
-    r"""(?:KEY|TOKEN|SECRET|(?<!ASK)(?<!BY)(?<!COM)PASS|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|(?<=_)PWD|CREDENTIAL|AUTH(?!_SOCK)|JWT|COOKIE|BEARER
+_NAME = r"""(?ix)(?:KEY|TOKEN|SECRET|(?<!ASK)(?<!BY)(?<!COM)PASS|PASSWORD|PASSWD|PASSPHRASE|PASSCODE|(?<=_)PWD|CREDENTIAL|AUTH(?!_SOCK)|JWT|COOKIE|BEARER
         |DSN|WEBHOOK|AUTHORIZATION|AUTHENTICATION|KEYID|(?<![A-Z0-9])(?:PAT|SK))
-        (?:S|ES)?[0-9]*(?![A-Z0-9])""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", re.DOTALL
-)
+        (?:S|ES)?[0-9]*(?![A-Z0-9])"""
+_CAMEL = r"(?<=[a-z0-9])(?=[A-Z])"
+_PRIVATE_KEY = r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
 _PRIVATE_KEY_HINT = "-----BEGIN"
-_URL_PASSWORD = re.compile(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@", re.IGNORECASE)
-_TOKEN = re.compile(
-    "|".join(
-        (
-            r"\bsk-[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic and kin
-            r"\b[rsp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{16,}",  # Stripe
-            r"\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_-]{16,}",  # Google
-            r"\b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{16}\b",  # Amazon
-            r"\bgh[opsur]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}",  # GitHub
-            r"\bglpat-[A-Za-z0-9_-]{16,}",  # GitLab
-            r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bhooks\.slack\.com/services/[A-Za-z0-9/]{20,}",  # Slack
-            r"\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{30,}|\bhf_[A-Za-z0-9]{30,}",  # registries
-            r"\b(?:dop_v1|shpat)_[A-Za-z0-9]{16,}",  # DigitalOcean, Shopify
-            r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",  # SendGrid
-            r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",  # JSON web token
-        )
+_URL_PASSWORD = r"(?i)(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@"
+_TOKEN = "|".join(
+    (
+        r"\bsk-[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic and kin
+        r"\b[rsp]k_(?:live|test)_[A-Za-z0-9]{10,}|\bwhsec_[A-Za-z0-9]{16,}",  # Stripe
+        r"\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_-]{16,}",  # Google
+        r"\b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{16}\b",  # Amazon
+        r"\bgh[opsur]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}",  # GitHub
+        r"\bglpat-[A-Za-z0-9_-]{16,}",  # GitLab
+        r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}|\bhooks\.slack\.com/services/[A-Za-z0-9/]{20,}",  # Slack
+        r"\bnpm_[A-Za-z0-9]{30,}|\bpypi-[A-Za-z0-9_-]{30,}|\bhf_[A-Za-z0-9]{30,}",  # registries
+        r"\b(?:dop_v1|shpat)_[A-Za-z0-9]{16,}",  # DigitalOcean, Shopify
+        r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",  # SendGrid
+        r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",  # JSON web token
     )
 )
 _TOKEN_HINTS = (
@@ -172,32 +165,24 @@ _TOKEN_HINTS = (
 _WORDS_FOR_SECRETS = r"""(?:password|passwd|passphrase|secret|api[_-]?key|apikey|access[_-]?key|private[_-]?key|
         auth[_-]?token|access[_-]?token|refresh[_-]?token|[_-]token|[_-]pass|[_-]pwd|credentials?)"""
 _NAMES_OF_SECRETS = rf"{_WORDS_FOR_SECRETS}(?![a-z])"
-_KEYWORD = re.compile(_NAMES_OF_SECRETS, re.IGNORECASE | re.VERBOSE)
+_KEYWORD = "(?ix)" + _NAMES_OF_SECRETS
 _BEGINNING = len("private_")
 """Maximum characters of a keyword before the word that the hint finds."""
-_ASSIGNED = re.compile(
-    rf"""(?P<name>{_NAMES_OF_SECRETS}[\w-]*["']?\s*(?:=|:(?!:))\s*)
-        (?P<quote>["']?)(?P<value>(?!\[redacted)[^\s"',;`<>()\[\]{{}}$]{{4,}})(?P=quote)""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_ASSIGNED_HINT = re.compile(r"(?:pass|secret|key|token|pwd|credential)[\w-]*[\"']?\s*[=:]")
-_SENT = re.compile(
-    r"""(\b(?:Bearer|Basic)\s+|\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:Bearer\s+|Basic\s+|token\s+)?
+_ASSIGNED = rf"""(?ix)(?P<name>{_NAMES_OF_SECRETS}[\w-]*["']?\s*(?:=|:(?!:))\s*)
+        (?P<quote>["']?)(?P<value>(?!\[redacted)[^\s"',;`<>()\[\]{{}}$]{{4,}})(?P=quote)"""
+_ASSIGNED_HINT = r"(?:pass|secret|key|token|pwd|credential)[\w-]*[\"']?\s*[=:]"
+_SENT = r"""(?ix)(\b(?:Bearer|Basic)\s+|\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:Bearer\s+|Basic\s+|token\s+)?
         |\b(?:set-)?cookie["']?\s*:\s*["']?|[?&](?:key|sig|signature|code|token)=|\btoken["']?\s*[:=]\s*["']?)
-        (?=[^\s]*[0-9=])[A-Za-z0-9._~+/=-]{12,}""",
-    re.IGNORECASE | re.VERBOSE,
-)
+        (?=[^\s]*[0-9=])[A-Za-z0-9._~+/=-]{12,}"""
 """Secrets in headers and addresses, with the text before them; a word without a digit is not a secret."""
 _SENT_WORDS = ("bearer", "basic", "authorization", "cookie", "token", "key=", "sig=", "signature=", "code=")
-_SENT_HINT = re.compile(
+_SENT_HINT = (
     r"(?:bearer|basic)\s|(?:authorization|cookie|token)[\"']?\s*[:=]|(?<=[?&])(?:key|sig|signature|code|token)="
 )
 """Place of one of the words at which a secret may follow."""
-_MAIL = re.compile(
-    r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
-)
-_DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
-_DIGITS_HINT = re.compile(r"\d(?:[ -]?\d){12}")
+_MAIL = r"\b(?!git@)[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"
+_DIGITS = r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)"
+_DIGITS_HINT = r"\d(?:[ -]?\d){12}"
 
 
 _SPACE, _QUOTE = r"[\s\x1c-\x1f]", r"[\"']"
@@ -205,7 +190,7 @@ POSSIBLE = "|".join(
     (
         r"-----BEGIN[A-Z ]*PRIVATE",
         r"://[^\s/:@]*:[^\s/@]+@",
-        _TOKEN.pattern.replace(r"\b", ""),
+        _TOKEN.replace(r"\b", ""),
         rf"(?ix:{_WORDS_FOR_SECRETS}[\w\u0080-\U0010ffff-]*{_QUOTE}?{_SPACE}*[=:]{_SPACE}*{_QUOTE}?[^\s\"',;`<>()\[\]{{}}$]{{4}})",
         rf"(?i:(?:(?:bearer|basic){_SPACE}|(?:authorization|cookie|token){_QUOTE}?{_SPACE}*[:=]{_SPACE}*{_QUOTE}?)"
         rf"(?:(?:bearer|basic|token){_SPACE})?{_SPACE}*[A-Za-z0-9._~+/=-]{{12}})",
@@ -220,14 +205,13 @@ It looks neither ahead nor back, so that engines can search for it in linear tim
 digits and in upper and lower case.
 """
 # A type or a call after the name is code about secrets, not a secret.
-_HARMLESS = re.compile(
-    r"(?:str|string|int|bool|bytes|none|null|undefined|true|false|self|this|os|process|config|settings|env)\b",
-    re.IGNORECASE,
+_HARMLESS = (
+    r"(?i)(?:str|string|int|bool|bytes|none|null|undefined|true|false|self|this|os|process|config|settings|env)\b"
 )
 
 
 def _hide_value(found: re.Match[str]) -> str:
-    if _HARMLESS.match(found["value"]) and not found["quote"]:
+    if re.match(_HARMLESS, found["value"]) and not found["quote"]:
         return found[0]
     return f"{found['name']}{found['quote']}{SECRET}{found['quote']}"
 

@@ -57,8 +57,8 @@ class Term:
 def terms(query: str) -> tuple[Term, ...]:
     """Return the terms of a query: its words, the parts of its names, and these names."""
     found: dict[Term, None] = {}
-    for name in _NAME.findall(query):
-        parts = [part for part in _PART.findall(name) if len(part) >= _LEAST or part.isdigit()]
+    for name in re.findall(_NAME, query):
+        parts = [part for part in re.findall(_PART, name) if len(part) >= _LEAST or part.isdigit()]
         if len(parts) > 1 or (parts and parts != [name]):
             found[Term(name.casefold(), whole=True)] = None
         for part in parts:
@@ -66,7 +66,7 @@ def terms(query: str) -> tuple[Term, ...]:
             found[Term(stem)] = None
             if len(stem) >= _LONG_WORD and stem.isalpha():
                 found[Term(stem[: max(_ROOT, len(stem) - 4)], share=_ROOT_COUNTS)] = None
-    found |= {Term(pair): None for run in _UNSPACED.findall(query) for pair in map("".join, pairwise(run))}
+    found |= {Term(pair): None for run in re.findall(_UNSPACED, query) for pair in map("".join, pairwise(run))}
     return tuple(term for term in found if len(term.stem.encode()) >= _LEAST)
 
 
@@ -74,10 +74,10 @@ def _stem(word: str) -> str:
     """Return the stem of a word: without its ending, and without a consonant doubled before that."""
     if not (word.isascii() and word.isalpha()):
         return word
-    stem = _ENDING.sub("", word)
-    if not _VOWEL.search(stem):
+    stem = re.sub(_ENDING, "", word)
+    if not re.search(_VOWEL, stem):
         return word
-    return stem[:-1] if stem != word and len(stem) > 4 and _DOUBLED.search(stem) else stem
+    return stem[:-1] if stem != word and len(stem) > 4 and re.search(_DOUBLED, stem) else stem
 
 
 class Weights:
@@ -199,12 +199,12 @@ def _first(found: Iterable[re.Match[str]], count: int) -> Iterator[re.Match[str]
         yield each
 
 
-_NAME = re.compile(r"[^\W\u2e80-\U0010ffff]+(?:[./-][^\W\u2e80-\U0010ffff]+)*")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_UNSPACED = re.compile(r"[\u2e80-\U0010ffff]{2,}")
-_ENDING = re.compile(r"(?:(?<=\w{5})(?:ations?|ments?|ions?)|(?<=\w{3})(?:ings?|ed)|(?<=\w{4})(?:ers?|es|ly|[sey]))$")
-_VOWEL = re.compile(r"[aeiouy]")
-_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
+_NAME = r"[^\W\u2e80-\U0010ffff]+(?:[./-][^\W\u2e80-\U0010ffff]+)*"
+_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+"
+_UNSPACED = r"[\u2e80-\U0010ffff]{2,}"
+_ENDING = r"(?:(?<=\w{5})(?:ations?|ments?|ions?)|(?<=\w{3})(?:ings?|ed)|(?<=\w{4})(?:ers?|es|ly|[sey]))$"
+_VOWEL = r"[aeiouy]"
+_DOUBLED = r"([bdfgmnprt])\1$"
 _LONGEST_ENDING = 5
 _LONG_WORD, _ROOT = 8, 5
 """Letters of a stem from which its beginning counts, too, and the least of these (`authorship` finds `author`)."""

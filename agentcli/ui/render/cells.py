@@ -32,7 +32,7 @@ def at_most(text: str) -> int:
 
 def certain(line: str) -> bool:
     """Return whether all terminals agree on the width: no joiners, variation selectors or combining marks."""
-    return line.isascii() or not _UNCERTAIN.search(line)
+    return line.isascii() or not re.search(_UNCERTAIN, line)
 
 
 def joins(text: str, place: int) -> bool:
@@ -89,7 +89,7 @@ def wrap(text: str, columns: int) -> list[str]:
 def hanging(line: str, columns: int) -> list[str]:
     """Wrap a list's line with a hanging indent: below the first word after a gap, unless that is too far right."""
     rows = wrap(line, columns)
-    column = _FIRST_COLUMN.match(line)
+    column = re.match(_FIRST_COLUMN, line)
     if len(rows) < 2 or column is None or column.end() > columns // 3:
         return rows
     indent = column.end()
@@ -109,7 +109,7 @@ def breaks(line: str, columns: int) -> list[tuple[int, int]]:
         return [(0, len(line))]
     rows: list[tuple[int, int]] = []
     start = used = 0
-    for match in _WORD.finditer(line):
+    for match in re.finditer(_WORD, line):
         word, at = match.group(), match.start()
         bare = at_most(word.rstrip())
         if used and used + bare > columns:
@@ -151,13 +151,13 @@ def fit(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
-_UNCERTAIN = re.compile("[\u0300-\u036f\u200b-\u200f\ufe00-\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]")
+_UNCERTAIN = "[\u0300-\u036f\u200b-\u200f\ufe00-\ufe0f\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff]"
 _IDEOGRAPHS = "\u2e80-\u2fff\u3003-\u3007\u3012-\u3013\u3020-\u31ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _OPENING = "\u2018\u201c\u3008\u300a\u300c\u300e\u3010\u3014\u3016\u3018\uff08\uff3b\uff5b"
 _CLOSING = "\u2019\u201d\u3001\u3002\u3009\u300b\u300d\u300f\u3011\u3015\u3017\u3019\u30fc\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3d\uff5d"
 _OTHER = f"[^\\s{_IDEOGRAPHS}]+"
-_FIRST_COLUMN = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)| +(?=\S)")
-_WORD = re.compile(
+_FIRST_COLUMN = r" *\S+(?: \S+)* {2,}(?=\S)| +(?=\S)"
+_WORD = (
     f"[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}][\ufe00-\ufe0f]*[{_CLOSING}]*[^\\S\\n]*"
     f"|{_OTHER}?(?=[{_OPENING}]{{0,4}}[{_IDEOGRAPHS}])|{_OTHER}\\s*|\\s+"
 )
