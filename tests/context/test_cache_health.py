@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from agentcli.context.assemble import assemble
-from agentcli.context.cache_health import CacheHealth, changed_between, explain_miss, health_of
+from agentcli.context.cache_health import CacheHealth, changed_between, explain_miss, health_of, segments_of
 from agentcli.context.view import view
-from agentcli.core.message import Usage
+from agentcli.core.message import Image, Usage
 from agentcli.core.model import Prices, Request, ToolSchema
 from agentcli.core.record import Body, Compaction, Prune, Settings, Title, Undo
 from agentcli.tools.registry import TRAITS
@@ -197,3 +197,35 @@ def test_records_far_apart_in_time_miss_nothing() -> None:
     assert missed("2026-01-01T00:00:00Z", "2026-01-01T00:05:01Z") == 0
     assert missed("", "2026-01-01T00:05:01Z") == 1
     assert missed("2026-01-01T00:00:00", "2026-01-01T00:05:01Z") == 1
+
+
+def test_a_miss_is_explained_once_and_only_if_there_is_one() -> None:
+    worn = Settings("m", system=("You are a test.",), tools=({"name": "read", "description": "d", "parameters": {}},))
+    first, miss = reply("a", usage=Usage(10, 5, 0, 0, 9_000)), reply("ok", usage=Usage(9_100, 5))
+    made = records(worn, prompt("hi"), first, prompt("more"), miss)
+    health = health_of(made, MODEL, TRAITS)
+    assert (health.changed, explain_miss(health, made, MODEL).changed) == (None, "")
+    for known in (replace(health, changed="the tools"), replace(health, in_a_row=0), replace(health, changed="")):
+        assert explain_miss(known, made, MODEL) is known
+
+
+def test_each_segment_of_a_request_stands_for_all_that_a_cache_compares() -> None:
+    whole = request(*TALK)
+    names = [
+        "the model",
+        "the tools",
+        "the system prompt",
+        *(f"message {n} ({role})" for n, role in enumerate(["user", "assistant", "user", "assistant", "user"], 1)),
+    ]
+    assert [segment.name for segment in segments_of(whole)] == names
+    (tool,) = whole.tools
+    for other in (replace(tool, name="x"), replace(tool, description="x"), replace(tool, parameters={})):
+        assert changed_between(whole, replace(whole, tools=(other,))) == "the tools"
+    shown = result("a")
+    for different in (
+        replace(shown, output="x"),
+        replace(shown, status="error"),
+        replace(shown, images=(Image("image/png", "AAAA"),)),
+    ):
+        assert changed_between(whole, request(*TALK[:2], different, *TALK[3:])) == "message 3 (user)"
+    assert changed_between(whole, request(*TALK[:2], replace(shown, title="x"), *TALK[3:])) == ""

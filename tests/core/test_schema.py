@@ -13,12 +13,14 @@ from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.schema import KNOWN, WireName, check, parameters, schema_of, wire_names
 
 
-@pytest.mark.parametrize(("given", "number"), [(5, 5), ("5", 5), (" -5 ", -5), (5.0, 5)])
+@pytest.mark.parametrize(
+    ("given", "number"), [(5, 5), ("5", 5), (" -5 ", -5), (5.0, 5), ("5.0", 5), ("-5.0", -5), ("1.", 1)]
+)
 def test_a_whole_number_is_taken_however_a_model_writes_it(given: object, number: int) -> None:
     assert check({"type": "integer"}, given, "limit") == number
 
 
-@pytest.mark.parametrize("given", ["²", "--5", "five", "", "9" * 5_000, 1.5, True, None, []])
+@pytest.mark.parametrize("given", ["²", "--5", "five", "", "9" * 5_000, 1.5, "1.5", ".", True, None, []])
 def test_what_is_no_whole_number_is_told_to_the_model(given: object) -> None:
     with pytest.raises(ToolError, match="limit must be a whole number"):
         check({"type": "integer"}, given, "limit")
