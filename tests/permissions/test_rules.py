@@ -1,0 +1,294 @@
+"""What a rule is about, and which commands, paths and addresses its pattern matches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import ConfigError, UsageError
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import (
+    Rule,
+    Rules,
+    command_pattern,
+    covers_below,
+    exact,
+    exact_path,
+    in_own_names,
+    literal,
+    parse_rule,
+    parse_rules,
+    path_pattern,
+    path_rule,
+    url_matches,
+    wildcard,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "pattern"),
+    [
+        ("bash", "bash", ""),
+        (" Bash(npm test) ", "bash", "npm test"),
+        ("bash( a ) b )", "bash", "a ) b"),
+        ("mcp__Git__push", "mcp__Git__push", ""),
+        ("*", "*", ""),
+        ("mcp__*", "mcp__*", ""),
+        ("bash(a\nb)", "bash", "a\nb"),
+    ],
+)
+def test_a_rule_is_a_tool_and_maybe_a_pattern(text: str, tool: str, pattern: str) -> None:
+    rule = parse_rule(text, "session")
+    assert (rule.tool, rule.pattern, rule.origin) == (tool, pattern, "session")
+    assert str(rule) == (f"{tool}({pattern})" if pattern else tool)
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "applies"),
+    [
+        ("edit", "edit", True),
+        ("edit", "multi_edit", True),
+        ("edit", "write", False),
+        ("multi_edit", "edit", False),
+        ("*", "anything", True),
+        ("web_*", "web_fetch", True),
+        ("web_*", "bash", False),
+        ("mcp__git", "mcp__git__push", True),
+        ("mcp__git", "mcp__github__push", False),
+        ("mcp__git__push", "mcp__git__push", True),
+        ("mcp__git__push", "mcp__git__push__now", False),
+        ("mcp__git__*", "mcp__git__push", True),
+        ("git", "git__push", False),
+    ],
+)
+def test_a_rule_applies_to_its_tool_and_that_of_a_server_to_all_its_tools(rule: str, tool: str, applies: bool) -> None:
+    assert parse_rule(rule).is_for(tool) is applies
+
+
+def test_rules_are_listed_strongest_first_and_add_up() -> None:
+    some = parse_rules(["read"], ["edit"], ["bash"], "project") + parse_rules(allow=["grep"], deny=["list"])
+    assert [(kind, str(rule), rule.origin) for kind, rule in some.listed()] == [
+        ("deny", "bash", "project"),
+        ("deny", "list", "config"),
+        ("ask", "edit", "project"),
+        ("allow", "read", "project"),
+        ("allow", "grep", "config"),
+    ]
+
+
+def test_a_rule_about_no_tool_says_where_it_stands() -> None:
+    names = ["bash", "web_fetch"]
+    known = in_own_names(parse_rules(["WebFetch(domain:a.b)", "mcp__x__y", "web_*"]), names)
+    assert [str(rule) for rule in known.allow] == ["web_fetch(domain:a.b)", "mcp__x__y", "web_*"]
+    with pytest.raises(
+        ConfigError, match=r"permissions\.deny: 'bsh' is about a tool that does not exist: bsh\. Did you"
+    ):
+        in_own_names(parse_rules(deny=["bsh"]), names)
+    with pytest.raises(UsageError, match=r"--ask: 'zzz' .*: zzz\. `agentcli tools` lists them\."):
+        in_own_names(Rules(ask=(Rule("zzz", "", "flag"),)), names)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("a*c", "abbc", True),
+        ("a*c", "a\nc", True),
+        ("a*c", "abd", False),
+        ("a.c", "abc", False),
+        (r"a\*c", "a*c", True),
+        (r"a\*c", "abc", False),
+        (r"a\\*", "a\\b", True),
+        (r"a\b", r"a\b", True),
+        ("", "", True),
+        ("*", "", True),
+    ],
+)
+def test_a_star_is_any_text_and_a_backslash_makes_it_a_star(pattern: str, text: str, matches: bool) -> None:
+    assert (wildcard(pattern).fullmatch(text) is not None) is matches
+
+
+@pytest.mark.parametrize("text", ["a*b", r"a\b", r"\*", "a.b", ""])
+def test_an_exact_pattern_matches_its_text_alone(text: str) -> None:
+    assert wildcard(exact(text)).fullmatch(text)
+    assert not wildcard(exact(text)).fullmatch(f"{text}x")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command", "matches"),
+    [
+        ("npm test *", "npm test", True),
+        ("npm test *", "npm test -- x", True),
+        ("npm test *", "npm tests", False),
+        ("npm test:*", "npm test", True),
+        ("npm test:*", "npm test x", True),
+        ("npm test:*", "npm test:unit", False),
+        ("npm  test", "npm test", True),
+        ("npm test", "npm test x", False),
+        (r"npm test \*", "npm test *", True),
+        (r"npm test \*", "npm test", False),
+        (r"npm test:\*", "npm test:*", True),
+        ("npm *", "npm\ntest", False),
+        ("npm*", "npm\ntest", True),
+        ("a\n  b *", "a\n  b c", True),
+        ("a\n  b", "a b", False),
+        ("*", "anything", True),
+    ],
+)
+def test_a_command_matches_with_any_arguments_where_the_pattern_ends_in_a_star(
+    pattern: str, command: str, matches: bool
+) -> None:
+    assert (command_pattern(pattern).fullmatch(command) is not None) is matches
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url", "allows", "denies"),
+    [
+        ("https://a.b/c/*", "https://a.b/c/d", True, True),
+        ("https://a.b/c/*", "https://a.b/d", False, False),
+        ("https://a.b/c/*", "http://a.b/c/d", False, False),
+        ("https://a.b/c/*", "https://x.a.b/c/d", False, False),
+        ("https://a.b/c/*", "https://A.B./c/d", True, True),
+        ("https://a.b/c/*", "https://a.b:443/c/d", True, True),
+        ("https://a.b/c/*", "https://a.b:444/c/d", False, False),
+        ("https://a.b:443/c/*", "https://a.b/c/d", True, True),
+        ("http://a.b:80/c/*", "http://a.b/c/d", True, True),
+        ("http://a.b:81/c/*", "http://a.b:81/c/d", True, True),
+        ("https://a.b", "https://a.b/any/thing", True, True),
+        ("https://a.b/", "https://a.b", True, True),
+        ("https://a.b/c", "https://a.b/c/", False, False),
+        ("https://a.b/c/", "https://a.b/c/", True, True),
+        ("https://*.a.b/*", "https://x.a.b/c", True, True),
+        ("https://*.a.b/*", "https://a.b/c", False, False),
+        ("https://a.b/c/*", "https://a.b/x/../c/d", False, True),
+        ("https://a.b/c/*", "https://a.b/%63/d", False, True),
+        ("https://a.b/c%20d", "https://a.b/c%20d", True, True),
+        ("https://a.b/c/*", "https://a.b//c/d", False, True),
+        ("https://a.b/c/*", "https://a.b/c/../x", False, True),
+        ("https://a.b/*", "https://u@a.b/c", False, False),
+        ("https://a.b/*", "https://a.b:x/c", False, False),
+        ("*://a.b/*", "ftp://a.b/c", False, False),
+        ("a.b/*", "https://a.b/c", False, False),
+        ("domain:a.b", "https://a.b/c", True, True),
+        ("domain:a.b", "https://x.a.b:8080/c", True, True),
+        ("domain:*.a.b", "https://a.b/c", True, True),
+        ("domain:a.b", "https://xa.b/c", False, False),
+        ("domain:a.b", "https://c/a.b", False, False),
+        ("domain:bücher.de", "https://xn--bcher-kva.de/x", True, True),
+        ("domain:a.b", "https://A.B.", True, True),
+        ("domain:a.b", "nonsense", False, False),
+    ],
+)
+def test_an_address_is_allowed_in_all_its_spellings_and_denied_in_any(
+    pattern: str, url: str, allows: bool, denies: bool
+) -> None:
+    assert (url_matches(pattern, url, strict=True), url_matches(pattern, url)) == (allows, denies)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("*.py", "a.py", True),
+        ("*.py", "x/y/a.py", True),
+        ("./*.py", "x/a.py", False),
+        ("./*.py", "a.py", True),
+        ("x/*.py", "x/a.py", True),
+        ("x/*.py", "x/y/a.py", False),
+        ("x/**", "x/y/a.py", True),
+        ("x/**", "x", False),
+        ("x/", "x/y", True),
+        ("x/", "z/x/y", True),
+        ("x/", "x", False),
+        ("**/a", "a", True),
+        ("x/**/a", "x/a", True),
+        ("x/**/a", "x/y/z/a", True),
+        ("a?c", "abc", True),
+        ("a?c", "a/c", False),
+        ("[ab]", "a", True),
+        ("[ab]", "c", False),
+        ("[!ab]", "c", True),
+        ("[^ab]", "a", False),
+        ("[^]", "^", True),
+        ("[!]", "!", True),
+        ("[a-c]x", "bx", True),
+        ("[[]", "[", True),
+        ("[&~|]", "~", True),
+        ("a.c", "abc", False),
+        ("a[b", "a[b", True),
+    ],
+)
+def test_a_path_pattern_is_read_like_one_of_gitignore(pattern: str, path: str, matches: bool) -> None:
+    assert (path_pattern(pattern).fullmatch(path) is not None) is matches
+
+
+@pytest.mark.parametrize("path", ["a", "a*b", "a?b", "a[b]c", "[", "a]b"])
+def test_a_literal_pattern_matches_its_path_alone(path: str) -> None:
+    assert path_pattern(f"./{literal(path)}").fullmatch(path)
+    assert not path_pattern(f"./{literal(path)}").fullmatch(f"{path}x")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "covers"),
+    [("a", True), ("a/b", True), ("a/", True), ("a/**", True), ("a/*", False), ("*.py", False), ("a/b?", False), ("a/[b]", False), ("*/a", True)],
+)  # fmt: skip
+def test_a_pattern_that_names_a_folder_covers_what_is_below(pattern: str, covers: bool) -> None:
+    assert covers_below(pattern) is covers
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A workspace of two roots, with a link in the first to a folder in the second."""
+    work, other, home = tmp_path / "home/work", tmp_path / "other", tmp_path / "home"
+    (work / "secrets/deep").mkdir(parents=True)
+    (other / "real").mkdir(parents=True)
+    (work / "link").symlink_to(other / "real")
+    return Workspace(work, (work, other), home)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "strictly", "loosely"),
+    [
+        ("", "any", True, True),
+        ("secrets/**", "secrets/x", True, True),
+        ("secrets/**", "./secrets/../secrets/x", True, True),
+        ("secrets", "secrets/deep/x", False, True),
+        ("secrets", "secrets", True, True),
+        ("SECRETS/**", "secrets/x", False, True),
+        ("secrets/**", "Secrets/x", False, True),
+        ("secrets/*", "secrets/deep/x", False, False),
+        ("real/**", "link/x", True, True),
+        ("link/**", "link/x", False, True),
+        ("link", "link/x", False, True),
+        ("~/work/secrets/**", "secrets/x", True, True),
+        ("~/work", "secrets/x", False, True),
+        ("~/*", "secrets/x", False, False),
+        ("*.py", "/etc/a.py", False, True),
+        ("./a.py", "/etc/a.py", False, True),
+        ("/etc/**", "/etc/a", True, True),
+        ("/etc", "/etc/a", False, True),
+        ("work", "secrets/x", False, False),
+        ("secrets/**", "secrets/\0", False, False),
+    ],
+)
+def test_a_path_is_allowed_by_what_it_leads_to_and_denied_by_what_it_says_too(
+    pattern: str, path: str, strictly: bool, loosely: bool, workspace: Workspace
+) -> None:
+    rules = [Rule("read", pattern)]
+    found = [path_rule(rules, path, workspace, strict=strict) for strict in (True, False)]
+    assert [rule is not None for rule in found] == [strictly, loosely]
+    assert path_rule([], path, workspace, strict=False) is None
+
+
+def test_a_path_that_was_judged_before_is_not_followed_again(workspace: Workspace) -> None:
+    rules = [Rule("read", "secrets/**")]
+    elsewhere = workspace.cwd / "src"
+    assert path_rule(rules, "secrets/x", workspace, strict=True, target=elsewhere) is None
+    assert path_rule(rules, "secrets/x", workspace, strict=False, target=elsewhere) is rules[0]
+
+
+def test_a_path_that_is_saved_is_relative_to_its_workspace(workspace: Workspace) -> None:
+    work, other = workspace.cwd, workspace.roots[1]
+    assert exact_path(work / "a*b/c", workspace) == "./a[*]b/c"
+    assert exact_path(other / "x", workspace) == "./x"
+    assert exact_path(work, workspace) == str(work)
+    assert exact_path(Path("/etc/hosts"), workspace) == "/etc/hosts"
