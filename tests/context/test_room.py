@@ -1,0 +1,139 @@
+"""The compactions before a request: the policy's own if it is due, then others until the prompt fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from agentcli.context.policies.plans import Plan
+from agentcli.context.room import MOST_AT_ONCE, compactions, forced, worth_trying
+from agentcli.context.settings import ContextSettings, PolicyName
+from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.view import view
+from agentcli.context.window import Window, limits_of, window_of
+from agentcli.core.history import fold
+from agentcli.core.model import ModelSpec
+from agentcli.tools.registry import TRAITS
+from tests.context.story import Story
+
+MODEL = ModelSpec("demo", "demo", window=200_000, max_output=32_000)
+LIMITS = limits_of(MODEL, ContextSettings())
+SETTINGS = ContextSettings(compact_horizon=0)
+
+
+def long_talk(turns: int = 12) -> Story:
+    story = Story()
+    for turn in range(turns):
+        story.user(f"Part {turn}.")
+        story.reads(f"f{turn}.txt", "x" * 30_000)
+        story.says("word " * 500)
+    story.user("And now?")
+    return story
+
+
+def of(tokens: int, policy: PolicyName = "auto", story: Story | None = None, **more: object) -> Window:
+    """A window that the provider counts as so many tokens."""
+    settings = replace(SETTINGS, policy=policy, **more)  # type: ignore[arg-type]
+    seen = view(fold((story or long_talk()).records))
+    made = window_of(seen, MODEL, TokenCounter(), settings, TRAITS)
+    made.counter.set_exact(seen, tokens)
+    return made
+
+
+def made(*windows: Window, boundary: bool = True, futile: int = 0) -> list[Plan]:
+    """The plans while the window is each of these in turn, and stays the last."""
+    left = list(windows)
+
+    def window() -> Window:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return list(compactions(window, boundary=boundary, futile=lambda: futile))
+
+
+FULL = LIMITS.usable + 1
+
+
+def test_nothing_is_done_below_the_marks_or_if_it_is_switched_off() -> None:
+    assert made(of(LIMITS.soft - 1)) == []
+    assert made(of(FULL, autocompact=False)) == []
+
+
+@pytest.mark.parametrize(("boundary", "count"), [(True, 1), (False, 0)])
+def test_at_the_soft_mark_the_policy_s_plan_comes_between_turns_alone(boundary: bool, count: int) -> None:
+    plans = made(of(LIMITS.soft), of(20_000), boundary=boundary)
+    assert [plan.trigger for plan in plans] == ["soft"] * count
+
+
+def test_at_the_hard_mark_it_comes_in_the_middle_of_work_too() -> None:
+    assert [plan.trigger for plan in made(of(LIMITS.hard), of(20_000), boundary=False)] == ["hard"]
+
+
+@pytest.mark.parametrize(("futile", "count"), [(0, 1), (LIMITS.hard - 1, 1), (LIMITS.hard, 0)])
+def test_after_a_failure_it_is_not_tried_again_at_the_same_size(futile: int, count: int) -> None:
+    assert len(made(of(LIMITS.hard), of(20_000), futile=futile)) == count
+
+
+def test_a_prompt_that_does_not_fit_is_compacted_though_that_failed_before() -> None:
+    assert len(made(of(FULL), of(20_000), futile=FULL)) == 1
+
+
+def test_if_a_compaction_fails_another_way_is_tried_next_and_the_same_one_is_not() -> None:
+    assert [(plan.policy, plan.trigger) for plan in made(of(FULL))] == [("auto", "hard")]
+    assert [(plan.policy, plan.trigger) for plan in made(of(FULL, "regions"))] == [("regions", "soft")]
+    first, second, *_ = made(of(FULL, "sliding"))
+    assert (first.policy, first.trigger, second.policy, second.trigger) == ("sliding", "hard", "auto", "manual")
+
+
+def test_while_it_gets_smaller_the_way_may_be_the_same() -> None:
+    shrinking = [of(FULL + 50_000 - n) for n in range(10)]
+    assert len(made(*shrinking)) == 1 + MOST_AT_ONCE
+    assert len(made(*shrinking[:2], of(LIMITS.usable))) == 2, "what fits needs no more"
+
+
+def test_where_a_policy_can_free_nothing_the_last_resort_does_and_says_so() -> None:
+    stuck = of(FULL, "sliding", sliding=replace(SETTINGS.sliding, primers=100, trigger=1.0))
+    plans = made(stuck)
+    assert [plan.policy for plan in plans] == ["sliding", "auto"]
+    assert plans[-1].reasons[0] == "The policy sliding can free nothing more, so this compaction is one of auto."
+    assert made(of(FULL, "auto", Story())) == []
+
+
+def test_a_compaction_that_is_asked_for_is_the_policy_s_own_if_that_frees_something() -> None:
+    assert forced(of(50_000)).policy == "auto"
+    assert forced(of(50_000, "gemini")).policy == "gemini"
+    stuck = of(50_000, "sliding", sliding=replace(SETTINGS.sliding, primers=100))
+    assert forced(stuck).policy == "auto"
+    nothing = forced(of(10, "auto", Story()))
+    assert (nothing.policy, nothing.does_something) == ("auto", False)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "futile", "worth"),
+    [
+        (0, 0, False),
+        (1, 0, True),
+        (104_500, 95_000, False),
+        (104_501, 95_000, True),
+        (LIMITS.soft - 1, 117_000, False),
+        (LIMITS.soft, 117_000, True),
+        (LIMITS.soft, LIMITS.soft - 1, True),
+        (LIMITS.soft, LIMITS.soft, False),
+        (LIMITS.hard, LIMITS.hard - 1, True),
+        (LIMITS.hard, LIMITS.hard, False),
+    ],
+)
+def test_it_is_worth_trying_again_past_a_mark_or_if_the_view_has_grown(tokens: int, futile: int, worth: bool) -> None:
+    assert worth_trying(of(tokens), futile) is worth
+
+
+def test_the_size_of_a_failure_is_asked_for_only_if_it_matters() -> None:
+    def unread() -> int:
+        raise AssertionError
+
+    def plans(window: Window) -> Iterator[Plan]:
+        return compactions(lambda: window, boundary=True, futile=unread)
+
+    assert list(plans(of(LIMITS.soft - 1))) == []
+    assert next(plans(of(FULL))).does_something
