@@ -97,7 +97,6 @@ def test_where_a_policy_can_free_nothing_the_last_resort_does_and_says_so() -> N
     plans = made(stuck)
     assert [plan.policy for plan in plans] == ["sliding", "auto"]
     assert plans[-1].reasons[0] == "The policy sliding can free nothing more, so this compaction is one of auto."
-    assert made(of(FULL, "auto", Story())) == []
 
 
 def test_a_compaction_that_is_asked_for_is_the_policy_s_own_if_that_frees_something() -> None:
